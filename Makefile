@@ -1,0 +1,34 @@
+# Two commands for a stranger: `make demo` and `make test`. Each does its own set-up, and is quick the second time.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+export GRAMIAN_DATA ?= $(abspath ../shared/data)
+
+.PHONY: demo test lint bench clean
+.DEFAULT_GOAL := test
+
+# A stamp per set of extras: re-made when pyproject.toml changes. Bytecode is compiled once, whatever
+# PYTHONDONTWRITEBYTECODE says: without it, importing scikit-learn takes seconds every time.
+$(VENV)/.%: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	-$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1
+	touch $@
+
+demo: $(VENV)/.all
+	$(BIN)/gramian demo -o gramian-demo --force
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto -q
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) gramian-demo .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,64 @@
+"""The one door to array libraries and to threads. For now NumPy only: `namespace` is the seam."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+Array = np.ndarray[Any, Any]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+CHUNK_ROWS = 4096
+
+
+def namespace(*arrays: Any) -> Any:
+    """The array library that the arrays belong to."""
+    return np
+
+
+def float_dtype(X: Any) -> np.dtype[Any]:
+    """float32 is kept; everything else is computed and returned in float64."""
+    return np.dtype(np.float32) if getattr(X, "dtype", None) == np.float32 else np.dtype(np.float64)
+
+
+def row_chunks(n_rows: int, size: int = CHUNK_ROWS) -> Iterator[slice]:
+    """Consecutive slices of at most ``size`` rows that cover ``range(n_rows)``."""
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+@lru_cache(maxsize=1)
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()  # kept for the process: a fresh one costs milliseconds
+
+
+def single_blas_thread() -> AbstractContextManager[Any]:
+    """BLAS on one thread, for small decompositions in loops and for our own threads over tiles."""
+    return _controller().limit(limits=1, user_api="blas")
+
+
+def blas_threads() -> int:
+    """How many threads BLAS may use now: what our own threads over tiles should number too."""
+    counts = [pool["num_threads"] for pool in _controller().info() if pool["user_api"] == "blas"]
+    return max(counts, default=1)
+
+
+def thread_map(function: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> list[Result]:
+    """``[function(item) for item in items]`` on threads, in order."""
+    items = list(items)
+    if n_threads <= 1 or len(items) <= 1:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(min(n_threads, len(items))) as pool:
+        return list(pool.map(function, items))
+
+
+def symmetrized(matrix: Array) -> Array:
+    """The nearest symmetric matrix: rounding makes products only nearly so."""
+    return 0.5 * (matrix + matrix.swapaxes(-1, -2))

@@ -1,0 +1,286 @@
+"""Parameter and data checks, with one wording: what was given, what is allowed, what to do."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from gramian._arrays import Array
+
+LARGEST = 1e150  # beyond it squares overflow
+SMALLEST = 1e-150  # below it squares vanish
+
+
+# ---------------------------------------------------------------- parameters
+
+
+def is_count(value: Any) -> bool:
+    """A whole number, but not a bool: True is not a count."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+
+
+def is_real(value: Any) -> bool:
+    """A finite real number, but not a bool."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_) and bool(np.isfinite(float(value)))
+
+
+def check_count(name: str, value: Any, minimum: int = 0) -> int:
+    """``value`` as an int of at least ``minimum``."""
+    if not is_count(value):
+        raise ValueError(f"{name}={value!r} must be an integer of at least {minimum}, got {type(value).__name__}.")
+    if value < minimum:
+        raise ValueError(f"{name}={value!r} must be at least {minimum}.")
+    return int(value)
+
+
+def check_number(
+    name: str, value: Any, low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, open_high: bool = False
+) -> float:
+    """``value`` as a finite float between the bounds (closed unless said otherwise)."""
+    left, right = "(" if open_low else "[", ")" if open_high else "]"
+    allowed = f"a finite number in {left}{low:g}, {high:g}{right}"
+    if not is_real(value):
+        raise ValueError(f"{name}={value!r} must be {allowed}.")
+    number = float(value)
+    if number < low or number > high or (open_low and number == low) or (open_high and number == high):
+        raise ValueError(f"{name}={value!r} must be {allowed}.")
+    return number
+
+
+def check_choice(name: str, value: Any, allowed: Any) -> Any:
+    """``value`` if it is one of ``allowed``."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name}={value!r} is not known. Use one of {', '.join(map(repr, allowed))}.")
+    return value
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """``value`` as a bool."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}={value!r} must be True or False.")
+    return bool(value)
+
+
+def check_tolerance(tol: Any, max_iter: Any) -> tuple[float, int]:
+    """The two numbers that stop an iteration."""
+    return check_number("tol", tol, 0.0), check_count("max_iter", max_iter, 1)
+
+
+def check_random_state(random_state: Any) -> np.random.Generator:
+    """A NumPy ``Generator`` from None, a non-negative int, a ``Generator`` or a ``RandomState``.
+
+    A ``Generator`` is used as it is (and so advances); a ``RandomState`` gives the seed of a new one.
+    """
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is np.random:
+        random_state = np.random.mtrand._rand
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1))
+    if is_count(random_state) and random_state >= 0:
+        return np.random.default_rng(int(random_state))
+    raise ValueError(
+        f"random_state={random_state!r} cannot be used to seed. Use None, a non-negative integer, "
+        "a numpy.random.Generator or a numpy.random.RandomState."
+    )
+
+
+# ---------------------------------------------------------------- data
+
+
+def check_table(
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool,
+    missing: bool = False,
+    accept_sparse: bool = False,
+    min_samples: int = 1,
+    name: str = "X",
+    **options: Any,
+) -> Any:
+    """A finite 2-D array of float32 or float64, from whatever a user may hand over.
+
+    With ``missing`` NaN, None, pd.NA and masked entries become NaN; without it they are an error. Feature names and counts
+    are kept on (``reset=True``) or compared with (``reset=False``) the estimator. ``estimator=None`` skips that.
+    """
+    X = _plain(X, missing=missing, accept_sparse=accept_sparse, name=name)
+    dtype = getattr(X, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "iu" and dtype.itemsize == 8 and np.size(X):
+        if max(abs(int(X.max())), abs(int(X.min()))) > 2**53:
+            warnings.warn(
+                f"{name} holds integers above 2**53, which float64 keeps only to rounding. Subtract an offset first to keep them exact.",
+                DataConversionWarning,
+                stacklevel=3,
+            )
+    keep = (np.float64, np.float32)
+    options = {
+        "dtype": keep,
+        "accept_sparse": ("csr", "csc") if accept_sparse else False,
+        "ensure_all_finite": "allow-nan" if missing else True,
+        "ensure_min_samples": min_samples,
+        **options,
+    }
+    if estimator is None:
+        from sklearn.utils.validation import check_array
+
+        return check_array(X, input_name=name, **options)
+    return validate_data(estimator, X, reset=reset, **options)
+
+
+def _plain(X: Any, *, missing: bool, accept_sparse: bool, name: str) -> Any:
+    """Refuse or convert what scikit-learn would take wrongly: lazy arrays, strings, dates, masks, None, big-endian, wide floats."""
+    module = type(X).__module__.split(".")[0]
+    if module == "dask" or hasattr(X, "__dask_graph__"):
+        raise TypeError(f"{name} is a lazy Dask collection; gramian computes in memory. Call .compute() on it first.")
+    if module == "polars" and type(X).__name__ == "LazyFrame":
+        raise TypeError(f"{name} is a lazy polars frame; gramian computes in memory. Call .collect() on it first.")
+    if sparse.issparse(X):
+        if not accept_sparse:
+            raise TypeError(
+                f"Sparse data was passed for {name}, but dense data is required. Use '.toarray()' to convert to a dense numpy array."
+            )
+        return X
+    if isinstance(X, np.ma.MaskedArray):
+        mask = np.ma.getmaskarray(X)
+        if mask.any() and not missing:
+            raise ValueError(f"{name} has {int(mask.sum())} masked (missing) entries, which this model cannot use. Fill them first, e.g. with gramian.LatentImputer.")
+        filled = X.astype(float) if X.dtype.kind in "iub" else X
+        return np.where(mask, np.nan, filled.data)
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        return _plain_frame(X, missing=missing, name=name)
+    if isinstance(X, list | tuple):
+        return _plain_list(X, missing=missing, name=name)
+    if isinstance(X, np.ndarray):
+        return _plain_array(X, missing=missing, name=name)
+    return X
+
+
+def _plain_list(X: Any, *, missing: bool, name: str) -> Any:
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        return X  # ragged: scikit-learn has the right words
+    return _plain_array(array, missing=missing, name=name) if array.dtype.kind in "OUSMmc" else X
+
+
+def _plain_array(X: Array, *, missing: bool, name: str, column: Any = None) -> Array:
+    where = f"{name} (column {column!r})" if column is not None else name
+    kind = X.dtype.kind
+    if kind in "US":
+        first = str(X.flat[0]) if X.size else ""
+        raise ValueError(f"could not convert string to float: {first!r} in {where}. Text is not a number: convert numeric strings yourself, one-hot encode categories.")
+    if kind in "Mm":
+        raise ValueError(f"{where} holds dates or time differences ({X.dtype}). Give a numeric column, such as seconds since a start.")
+    if kind == "c":
+        raise ValueError(f"Complex data not supported: {where} has dtype {X.dtype}.")
+    if kind == "O":
+        return _from_objects(X, missing=missing, where=where)
+    if kind == "f" and (X.dtype.itemsize not in (4, 8) or not X.dtype.isnative):
+        return X.astype(np.float32 if X.dtype.itemsize == 4 else np.float64)
+    return X
+
+
+def _from_objects(X: Array, *, missing: bool, where: str) -> Array:
+    out = np.empty(X.shape, dtype=np.float64)
+    flat = out.ravel()
+    for position, value in enumerate(X.ravel()):
+        if value is None or type(value).__name__ in ("NAType", "NaTType"):
+            if not missing:
+                raise ValueError(f"{where} contains NaN (a missing value, {value!r}), which this model cannot use. Fill it first, e.g. with gramian.LatentImputer.")
+            flat[position] = np.nan
+        elif isinstance(value, str | bytes):
+            raise ValueError(f"could not convert string to float: {value!r} in {where}. Text is not a number: convert numeric strings yourself, one-hot encode categories.")
+        elif isinstance(value, complex | np.complexfloating):
+            raise ValueError(f"Complex data not supported: {where} holds {value!r}.")
+        elif isinstance(value, numbers.Real | Decimal | np.bool_):
+            flat[position] = float(value)
+        elif isinstance(value, np.datetime64 | np.timedelta64) or hasattr(value, "isoformat"):
+            raise ValueError(f"{where} holds dates ({value!r}). Give a numeric column, such as seconds since a start.")
+        else:
+            # scikit-learn's own words, and its own exception, for things such as dicts
+            raise TypeError(f"float() argument must be a string or a real number, not {type(value).__name__!r} (in {where}).")
+    return out
+
+
+def _plain_frame(X: Any, *, missing: bool, name: str) -> Any:
+    """Data frames: no duplicate names, no text, no dates; columns of other types are turned into floats, names kept."""
+    columns = list(X.columns)
+    if len(set(map(str, columns))) < len(columns) and len(set(columns)) < len(columns):
+        seen: set[Any] = set()
+        twice = sorted({str(c) for c in columns if c in seen or seen.add(c)})  # type: ignore[func-returns-value]
+        raise ValueError(f"{name} has duplicate column names: {', '.join(twice)}. Rename or drop them.")
+    if type(X).__module__.split(".")[0] == "pandas":
+        return _plain_pandas(X, missing=missing, name=name)
+    for column, dtype in zip(columns, X.dtypes):
+        text = str(dtype)
+        if text in ("String", "Utf8", "Categorical", "Enum", "Object") or text.startswith(("Date", "Duration", "Time", "Categorical")):
+            values = np.asarray(X[column].to_numpy(), dtype=object if not text.startswith(("Date", "Duration")) else None)
+            _plain_array(values, missing=missing, name=name, column=column)
+    return X
+
+
+def _plain_pandas(X: Any, *, missing: bool, name: str) -> Any:
+    import pandas as pd
+
+    simple = all(isinstance(dtype, np.dtype) and dtype.kind in "fiub" and dtype.itemsize <= 8 for dtype in X.dtypes)
+    if simple:
+        return X
+    converted = {}
+    for position, (column, dtype) in enumerate(zip(X.columns, X.dtypes)):
+        series = X.iloc[:, position]
+        if isinstance(dtype, pd.SparseDtype):
+            series = series.sparse.to_dense()
+        if isinstance(series.dtype, np.dtype):
+            values = series.to_numpy()
+        elif str(series.dtype) in ("string", "str", "category") or isinstance(series.dtype, pd.DatetimeTZDtype):
+            values = series.astype(object).to_numpy()
+        else:  # nullable and arrow numbers
+            values = series.to_numpy(dtype=object)
+        values = _plain_array(np.asarray(values), missing=missing, name=name, column=column)
+        converted[position] = values
+    frame = pd.DataFrame(converted, index=X.index)
+    frame.columns = X.columns
+    return frame
+
+
+def check_weights(sample_weight: Any, X: Any) -> Array:
+    """Raw float64 weights of the rows of X: ones when None; finite, not negative, not all zero."""
+    if sample_weight is None:
+        return np.ones(X.shape[0])
+    weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64), dtype=np.float64)
+    if (weights < 0).any():
+        raise ValueError(f"sample_weight has negative values (smallest {weights.min():g}). Weights must be >= 0.")
+    if not weights.sum() > 0:
+        raise ValueError("sample_weight sums to zero. At least one row must have a positive weight.")
+    return weights
+
+
+def positive_rows(X: Any, weights: Array) -> tuple[Any, Array]:
+    """The rows of positive weight with their weights: zero weight is a removed row."""
+    keep = weights > 0
+    return (X, weights) if keep.all() else (X[np.flatnonzero(keep)], weights[keep])
+
+
+def check_scale(spread: float, name: str = "X") -> None:
+    """Refuse data whose squares overflow or vanish; ``spread`` is its largest (centred) magnitude."""
+    if spread > LARGEST or (0 < spread < SMALLEST):
+        raise ValueError(
+            f"{name} has magnitudes around {spread:.3g}, whose squares leave the range of float64. rescale it first (e.g. divide by {spread:.3g})."
+        )
+
+
+def check_finite(values: Array, what: str) -> Array:
+    """No method returns NaN or Inf silently."""
+    if not np.isfinite(values).all():
+        raise ValueError(f"{what} are not finite: the input's magnitudes leave the range of float64. rescale the data first.")
+    return values

@@ -1,0 +1,35 @@
+"""Centering: J = (I - s 1ᵀ) diag(√s) and its transpose, applied and never formed [1]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gramian._arrays import Array
+
+
+@dataclass(frozen=True)
+class Centering:
+    """Column i of ΦJ is √sᵢ(φᵢ - μ) with μ = Φs; uncentred, J = diag(√s) and μ = 0."""
+
+    weights: Array  # s, summing to one
+    center: bool = True
+
+    @property
+    def affine(self) -> Array:
+        """The coefficients of the mean: μ = Φ affine (s, or zeros when uncentred)."""
+        return self.weights if self.center else np.zeros_like(self.weights)
+
+    def apply(self, block: Array) -> Array:
+        """J V = √s V - s (√sᵀ V)."""
+        root = np.sqrt(self.weights).astype(block.dtype, copy=False)[:, None]
+        scaled = root * block
+        if self.center:
+            scaled -= self.weights.astype(block.dtype, copy=False)[:, None] * scaled.sum(axis=0)
+        return scaled
+
+    def transpose(self, block: Array) -> Array:
+        """Jᵀ U = √s (U - 1 sᵀU)."""
+        root = np.sqrt(self.weights).astype(block.dtype, copy=False)[:, None]
+        return root * (block - self.weights.astype(block.dtype, copy=False) @ block) if self.center else root * block

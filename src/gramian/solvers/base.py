@@ -1,0 +1,44 @@
+"""Solver: from an operator to its leading eigenpairs."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from sklearn.base import BaseEstimator
+
+from gramian._arrays import Array
+from gramian.solvers.spectrum import Spectrum
+
+
+class Operator(Protocol):
+    """All that a solver knows of a covariance or Gram matrix."""
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def dtype(self) -> Any: ...
+    def __matmul__(self, block: Array) -> Array: ...
+    def trace(self) -> float: ...
+    def to_dense(self) -> Array: ...
+
+
+class Solver(BaseEstimator):
+    """What every solver offers; a new one overrides :meth:`solve` and states its tolerances."""
+
+    rtol = 1e-10
+    """Relative error of the eigenvalues on well-separated spectra, held by the solver contract."""
+    atol = 1e-8
+    """Allowed 1 - cosine between the found and the exact subspace."""
+
+    def solve(
+        self, operator: Operator, n_components: int, *, dim: float | None = None, noise_variance: float | None = None
+    ) -> Spectrum:
+        """The ``n_components`` largest eigenpairs.
+
+        ``dim`` (D) and ``noise_variance`` (None: maximum likelihood) matter only to solvers that climb the likelihood.
+        """
+        raise TypeError(f"{type(self).__name__} does not say how to solve.")
+
+    def bytes_needed(self, size: int, n_components: int) -> int:
+        """What the solver would allocate on an operator of ``size`` rows."""
+        return 8 * size * (n_components + 1)

@@ -1,0 +1,45 @@
+"""Eigh: dense and exact, the reference for every other solver."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+
+from gramian._arrays import single_blas_thread
+from gramian.solvers.base import Operator, Solver
+from gramian.solvers.spectrum import Spectrum, residual_norm
+
+SUBSET_SHARE = 0.3
+"""Below this share of the spectrum LAPACK's subset driver beats the full one (and the vectors need less memory)."""
+SMALL = 384
+"""Below this size a second BLAS thread costs more than it gives."""
+
+
+class Eigh(Solver):
+    """LAPACK's symmetric eigensolver on the stored matrix: O(size³) time, O(size²) memory."""
+
+    def solve(
+        self, operator: Operator, n_components: int, *, dim: float | None = None, noise_variance: float | None = None
+    ) -> Spectrum:
+        matrix = np.array(operator.to_dense(), dtype=np.float64)
+        size = matrix.shape[0]
+        if size < SMALL:
+            with single_blas_thread():
+                return self._solve(matrix, n_components, operator.trace())
+        return self._solve(matrix, n_components, operator.trace())
+
+    def _solve(self, matrix: np.ndarray, n_components: int, trace: float) -> Spectrum:  # type: ignore[type-arg]
+        size = matrix.shape[0]
+        q = min(n_components, size)
+        if 0 < q < SUBSET_SHARE * size and size > 64:
+            values, vectors = linalg.eigh(matrix, subset_by_index=(size - q, size - 1), driver="evr", check_finite=False)
+            smallest = None
+        else:
+            values, vectors = linalg.eigh(matrix, driver="evd", check_finite=False)
+            smallest = float(values[0]) if size else None
+        values, vectors = values[::-1][:q], vectors[:, ::-1][:, :q]
+        certificate = residual_norm(matrix @ vectors, values, vectors)
+        return Spectrum(values.copy(), np.ascontiguousarray(vectors), trace, certificate, smallest=smallest).signed()
+
+    def bytes_needed(self, size: int, n_components: int) -> int:
+        return 8 * (3 * size * size + size * n_components)

@@ -1,0 +1,50 @@
+"""Spectrum: what every solver returns, with canonical order and signs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from gramian._arrays import Array
+
+
+def positive_signs(vectors: Array) -> Array:
+    """Signs that make the largest |entry| of each column positive."""
+    if vectors.size == 0:
+        return np.ones(vectors.shape[1])
+    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)[0]
+    return np.where(largest < 0, -1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Leading eigenpairs of a weighted covariance or Gram matrix, largest first, and its trace.
+
+    ``residual_norm`` is the certificate max_p |A v_p - l_p v_p| / l_1. ``smallest`` is the least eigenvalue where the
+    solver saw it (dense solvers do): negative ones betray an indefinite kernel.
+    """
+
+    eigenvalues: Array
+    eigenvectors: Array
+    trace: float
+    residual_norm: float = 0.0
+    n_iter: int = 1
+    converged: bool = True
+    smallest: float | None = None
+    log_likelihoods: Array = field(default_factory=lambda: np.empty(0))
+
+    def leading(self, n_components: int) -> Spectrum:
+        """The same with fewer components."""
+        return replace(self, eigenvalues=self.eigenvalues[:n_components], eigenvectors=self.eigenvectors[:, :n_components])
+
+    def signed(self) -> Spectrum:
+        """The same with the largest |entry| of every eigenvector positive."""
+        return replace(self, eigenvectors=self.eigenvectors * positive_signs(self.eigenvectors))
+
+
+def residual_norm(images: Array, eigenvalues: Array, eigenvectors: Array) -> float:
+    """max_p |A v_p - l_p v_p| / l_1, given the images A V."""
+    if eigenvalues.size == 0 or eigenvalues[0] <= 0:
+        return 0.0
+    return float(np.linalg.norm(images - eigenvectors * eigenvalues, axis=0).max() / eigenvalues[0])

@@ -1,0 +1,47 @@
+"""Probabilistic PCA in primal and in dual, as one library.
+
+Everything is imported on first use (PEP 562), so `import gramian` and `gramian --help` cost nothing.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "PPCA": "gramian.estimators.ppca",
+    "KernelPPCA": "gramian.estimators.kernel_ppca",
+    "PPCAMixture": "gramian.estimators.ppca_mixture",
+    "KernelPPCAMixture": "gramian.estimators.kernel_mixture",
+    "KernelPPCAClassifier": "gramian.estimators.classifier",
+    "MultiViewRKM": "gramian.estimators.multiview",
+    "RKMRegressor": "gramian.estimators.rkm",
+    "RKMClassifier": "gramian.estimators.rkm",
+    "RKMForecaster": "gramian.estimators.forecaster",
+    "LatentImputer": "gramian.estimators.faces",
+    "LatentOutlierDetector": "gramian.estimators.faces",
+    "BayesSearch": "gramian.tuning.search",
+    "suggest": "gramian.tuning.suggest",
+    "save": "gramian.io.model_file",
+    "load": "gramian.io.model_file",
+    "stack_views": "gramian.latent.views",
+    "ModelFileError": "gramian.exceptions",
+    "NumericalWarning": "gramian.exceptions",
+}
+_MODULES = ("kernels", "features", "solvers", "preimage", "datasets", "plotting", "testing")
+
+__all__ = ["__version__", *_HOMES, *_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"gramian.{name}")
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'gramian' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,37 @@
+"""Leading eigenpairs of a covariance or Gram matrix: one file a solver, one table of names."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any
+
+from gramian.solvers.auto import Auto
+from gramian.solvers.base import Operator, Solver
+from gramian.solvers.eigh import Eigh
+from gramian.solvers.spectrum import Spectrum
+
+SOLVERS: dict[str, type[Solver]] = {"auto": Auto, "eigh": Eigh}
+"""The names that ``solver=`` accepts."""
+
+__all__ = ["SOLVERS", "Auto", "Eigh", "Operator", "Solver", "Spectrum", "as_solver"]
+
+
+def as_solver(solver: Any, **options: Any) -> Solver:
+    """The solver that ``solver`` names, with those of the ``options`` (tol, max_iter, random_state) that it takes.
+
+    An object keeps its own options.
+
+    >>> as_solver("eigh", tol=1e-3)
+    Eigh()
+    """
+    names = ", ".join(map(repr, SOLVERS))
+    if isinstance(solver, str):
+        if solver not in SOLVERS:
+            raise ValueError(f"solver={solver!r} is not known. Use one of {names}, or a solver object.")
+        made = SOLVERS[solver]
+        return made(**{name: value for name, value in options.items() if name in signature(made).parameters})
+    if isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
+        raise ValueError(
+            f"solver={solver!r} is not a solver. Use one of {names}, or an object with solve(operator, q)."
+        )
+    return solver

@@ -1,0 +1,88 @@
+"""Choosing q: a count, a fraction of variance, above a noise level, Minka's evidence, BIC [2]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln
+
+from gramian._arrays import Array
+from gramian._checks import is_count, is_real
+
+RULES = ("mle", "bic")
+
+
+def check_n_components(n_components: Any, rules: tuple[str, ...] = RULES) -> Any:
+    """``n_components`` if it is None, a count >= 0, a fraction in (0, 1) or one of the rules."""
+    if n_components is None or (isinstance(n_components, str) and n_components in rules):
+        return n_components
+    if is_count(n_components) and n_components >= 0:
+        return int(n_components)
+    if is_real(n_components) and not is_count(n_components) and 0.0 < n_components < 1.0:
+        return float(n_components)
+    words = "".join(f", {rule!r}" for rule in rules)
+    raise ValueError(f"n_components={n_components!r} must be an integer >= 0, a fraction in (0, 1), None{words}.")
+
+
+def for_fraction(eigenvalues: Array, trace: float, fraction: float) -> int | None:
+    """The smallest q that explains ``fraction`` of the trace; None when these eigenvalues do not reach it."""
+    reached = np.cumsum(np.maximum(eigenvalues, 0.0)) >= fraction * trace * (1 - 1e-12)
+    return int(reached.argmax()) + 1 if reached.any() else None
+
+
+def above_noise(eigenvalues: Array, noise_variance: float) -> int | None:
+    """#{p : l_p > σ²}; None when even the last of these eigenvalues is above."""
+    above = eigenvalues > noise_variance
+    return None if above.all() and above.size else int(above.sum())
+
+
+def free_parameters(n_features: int, n_components: int, *, noise: bool = True, mean: bool = True) -> int:
+    """d q - q(q-1)/2 + 1 (estimated noise) + d (estimated mean), with q <= d - 1 [2]."""
+    q = min(n_components, max(n_features - 1, 0))
+    return n_features * q - q * (q - 1) // 2 + int(noise) + n_features * int(mean)
+
+
+def by_bic(eigenvalues: Array, trace: float, n_features: int, weight: float, *, center: bool = True) -> int:
+    """The q in 1..rank-1 of the smallest BIC, from the whole spectrum: the maximised likelihood is closed form."""
+    best, best_q = np.inf, 1
+    for q in range(1, max(2, min(len(eigenvalues), n_features))):
+        noise = (trace - eigenvalues[:q].sum()) / (n_features - q) if n_features > q else 0.0
+        if noise <= 1e-12 * trace / n_features:
+            break
+        deviance = n_features * (np.log(2 * np.pi) + 1) + np.log(eigenvalues[:q]).sum() + (n_features - q) * np.log(noise)
+        bic = weight * deviance + free_parameters(n_features, q, mean=center) * np.log(weight)
+        if bic < best:
+            best, best_q = bic, q
+    return best_q
+
+
+def by_evidence(eigenvalues: Array, n_features: int, weight: float) -> int:
+    """The q in 1..d-1 of the largest Laplace evidence (Minka 2000, eq. 77)."""
+    if len(eigenvalues) < 2:
+        return len(eigenvalues)
+    evidences = [minka_evidence(eigenvalues, q, n_features, weight) for q in range(1, min(len(eigenvalues), n_features))]
+    return int(np.argmax(evidences)) + 1
+
+
+def minka_evidence(eigenvalues: Array, q: int, n_features: int, weight: float) -> float:
+    """log p(data | q) up to a constant; ``eigenvalues`` is the whole spectrum, zeros beyond the rank left out."""
+    d = n_features
+    spectrum = np.zeros(d)
+    spectrum[: len(eigenvalues)] = eigenvalues
+    if spectrum[q - 1] <= 0:
+        return -np.inf
+    noise = max(spectrum[q:].sum() / (d - q), np.finfo(float).tiny)
+    steps = np.arange(1, q + 1)
+    prior = -q * np.log(2.0) + (gammaln((d - steps + 1) / 2) - np.log(np.pi) * (d - steps + 1) / 2).sum()
+    fit = -0.5 * weight * (np.log(spectrum[:q]).sum() + (d - q) * np.log(noise))
+    size = d * q - q * (q + 1) / 2
+    smoothed = np.concatenate([spectrum[:q], np.full(d - q, noise)])
+    rows, columns = np.triu_indices(d, 1)
+    inside = rows < q
+    i, j = rows[inside], columns[inside]
+    curvature = (spectrum[i] - spectrum[j]) * (1 / smoothed[j] - 1 / smoothed[i])
+    if (curvature <= 0).any():
+        return -np.inf
+    hessian = np.log(curvature).sum() + len(i) * np.log(weight)
+    return float(prior + fit + np.log(2 * np.pi) * (size + q) / 2 - 0.5 * hessian - q * np.log(weight) / 2)

@@ -1,0 +1,147 @@
+"""LatentModel: a subspace with its Gaussian; `fit_latent_model` makes one from any sample."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gramian.exceptions import NumericalWarning
+from gramian.latent import dimension
+from gramian.latent.gaussian import LatentGaussian
+from gramian.latent.noise import resolve_noise
+from gramian.latent.sample import Sample
+from gramian.latent.subspace import Subspace
+from gramian.operators.base import SelfAdjoint
+from gramian.solvers.base import Solver
+from gramian.solvers.eigh import Eigh
+from gramian.solvers.spectrum import Spectrum
+
+FULL_SIZE = 1500
+"""Up to this size an open-ended n_components takes the whole spectrum at once; beyond, it grows until enough."""
+WHOLE_SIZE = 3000
+"""Up to this size a kernel that may be indefinite is decomposed whole, to see its negative eigenvalues."""
+INDEFINITE = 1e-8
+"""A least eigenvalue below minus this share of the largest makes a kernel indefinite."""
+
+
+@dataclass(frozen=True)
+class LatentModel:
+    """Where the model lives (``subspace``), its probability (``gaussian``) and how it was found (``spectrum``)."""
+
+    subspace: Any
+    gaussian: LatentGaussian
+    spectrum: Spectrum
+
+
+def fit_latent_model(
+    sample: Sample,
+    n_components: Any,
+    solver: Solver,
+    noise_variance: float | str = "ml",
+    *,
+    default_fraction: float | None = None,
+    weight: float = 1.0,
+) -> LatentModel:
+    """Solve, choose q and the noise, and put the pieces together [2].
+
+    ``n_components`` None means: above the given noise, else ``default_fraction`` of the variance, else rank - 1.
+    ``weight`` (the number of rows) matters to the rules "bic" and "mle".
+    """
+    operator = sample.operator()
+    fixed = None if isinstance(noise_variance, str) else float(noise_variance)
+    if isinstance(n_components, int):
+        spectrum = _counted(sample, operator, solver, n_components, fixed)
+    else:
+        spectrum = _open_ended(sample, operator, solver, n_components, fixed, default_fraction, weight)
+    noise = resolve_noise(noise_variance, spectrum, sample.dim)
+    spectrum = spectrum.signed()
+    subspace: Subspace = sample.subspace(spectrum)
+    return LatentModel(subspace, LatentGaussian(spectrum.eigenvalues, noise, sample.dim), spectrum)
+
+
+def _counted(sample: Sample, operator: SelfAdjoint, solver: Solver, q: int, fixed: float | None) -> Spectrum:
+    if q > sample.max_components:
+        raise ValueError(
+            f"n_components={q} must be at most {sample.max_components}, the largest possible rank for this number of samples and "
+            "features. Lower n_components."
+        )
+    spectrum = _solved(sample, operator, solver, q, fixed)
+    rank = _rank(spectrum, sample)
+    if rank < q:
+        warnings.warn(
+            f"n_components={q} exceeds the numerical rank {rank} of the data; {rank} components are kept.",
+            NumericalWarning,
+            stacklevel=4,
+        )
+    return spectrum.leading(rank)
+
+
+def _open_ended(
+    sample: Sample,
+    operator: SelfAdjoint,
+    solver: Solver,
+    rule: Any,
+    fixed: float | None,
+    default_fraction: float | None,
+    weight: float,
+) -> Spectrum:
+    """Enough of the spectrum to apply the rule; grown by doubling where the whole would be wasteful."""
+    most = sample.max_components
+    whole = operator.size <= FULL_SIZE or rule in dimension.RULES or (rule is None and fixed is None and default_fraction is None)
+    count = most if whole else min(most, 64)
+    while True:
+        spectrum = _solved(sample, operator, solver, count, fixed)
+        spectrum = spectrum.leading(_rank(spectrum, sample))
+        q = _chosen(spectrum, rule, fixed, default_fraction, int(sample.dim), weight)
+        exhausted = count >= most or len(spectrum.eigenvalues) < count
+        if q is not None or exhausted:
+            return spectrum.leading(len(spectrum.eigenvalues) if q is None else q)
+        count = min(most, 2 * count)
+
+
+def _chosen(
+    spectrum: Spectrum, rule: Any, fixed: float | None, default_fraction: float | None, n_features: int, weight: float
+) -> int | None:
+    values = spectrum.eigenvalues
+    if rule == "bic":
+        return dimension.by_bic(values, spectrum.trace, n_features, weight)
+    if rule == "mle":
+        return dimension.by_evidence(values, n_features, weight)
+    if rule is None and fixed is not None and fixed > 0:
+        return dimension.above_noise(values, fixed)
+    fraction = rule if rule is not None else default_fraction
+    if fraction is not None:
+        return dimension.for_fraction(values, spectrum.trace, fraction)
+    # rank - 1 keeps one direction for the noise; when the noise is fixed at zero nothing need be kept back
+    return len(values) if fixed == 0 else max(1, len(values) - 1) if len(values) else 0
+
+
+def _rank(spectrum: Spectrum, sample: Sample) -> int:
+    values = spectrum.eigenvalues
+    largest = max(float(values[0]), 0.0) if values.size else 0.0
+    return int((values > sample.rank_tol * largest).sum()) if largest > 0 else 0
+
+
+def _solved(sample: Sample, operator: SelfAdjoint, solver: Solver, count: int, fixed: float | None) -> Spectrum:
+    """The solver's answer; for kernels that may be indefinite, the one rule of the library, whatever q.
+
+    Negative eigenvalues count as no variance, in the spectrum and in the trace, and are warned of. That needs the whole
+    spectrum, so up to `WHOLE_SIZE` rows such kernels are decomposed densely; beyond, the trace is taken as it is.
+    """
+    if sample.positive_semidefinite or operator.size > WHOLE_SIZE:
+        return solver.solve(operator, count, dim=sample.dim, noise_variance=fixed)
+    spectrum = Eigh().solve(operator, operator.size)
+    values = spectrum.eigenvalues
+    if values.size and values[-1] < -INDEFINITE * max(float(values[0]), 0.0):
+        lost = float(-values[values < 0].sum() / np.abs(values).sum())
+        warnings.warn(
+            f"The kernel is indefinite on these data: its smallest eigenvalue is {values[-1]:.3g}, the largest {values[0]:.3g}. "
+            f"Negative eigenvalues ({lost:.1%} of the sum of magnitudes) are treated as no variance.",
+            NumericalWarning,
+            stacklevel=5,
+        )
+    kept = np.maximum(values, 0.0)
+    return replace(spectrum, eigenvalues=kept, trace=float(kept.sum())).leading(count)

@@ -1,0 +1,98 @@
+"""Moments: the weight, mean and scatter of rows, with an exact merge; everything primal and streamed starts here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramian._arrays import Array, row_chunks
+
+SINGLE_FROM = 1e8
+"""From this many multiplications on, float32 rows are multiplied in float32 (chunk sums stay float64)."""
+SINGLE_RANGE = (1e-25, 1e30)
+"""Chunk traces outside this range are recomputed in float64: float32 squares would overflow or vanish."""
+
+
+@dataclass(frozen=True)
+class Moments:
+    """n, mean and Σ w (x - mean)(x - mean)ᵀ of weighted rows [1]; ``merge`` is exact (Chan), so batches never matter."""
+
+    weight: float  # Σ w, the number of rows when weights are one
+    mean: Array  # (d,)
+    scatter: Array  # (d, d)
+
+    @classmethod
+    def of(cls, X: Any, weights: Array | None = None) -> Moments:
+        """The moments of the rows of X; ``weights`` are raw (ones when None)."""
+        if sparse.issparse(X):
+            return _of_sparse(X, weights)
+        n, d = X.shape
+        first = X[: min(n, 256)]
+        # any shift near the data removes large offsets; float32-exact, so that subtracting it is exact in either dtype
+        shift = np.asarray(first.mean(axis=0, dtype=np.float64), dtype=X.dtype)
+        single = X.dtype == np.float32 and float(n) * d * d > SINGLE_FROM
+        total, sums, scatter = 0.0, np.zeros(d), np.zeros((d, d))
+        for rows in row_chunks(n, max(512, min(n, 8_000_000 // (8 * max(d, 1))))):
+            block = X[rows] - shift
+            if not single:
+                block = block.astype(np.float64, copy=False)
+            w = None if weights is None else weights[rows]
+            chunk_scatter, chunk_sum = _products(block, w)
+            if single and not SINGLE_RANGE[0] < np.trace(chunk_scatter) < SINGLE_RANGE[1]:
+                chunk_scatter, chunk_sum = _products(block.astype(np.float64), w)
+            scatter += chunk_scatter
+            sums += chunk_sum
+            total += block.shape[0] if w is None else float(w.sum())
+        move = sums / total
+        scatter -= total * np.outer(move, move)
+        np.fill_diagonal(scatter, np.maximum(scatter.diagonal(), 0.0))
+        return cls(total, shift.astype(np.float64) + move, scatter)
+
+    @classmethod
+    def of_batches(cls, batches: Iterable[Array]) -> Moments:
+        """The moments of all rows of all batches; empty batches are passed over."""
+        merged: Moments | None = None
+        for batch in batches:
+            if batch.shape[0] == 0:
+                continue
+            part = cls.of(batch)
+            merged = part if merged is None else merged.merge(part)
+        if merged is None:
+            raise ValueError("The batches held no rows. Give at least one batch with two rows.")
+        return merged
+
+    def merge(self, other: Moments) -> Moments:
+        """The moments of both sets of rows together (Chan, Golub & LeVeque)."""
+        weight = self.weight + other.weight
+        gap = other.mean - self.mean
+        mean = self.mean + gap * (other.weight / weight)
+        scatter = self.scatter + other.scatter + np.outer(gap, gap) * (self.weight * other.weight / weight)
+        return Moments(weight, mean, scatter)
+
+    def covariance(self, center: bool = True) -> Array:
+        """C = scatter / n, about the mean or (``center=False``) about zero."""
+        matrix = self.scatter / self.weight
+        return matrix if center else matrix + np.outer(self.mean, self.mean)
+
+
+def _products(block: Array, weights: Array | None) -> tuple[Array, Array]:
+    if weights is None:
+        return block.T @ block, block.sum(axis=0, dtype=np.float64)
+    rooted = block * np.sqrt(weights).astype(block.dtype)[:, None]
+    return rooted.T @ rooted, weights @ block
+
+
+def _of_sparse(X: Any, weights: Array | None) -> Moments:
+    """Never densified: XᵀX is the only product; sparse data have no large offsets to lose digits to."""
+    X = sparse.csr_array(X).astype(np.float64)
+    w = np.ones(X.shape[0]) if weights is None else weights
+    total = float(w.sum())
+    mean = np.asarray(X.T @ w) / total
+    rooted = X * np.sqrt(w)[:, None]
+    scatter = (rooted.T @ rooted).toarray() - total * np.outer(mean, mean)
+    np.fill_diagonal(scatter, np.maximum(scatter.diagonal(), 0.0))
+    return Moments(total, mean, scatter)

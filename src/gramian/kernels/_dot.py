@@ -1,0 +1,64 @@
+"""Kernels that are an elementwise function of γ xᵀy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramian._arrays import Array
+from gramian._checks import check_number
+from gramian.kernels._rows import as_rows, dense, pair_of_rows, squared_norms
+from gramian.kernels.base import Kernel, Tile
+
+
+class DotProduct(Kernel):
+    """k(x, y) = f(γ xᵀy); a subclass gives f as ``profile`` and f' as ``slope``."""
+
+    differentiable: Any = True
+    accepts_sparse: Any = True
+
+    def rate(self, n_columns: int) -> float:
+        """γ for rows of so many columns."""
+        return 1.0
+
+    def slope(self, products: Array) -> Array:
+        """f' at the products, in place."""
+        products[...] = 1.0
+        return products
+
+    def diagonal(self, X: Any) -> Array:
+        X = as_rows(self, X)
+        values = self.profile(self.rate(X.shape[1]) * squared_norms(X))
+        return values.astype(X.dtype)
+
+    def factors(self, X: Any, Y: Any, dtype: Any) -> tuple[Array, Array] | None:
+        if sparse.issparse(X) or sparse.issparse(Y):
+            return None
+        # γ goes to one side, in float64: only then is it rounded once
+        rate = self.rate(X.shape[1])
+        right = np.asarray(Y, dtype=dtype) if rate == 1.0 else (rate * np.asarray(Y, dtype=np.float64)).astype(dtype)
+        return np.asarray(X, dtype=dtype), right
+
+    def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
+        if not (sparse.issparse(X) or sparse.issparse(Y)):
+            return super().tiles(X, Y, dtype)
+        rate = self.rate(X.shape[1])
+        return lambda rows, columns: self.profile(np.asarray(rate * dense(X[rows] @ Y[columns].T), dtype=dtype))
+
+    def gradient(self, X: Any, Y: Any, coefficients: Any) -> Array:
+        X, Y = pair_of_rows(self, X, Y)
+        rate = self.rate(X.shape[1])
+        weights = np.asarray(coefficients) * self.slope(rate * dense(X @ Y.T).astype(np.float64))
+        return rate * np.asarray(weights @ Y)
+
+    def diagonal_gradient(self, X: Any) -> Array:
+        X = as_rows(self, X)
+        rate = self.rate(X.shape[1])
+        return dense(2.0 * rate * self.slope(rate * squared_norms(X))[:, None] * dense(X))
+
+
+def check_rate(gamma: Any, n_columns: int) -> float:
+    """γ as a positive number; None is 1 / (number of columns)."""
+    return 1.0 / n_columns if gamma is None else check_number("gamma", gamma, 0.0, open_low=True)

@@ -1,0 +1,77 @@
+"""The polynomial kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from gramian._arrays import Array
+from gramian._checks import check_count, check_number
+from gramian.kernels._dot import DotProduct, check_rate
+from gramian.kernels._rows import as_rows
+
+
+class Polynomial(DotProduct):
+    """k(x, y) = (γ xᵀy + c)^p.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        p, at least 1.
+    gamma : float, optional
+        γ > 0; None stands for 1 / (number of columns) and is frozen in `fit`.
+    coef0 : float, default=1
+        c; with c < 0 the kernel need not be positive semi-definite.
+
+    Examples
+    --------
+    >>> from gramian.kernels import Polynomial
+    >>> Polynomial(degree=2, gamma=1.0)([[1.0, 2.0], [0.0, 1.0]])
+    array([[36.,  9.],
+           [ 9.,  4.]])
+    """
+
+    def __init__(self, degree: int = 3, gamma: float | None = None, coef0: float = 1.0) -> None:
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    @property
+    def positive_semidefinite(self) -> bool:  # type: ignore[override]
+        return bool(self.coef0 >= 0)
+
+    def resolve(self, X: Any) -> Polynomial:
+        X = as_rows(self, X)
+        return clone(self).set_params(
+            degree=check_count("degree", self.degree, 1),
+            gamma=check_rate(self.gamma, X.shape[1]),
+            coef0=check_number("coef0", self.coef0),
+        )
+
+    def rate(self, n_columns: int) -> float:
+        return check_rate(self.gamma, n_columns)
+
+    def profile(self, products: Array) -> Array:
+        return self._power(products, check_count("degree", self.degree, 1))
+
+    def slope(self, products: Array) -> Array:
+        degree = check_count("degree", self.degree, 1)
+        values = self._power(products, degree - 1)
+        values *= degree
+        return values
+
+    def _power(self, products: Array, degree: int) -> Array:
+        """(products + c)^degree in place, by repeated squaring: `**` takes a logarithm for each entry."""
+        products += check_number("coef0", self.coef0)
+        base, products_left = products.copy(), degree
+        products[...] = 1.0
+        with np.errstate(over="ignore", invalid="ignore"):  # callers look at the result: finite_gram
+            while products_left:
+                if products_left & 1:
+                    products *= base
+                products_left >>= 1
+                if products_left:
+                    base *= base
+        return products

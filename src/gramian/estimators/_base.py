@@ -1,0 +1,162 @@
+"""What the faces share: atomic fits, chunked evaluation, and every method that a single Gaussian offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gramian._arrays import Array, float_dtype, row_chunks
+from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
+from gramian.latent.model import LatentModel
+from gramian.solvers.auto import Auto
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+EVALUATION_ROWS = 16384
+
+
+def atomic(method: Method) -> Method:
+    """A fit that fails, or is interrupted, leaves the object as it was."""
+
+    @wraps(method)
+    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return guarded  # type: ignore[return-value]
+
+
+def forget(estimator: Any) -> None:
+    """Drop everything an earlier fit left: `fit` starts anew."""
+    for name in [name for name in vars(estimator) if name.endswith("_") or name.startswith("_")]:
+        if not name.startswith("__") and name not in ("_sklearn_output_config",):
+            delattr(estimator, name)
+
+
+class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """The verbs of one latent Gaussian. A face provides ``_check_rows(X)`` and ``_project(X)``."""
+
+    _model: LatentModel
+
+    def _check_rows(self, X: Any) -> Any:
+        raise TypeError(f"{type(self).__name__} does not say how to check rows.")
+
+    def _project(self, X: Any, **options: Any) -> Projection:
+        return self._model.subspace.project(X)
+
+    def _store(self, model: LatentModel) -> None:
+        """The fitted attributes that every single Gaussian has."""
+        spectrum, gaussian = model.spectrum, model.gaussian
+        self._model = model
+        self.n_components_ = gaussian.n_components
+        self.noise_variance_ = gaussian.noise_variance
+        self.explained_variance_ = gaussian.eigenvalues
+        trace = spectrum.trace
+        self.explained_variance_ratio_ = gaussian.eigenvalues / trace if trace > 0 else np.zeros(gaussian.n_components)
+        self.residual_norm_ = spectrum.residual_norm
+        self.n_iter_ = max(1, spectrum.n_iter)
+        if spectrum.log_likelihoods.size:
+            self.log_likelihoods_ = spectrum.log_likelihoods
+            self.converged_ = spectrum.converged
+
+    @property
+    def _gaussian(self) -> LatentGaussian:
+        return self._model.gaussian
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components_)
+
+    def _evaluate(self, X: Any, function: Callable[[Projection], Array], **options: Any) -> Array:
+        """``function`` of the projections of X, a chunk of rows at a time, in the dtype of X."""
+        check_is_fitted(self)
+        X = self._check_rows(X)
+        dtype = float_dtype(X)
+        parts = [function(self._project(X[rows], **_sliced(options, rows))) for rows in row_chunks(X.shape[0], EVALUATION_ROWS)]
+        return np.concatenate(parts).astype(dtype, copy=False) if len(parts) != 1 else parts[0].astype(dtype, copy=False)
+
+    # ------------------------------------------------------------ latents
+
+    def transform(self, X: Any) -> Array:
+        """The posterior mean E[z | x]: latent coordinates with prior N(0, I) [2].
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components_)
+        """
+        return self._evaluate(X, lambda seen: self._gaussian.posterior(seen).mean)
+
+    def scores(self, X: Any) -> Array:
+        """The plain principal scores t = Uᵀ(φ - μ), scikit-learn's ``PCA.transform`` and ``KernelPCA.transform`` [1].
+
+        Where entries are missing, their expectation given what was seen is used.
+        """
+        return self._evaluate(X, self._gaussian_of(LatentGaussian.complete_scores))
+
+    def posterior(self, X: Any) -> Posterior:
+        """z | x with ``.mean`` (n, q), ``.covariance`` (q, q), or (n, q, q) where rows miss entries, and ``.sample(n_draws)`` [2]."""
+        check_is_fitted(self)
+        X = self._check_rows(X)
+        parts = [self._gaussian.posterior(self._project(X[rows])) for rows in row_chunks(X.shape[0], EVALUATION_ROWS)]
+        if len(parts) == 1:
+            return parts[0]
+        means = np.concatenate([part.mean for part in parts])
+        if all(part.covariance.ndim == 2 for part in parts):
+            return Posterior(means, parts[0].covariance)
+        covariances = [np.broadcast_to(p.covariance, (len(p.mean), *p.covariance.shape[-2:])) for p in parts]
+        return Posterior(means, np.concatenate(covariances))
+
+    # ------------------------------------------------------------ distances and densities
+
+    def score_samples(self, X: Any) -> Array:
+        """The log-likelihood of each row [2]. At zero noise there is none: use :meth:`residual`."""
+        return self._evaluate(X, self._gaussian_of(LatentGaussian.log_density))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean log-likelihood of the rows."""
+        return float(np.mean(self.score_samples(X), dtype=np.float64))
+
+    def mahalanobis(self, X: Any) -> Array:
+        """The squared Mahalanobis distance of each row to the model [2]. At zero noise: use :meth:`residual`."""
+        return self._evaluate(X, self._gaussian_of(LatentGaussian.mahalanobis))
+
+    def residual(self, X: Any) -> Array:
+        """The squared distance of each row to the principal subspace (SPE; ZH's limiting distance) [2]; always works."""
+        return self._evaluate(X, self._gaussian_of(LatentGaussian.residual))
+
+    def _gaussian_of(self, verb: Callable[[LatentGaussian, Projection], Array]) -> Callable[[Projection], Array]:
+        return lambda seen: verb(self._gaussian, seen)
+
+    def explain(self) -> str:
+        """Which solver was run, and why, with its certificate."""
+        check_is_fitted(self)
+        return f"{self.solver_!r}: {self.solver_reason_}; residual {self.residual_norm_:.1e} of the largest eigenvalue."
+
+
+def chosen_solver(solver: Any, size: int, n_components: Any) -> tuple[Any, str]:
+    """The solver that will run, and the reason in words."""
+    if isinstance(solver, Auto):
+        count = n_components if isinstance(n_components, int) else size
+        chosen = solver.choose(size, count)
+        return chosen, str(getattr(solver, "reason", "") or f"chosen for size {size} and {count} components")
+    return solver, "as asked"
+
+
+def _sliced(options: dict[str, Any], rows: slice) -> dict[str, Any]:
+    return {name: None if value is None else value[rows] for name, value in options.items()}
+
+
+__all__ = ["BaseEstimator", "LatentModelMixin", "atomic", "chosen_solver", "forget"]

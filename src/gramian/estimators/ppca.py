@@ -1,0 +1,524 @@
+"""PPCA: probabilistic PCA by exact maximum likelihood, with holes in the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from gramian._arrays import Array, float_dtype, row_chunks
+from gramian._checks import (
+    check_choice,
+    check_count,
+    check_finite,
+    check_flag,
+    check_number,
+    check_random_state,
+    check_table,
+    check_tolerance,
+    check_weights,
+    positive_rows,
+)
+from gramian._progress import Progress
+from gramian.estimators._base import EVALUATION_ROWS, BaseEstimator, LatentModelMixin, atomic, chosen_solver, forget
+from gramian.estimators._containers import like
+from gramian.latent.anomaly import Anomaly, Tail, anomaly_of, contributions_of
+from gramian.latent.dimension import check_n_components, free_parameters
+from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
+from gramian.latent.missing import MissingFit, fit_missing
+from gramian.latent.model import LatentModel, fit_latent_model
+from gramian.latent.noise import zeroed
+from gramian.latent.sample import MomentSample, primal_sample
+from gramian.latent.subspace import PrimalSubspace
+from gramian.operators.covariance import Stored
+from gramian.operators.moments import Moments
+from gramian.solvers import as_solver
+from gramian.solvers.spectrum import Spectrum, positive_signs
+
+TAIL_SIZE = 2000
+"""Up to this many columns the fit keeps the power sums of the discarded spectrum, for control limits."""
+PPCA_SOLVERS = ("auto", "eigh", "randomized", "em", "stiefel")
+LAZY = frozenset(
+    "_model mean_ components_ loadings_ n_components_ noise_variance_ explained_variance_ explained_variance_ratio_ "
+    "residual_norm_ n_iter_ solver_ solver_reason_ log_likelihoods_ converged_ n_samples_ _tail".split()
+)
+
+
+class PPCA(LatentModelMixin, BaseEstimator):
+    """Probabilistic principal component analysis, x = μ + Wz + ε with z ~ N(0, I), ε ~ N(0, σ²I) [1, 2, 5].
+
+    The fit is the exact maximum of the likelihood: in closed form for complete data, tall or wide, dense or sparse; by PX-EM on the
+    observed entries when some are missing (NaN, None, pd.NA, masked). Every method uses exactly what a row shows.
+
+    Parameters
+    ----------
+    n_components : int, float, "mle", "bic" or None, default=None
+        Latent dimension q; a float in (0, 1) is a fraction of the variance, "mle" Minka's evidence, "bic" the smallest BIC.
+        None: as many as exceed ``noise_variance`` if that is a number, else max(1, rank - 1). With holes an int or "bic"
+        (None means "bic" there).
+    noise_variance : "ml" or float, default="ml"
+        σ². 0 is plain PCA.
+    center : bool, default=True
+        False fixes the mean at zero.
+    solver : {"auto", "eigh", "randomized", "em", "stiefel"} or object, default="auto"
+        How the leading eigenpairs are found; `explain()` says what "auto" chose and why. Data with holes always use PX-EM.
+    tol : float, default=1e-6
+        EM: relative change of the mean log-likelihood; iterative eigensolvers: relative residual.
+    max_iter : int, default=1000
+    random_state : None, int, Generator or RandomState
+    verbose : int, default=0
+        1 shows a progress bar on long work.
+
+    Attributes
+    ----------
+    mean_ : ndarray of shape (n_features,)
+    components_ : ndarray of shape (n_components_, n_features)
+        Orthonormal principal axes; the largest entry of each is positive.
+    loadings_ : ndarray of shape (n_features, n_components_)
+        W = Uᵀ(Λ - σ²)^½.
+    noise_variance_ : float
+        The maximum-likelihood σ² = (tr C - Σ l) / (d - q), with C = XᵀX/N about the mean. scikit-learn's PCA divides by
+        N - 1 and by min(N, d) - q instead.
+    explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components_,)
+    n_components_ : int
+    n_iter_ : int
+    log_likelihoods_ : ndarray
+        Mean log-likelihood a row, one a step; only where EM ran. Never decreases.
+    converged_ : bool
+        Only where EM ran.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from gramian import PPCA
+    >>> X = load_iris().data.copy()
+    >>> X[::7, 2] = np.nan
+    >>> model = PPCA(n_components=2).fit(X)
+    >>> full, std = model.impute(X, return_std=True)
+    >>> bool(np.isnan(full).any()), round(float(std[0, 2]), 1)
+    (False, 0.3)
+    """
+
+    def __init__(
+        self,
+        n_components: Any = None,
+        *,
+        noise_variance: Any = "ml",
+        center: bool = True,
+        solver: Any = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.noise_variance = noise_variance
+        self.center = center
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    # ------------------------------------------------------------ fitting
+
+    @atomic
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PPCA:
+        """Fit by exact maximum likelihood.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            Missing entries are NaN, None, pd.NA or masked.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Integer weights equal repeated rows, zero weight a removed row.
+
+        Returns
+        -------
+        PPCA
+        """
+        self._check_params()
+        forget(self)
+        X = check_table(self, X, reset=True, missing=True, accept_sparse=True, min_samples=2)
+        X, weights = positive_rows(X, check_weights(sample_weight, X))
+        if has_holes(X):
+            self._fit_missing(X, weights)
+        else:
+            self._fit_sample(primal_sample(X, weights, self.center), float(weights.sum()))
+        return self
+
+    @atomic
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PPCA:
+        """Add a batch of complete rows; the result equals `fit` on all rows so far, whatever the batches.
+
+        Only moments are kept; the decomposition is made when the model is first used.
+        """
+        self._check_params()
+        fresh = "_moments" not in vars(self)
+        if fresh:
+            forget(self)
+        else:
+            for name in LAZY & vars(self).keys():
+                delattr(self, name)
+        X = check_table(self, X, reset=fresh, missing=True, accept_sparse=True, min_samples=0)
+        if X.shape[0] == 0:
+            if fresh:
+                raise ValueError("The first batch has 0 rows. Give at least one row.")
+            return self
+        if has_holes(X):
+            raise ValueError("partial_fit streams complete rows, but X contains NaN. Use fit, which handles missing values exactly.")
+        X, weights = positive_rows(X, check_weights(sample_weight, X))
+        batch = Moments.of(X, None if sample_weight is None else weights)
+        self._moments = batch if fresh else self._moments.merge(batch)
+        self._n_rows = X.shape[0] if fresh else self._n_rows + X.shape[0]
+        return self
+
+    @atomic
+    def fit_batches(self, batches: Iterable[Any]) -> PPCA:
+        """Fit on all rows of an iterable of batches (arrays, frames, memory maps, Arrow batches), out of core.
+
+        Equal to `fit` on the concatenated rows, whatever the batches.
+        """
+        vars(self).pop("_moments", None)
+        with Progress("batches", verbose=self.verbose) as bar:
+            for batch in batches:
+                self.partial_fit(batch)
+                bar.step()
+        if "_moments" not in vars(self):
+            raise ValueError("batches held no rows. Give an iterable of at least one non-empty batch.")
+        self._finalise()
+        return self
+
+    def _check_params(self) -> None:
+        check_n_components(self.n_components)
+        if isinstance(self.noise_variance, str):
+            check_choice("noise_variance", self.noise_variance, ("ml",))
+        else:
+            check_number("noise_variance", self.noise_variance, 0.0)
+        check_flag("center", self.center)
+        if isinstance(self.solver, str):
+            check_choice("solver", self.solver, PPCA_SOLVERS)
+        check_tolerance(self.tol, self.max_iter)
+        check_random_state(self.random_state)
+
+    def _fit_sample(self, sample: Any, weight: float) -> None:
+        solver = as_solver(self.solver, tol=self.tol, max_iter=self.max_iter, random_state=self.random_state)
+        q = check_n_components(self.n_components)
+        self.solver_, self.solver_reason_ = chosen_solver(solver, sample.operator().size, q)
+        if q == "mle" and sample.max_components < sample.dim:
+            raise ValueError(
+                f"n_components='mle' needs more samples than features ({sample.max_components + 1} <= {int(sample.dim)}). Use 'bic'."
+            )
+        model = fit_latent_model(sample, q, self.solver_, self.noise_variance, weight=weight)
+        operator = sample.operator()
+        if isinstance(operator, Stored) and operator.size <= TAIL_SIZE:
+            self._tail = Tail.of(operator.matrix, model.gaussian.eigenvalues)
+        self._store_primal(model, weight)
+
+    def _finalise(self) -> None:
+        """Decompose the moments that `partial_fit` has gathered."""
+        if self._n_rows < 2:
+            raise ValueError(f"PPCA needs at least 2 rows, but partial_fit has seen {self._n_rows} (n_samples = {self._n_rows}).")
+        self._fit_sample(MomentSample(self._moments, self._n_rows, self.center), self._moments.weight)
+
+    def __getattr__(self, name: str) -> Any:
+        # after partial_fit the decomposition waits for its first use: streams of small batches stay cheap
+        if name in LAZY and "_moments" in self.__dict__ and "_model" not in self.__dict__:
+            self._finalise()
+            if name in self.__dict__:
+                return self.__dict__[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _fit_missing(self, X: Array, weights: Array) -> None:
+        q = check_n_components(self.n_components)
+        if q == "mle" or isinstance(q, float):
+            raise ValueError(f"n_components={q!r} needs complete data, but X contains NaN. Use an integer or 'bic'.")
+        names = getattr(self, "feature_names_in_", None)
+        empty = np.flatnonzero(np.isnan(X).all(axis=0))
+        if len(empty):
+            named = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in empty[:10])
+            raise ValueError(f"No value is observed in column(s) {named}. Drop them, or give at least one value.")
+        limit = min(X.shape[0] - int(self.center), X.shape[1])
+        if isinstance(q, int) and q > limit:
+            raise ValueError(f"n_components={q} must be at most {limit}, the largest possible rank for {X.shape[0]} samples and {X.shape[1]} features.")
+        with Progress("PX-EM", total=self.max_iter, verbose=self.verbose) as bar:
+            fitted = self._missing_fit(X, weights, q, bar) if isinstance(q, int) else self._missing_by_bic(X, weights, limit, bar)
+        self.solver_, self.solver_reason_ = "px-em", "X has missing entries, whose likelihood has no closed form"
+        total = float(weights.sum())
+        self._store_primal(model_of_missing(fitted, X.shape[1]), total)
+
+    def _missing_fit(self, X: Array, weights: Array, q: int, bar: Progress) -> MissingFit:
+        return fit_missing(
+            X,
+            q,
+            weights=weights,
+            noise_variance=None if isinstance(self.noise_variance, str) else float(self.noise_variance),
+            center=self.center,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            random_state=self.random_state,
+            progress=bar,
+        )
+
+    def _missing_by_bic(self, X: Array, weights: Array, limit: int, bar: Progress) -> MissingFit:
+        """q = 1, 2, ... until the BIC has risen twice in a row."""
+        best: MissingFit | None = None
+        best_bic, rises = np.inf, 0
+        total = float(weights.sum())
+        for q in range(1, max(2, min(limit, X.shape[1] - 1) + 1)):
+            fitted = self._missing_fit(X, weights, min(q, limit), bar)
+            count = free_parameters(X.shape[1], q, noise=isinstance(self.noise_variance, str), mean=self.center)
+            bic = -2 * total * fitted.log_likelihoods[-1] + count * np.log(total)
+            if bic < best_bic:
+                best, best_bic, rises = fitted, bic, 0
+            else:
+                rises += 1
+            if rises == 2:
+                break
+        assert best is not None
+        return best
+
+    def _store_primal(self, model: LatentModel, weight: float) -> None:
+        self._store(model)
+        self.n_samples_ = weight
+        self.mean_ = model.subspace.mean
+        self.components_ = model.subspace.components
+        self.loadings_ = model.subspace.components.T * model.gaussian.gains
+
+    # ------------------------------------------------------------ evaluation
+
+    def _check_rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return check_table(self, X, reset=False, missing=True, accept_sparse=True)
+
+    def _project(self, X: Any, **options: Any) -> Projection:
+        seen = self._model.subspace.project(X)
+        check_finite(seen.squared_norm, "squared norms")
+        return seen
+
+    def inverse_transform(self, Z: Any) -> Array:
+        """E[x | z] = μ + Wz [2]."""
+        check_is_fitted(self)
+        Z = self._check_latents(Z)
+        return self._embed(self._gaussian.decode(Z)).astype(float_dtype(Z), copy=False)
+
+    def _check_latents(self, Z: Any) -> Array:
+        Z = check_table(None, Z, reset=False, name="Z", ensure_min_features=0)
+        if Z.shape[1] != self.n_components_:
+            raise ValueError(f"Z has {Z.shape[1]} columns, but the model has n_components_={self.n_components_}.")
+        return Z
+
+    def _embed(self, scores: Array) -> Array:
+        return self._model.subspace.embed(scores)
+
+    def reconstruct(self, X: Any, kind: str = "map") -> Array:
+        """The rows as the model sees them [2].
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        kind : {"map", "projection"}
+            "map": μ + W E[z|x], shrunk; "projection": the nearest point of the subspace, as PCA does.
+        """
+        check_choice("kind", kind, ("map", "projection"))
+        gaussian = self._gaussian_or_raise()
+
+        def rebuilt(seen: Projection) -> Array:
+            if kind == "map":
+                return self._embed(gaussian.decode(gaussian.posterior(seen).mean))
+            if seen.overlap is None:
+                return self._embed(seen.scores)
+            inverse = np.linalg.pinv(seen.overlap, rcond=1e-10, hermitian=True)
+            return self._embed(np.einsum("nij,nj->ni", inverse, seen.scores))
+
+        return self._evaluate(X, rebuilt)
+
+    def _gaussian_or_raise(self) -> LatentGaussian:
+        check_is_fitted(self)
+        return self._gaussian
+
+    def impute(self, X: Any, return_std: bool = False, n_draws: int | None = None) -> Any:
+        """Fill the missing entries with E[x_m | x_o] = μ_m + W_m E[z | x_o]; observed entries are untouched [5].
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Also return the predictive standard deviations, 0 where observed.
+        n_draws : int, optional
+            Instead of the mean, this many draws from the predictive law, an array of shape (n_draws, n_samples, n_features).
+
+        Returns
+        -------
+        The filled table in the container of X, or (table, std), or draws.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian import PPCA
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.standard_normal((200, 1)) @ np.ones((1, 4)) + 0.1 * rng.standard_normal((200, 4))
+        >>> model = PPCA(n_components=1).fit(X)
+        >>> model.impute([[2.0, np.nan, 2.0, 2.0]]).round(1)
+        array([[2., 2., 2., 2.]])
+        """
+        check_is_fitted(self)
+        table = self._check_rows(X)
+        if sparse.issparse(table):
+            return table.copy() if not return_std else (table.copy(), np.zeros(table.shape))
+        if n_draws is not None:
+            return self._drawn(table, check_count("n_draws", n_draws, 1))
+        filled = table.astype(float_dtype(table), copy=True)
+        std = np.zeros(table.shape)
+        for rows in row_chunks(len(table), EVALUATION_ROWS):
+            holes = np.isnan(table[rows])
+            if not holes.any():
+                continue
+            posterior = self._gaussian.posterior(self._project(table[rows]))
+            filled[rows][holes] = self._embed(self._gaussian.decode(posterior.mean))[holes]
+            if return_std:
+                variance = self._predictive_variance(posterior)
+                std[rows][holes] = np.sqrt(np.broadcast_to(variance, holes.shape)[holes])
+        full = like(X, filled)
+        return (full, like(X, std.astype(filled.dtype))) if return_std else full
+
+    def _predictive_variance(self, posterior: Posterior) -> Array:
+        """diag(W Cov[z|o] Wᵀ) + σ²."""
+        W = self.loadings_
+        covariance = posterior.covariance
+        if covariance.ndim == 2:
+            return np.einsum("di,ij,dj->d", W, covariance, W) + self.noise_variance_
+        upper = np.triu_indices(W.shape[1])
+        twice = np.where(upper[0] == upper[1], 1.0, 2.0)
+        products = (W[:, upper[0]] * W[:, upper[1]] * twice).T
+        return np.maximum(covariance[:, upper[0], upper[1]] @ products, 0.0) + self.noise_variance_
+
+    def _drawn(self, table: Array, n_draws: int) -> Array:
+        rng = check_random_state(self.random_state)
+        holes = np.isnan(table)
+        posterior = self._gaussian.posterior(self._project(table))
+        latents = posterior.sample(n_draws, rng)
+        draws = latents @ self.loadings_.T + self.mean_
+        draws += np.sqrt(self.noise_variance_) * rng.standard_normal(draws.shape)
+        return np.where(holes, draws, table).astype(float_dtype(table), copy=False)
+
+    def sample(self, n_samples: int = 1, *, latent: Any = None, random_state: Any = None) -> Array:
+        """Draw rows from the model, or (``latent=Z``) rows given their latents [2].
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features), or one row a row of Z
+        """
+        check_is_fitted(self)
+        rng = check_random_state(self.random_state if random_state is None else random_state)
+        if latent is None:
+            Z = rng.standard_normal((check_count("n_samples", n_samples, 1), self.n_components_))
+        else:
+            Z = self._check_latents(latent)
+        rows = Z @ self.loadings_.T + self.mean_
+        return rows + np.sqrt(self.noise_variance_) * rng.standard_normal(rows.shape)
+
+    def get_covariance(self) -> Array:
+        """C = WWᵀ + σ²I."""
+        check_is_fitted(self)
+        covariance = self.loadings_ @ self.loadings_.T
+        covariance.flat[:: len(covariance) + 1] += self.noise_variance_
+        return covariance
+
+    def get_precision(self) -> Array:
+        """C⁻¹ = (I - U(1 - σ²Λ⁻¹)Uᵀ) / σ² (Woodbury)."""
+        check_is_fitted(self)
+        self._gaussian.require_noise("get_precision")
+        shrink = 1 - self.noise_variance_ / self.explained_variance_
+        precision = -(self.components_.T * shrink) @ self.components_ / self.noise_variance_
+        precision.flat[:: len(precision) + 1] += 1 / self.noise_variance_
+        return precision
+
+    def aic(self, X: Any) -> float:
+        """Akaike's information criterion on X: smaller is better [2]."""
+        return -2 * self._total_log_likelihood(X)[0] + 2 * self._free_parameters()
+
+    def bic(self, X: Any) -> float:
+        """The Bayesian information criterion on X: smaller is better [2]."""
+        total, n_rows = self._total_log_likelihood(X)
+        return -2 * total + self._free_parameters() * float(np.log(n_rows))
+
+    def _total_log_likelihood(self, X: Any) -> tuple[float, int]:
+        values = self.score_samples(X)
+        return float(values.sum(dtype=np.float64)), len(values)
+
+    def _free_parameters(self) -> int:
+        estimated = isinstance(self.noise_variance, str)
+        return free_parameters(self.n_features_in_, self.n_components_, noise=estimated, mean=self.center)
+
+    def anomaly(self, X: Any, level: float = 0.99, limits: str = "flat") -> Anomaly:
+        """How anomalous each row is, and which columns make it so [2].
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        level : float in (0, 1), default=0.99
+            The limits are exceeded by a share ``1 - level`` of new rows of the model.
+        limits : {"flat", "box", "jackson-mudholkar"}
+            How the limit of SPE treats the discarded spectrum: flat as the model says, or as it was (complete training data only).
+
+        Returns
+        -------
+        Anomaly with ``.t2``, ``.spe``, ``.p_t2``, ``.p_spe``, ``.limit_t2``, ``.limit_spe``, ``.contributions``, ``.flags``
+        """
+        check_number("level", level, 0.0, 1.0, open_low=True, open_high=True)
+        check_choice("limits", limits, ("flat", "box", "jackson-mudholkar"))
+        check_is_fitted(self)
+        tail = self.__dict__.get("_tail")
+        if limits != "flat" and tail is None:
+            raise ValueError(f"limits={limits!r} needs the discarded spectrum, kept only by fits on complete data of at most {TAIL_SIZE} columns. Use 'flat'.")
+        table = self._check_rows(X)
+        dense = table.toarray() if sparse.issparse(table) else np.asarray(table, dtype=np.float64)
+        seen = self._project(dense)
+        holes = np.isnan(dense)
+        centred = np.where(holes, 0.0, dense - self.mean_)
+        contributions = np.where(holes, 0.0, contributions_of(self._gaussian, seen, centred, self.components_))
+        return anomaly_of(self._gaussian, seen, contributions, weight=self.n_samples_, level=level, tail=tail, limits=limits)
+
+
+def has_holes(X: Any) -> bool:
+    """Whether any entry is NaN."""
+    values = X.data if sparse.issparse(X) else X
+    holes = bool(np.isnan(np.sum(values, dtype=np.float64))) and bool(np.isnan(values).any())
+    if holes and sparse.issparse(X):
+        raise ValueError("Sparse X contains NaN. Missing values need a dense table: use '.toarray()'.")
+    return holes
+
+
+def model_of_missing(fitted: MissingFit, n_features: int) -> LatentModel:
+    """The canonical model (axes, eigenvalues of WᵀW + σ²) of what PX-EM found."""
+    axes, gains, _ = np.linalg.svd(fitted.loadings, full_matrices=False)
+    total = float((gains**2).sum() + n_features * fitted.noise_variance)
+    noise = zeroed(fitted.noise_variance, total / n_features, warn=len(gains) < n_features)
+    axes = axes * positive_signs(axes)
+    eigenvalues = gains**2 + noise
+    spectrum = Spectrum(
+        eigenvalues,
+        axes,
+        total,
+        n_iter=fitted.n_iter,
+        converged=fitted.converged,
+        log_likelihoods=fitted.log_likelihoods,
+    )
+    subspace = PrimalSubspace(fitted.mean, np.ascontiguousarray(axes.T))
+    return LatentModel(subspace, LatentGaussian(eigenvalues, noise, float(n_features)), spectrum)
+
+
+

@@ -1,0 +1,137 @@
+"""Anomaly: T², SPE, their p-values and control limits, and the columns responsible [2]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from gramian._arrays import Array
+from gramian.latent.gaussian import LatentGaussian, Projection
+
+
+@dataclass(frozen=True)
+class Anomaly:
+    """How far rows lie along (T²) and off (SPE) the principal subspace.
+
+    ``p_t2``, ``p_spe`` are the chances of a larger value for a new row of the model; ``limit_t2``, ``limit_spe`` the values
+    exceeded by a share ``1 - level`` of new rows (``limit_spe`` has one entry a row where rows miss entries);
+    ``contributions`` (n, d) is how much the Mahalanobis distance would fall if that entry were missing.
+    """
+
+    t2: Array
+    spe: Array
+    p_t2: Array
+    p_spe: Array
+    limit_t2: float
+    limit_spe: Any
+    contributions: Array
+    level: float
+
+    @property
+    def flags(self) -> Array:
+        """Rows beyond either limit."""
+        return (self.p_t2 < 1 - self.level) | (self.p_spe < 1 - self.level)
+
+
+@dataclass(frozen=True)
+class Tail:
+    """θ_k = Σ_{p>q} l_p^k of the discarded spectrum: what the limits need when the tail is not flat [2]."""
+
+    theta1: float
+    theta2: float
+    theta3: float
+
+    @classmethod
+    def of(cls, matrix: Array, eigenvalues: Array) -> Tail:
+        """From the covariance matrix, without its discarded eigenpairs."""
+        square = matrix @ matrix
+        powers = (np.trace(matrix), np.trace(square), np.einsum("ij,ij->", square, matrix))
+        return cls(*(max(float(p - (eigenvalues**k).sum()), 0.0) for k, p in enumerate(powers, start=1)))
+
+
+def t2_law(n_components: int, weight: float) -> tuple[Any, float]:
+    """T² of new rows: q(N+1)/(N-q) F(q, N-q), as (distribution, scale) [2]."""
+    q, n = n_components, weight
+    if q == 0 or n <= q + 1:
+        return stats.chi2(max(q, 1)), 1.0
+    return stats.f(q, n - q), q * (n + 1) / (n - q)
+
+
+def spe_law(gaussian: LatentGaussian, dim: Any, weight: float, tail: Tail | None, limits: str) -> tuple[Any, Any]:
+    """SPE of new rows as (distribution, scale): chi² of the noise corrected for N, or Box's for a tail that is not flat [2]."""
+    q, n = gaussian.n_components, weight
+    correction = n / (n - 1 - q) * (1 + (q + 1) / n) if n > q + 1 else 1.0
+    if limits == "box" and tail is not None and tail.theta2 > 0:
+        share = (np.asarray(dim) - q) / (gaussian.dim - q)  # a part of the columns sees a part of the tail
+        freedom = np.maximum(tail.theta1**2 / tail.theta2 * share, 1e-9)
+        return stats.chi2(freedom), tail.theta2 / tail.theta1 * correction
+    freedom = np.maximum(np.asarray(dim, dtype=float) - q, 1e-9)
+    # without noise any distance is one too many: rounding alone is let pass
+    rounding = 1e-12 * float(gaussian.eigenvalues.sum())
+    return stats.chi2(freedom), max(gaussian.noise_variance, rounding, np.finfo(float).tiny) * correction
+
+
+def jackson_mudholkar(tail: Tail, level: float) -> float:
+    """The Jackson-Mudholkar limit of SPE at ``level``."""
+    t1, t2, t3 = tail.theta1, tail.theta2, tail.theta3
+    if t1 <= 0 or t2 <= 0:
+        return 0.0
+    h = 1 - 2 * t1 * t3 / (3 * t2**2)
+    c = stats.norm.ppf(level)
+    return float(t1 * (c * np.sqrt(2 * t2 * h**2) / t1 + t2 * h * (h - 1) / t1**2 + 1) ** (1 / h))
+
+
+def anomaly_of(
+    gaussian: LatentGaussian,
+    seen: Projection,
+    contributions: Array,
+    *,
+    weight: float,
+    level: float,
+    tail: Tail | None = None,
+    limits: str = "flat",
+) -> Anomaly:
+    """T², SPE and what they mean for rows that the model sees as ``seen``."""
+    t2, spe = gaussian.t_squared(seen), gaussian.residual(seen)
+    t2_dist, t2_scale = t2_law(gaussian.n_components, weight)
+    spe_dist, spe_scale = spe_law(gaussian, seen.dim, weight, tail, limits)
+    limit_spe: Any = spe_scale * spe_dist.ppf(level)
+    if limits == "jackson-mudholkar" and tail is not None:
+        limit_spe = jackson_mudholkar(tail, level)
+    if gaussian.n_components == 0:
+        p_t2, limit_t2 = np.ones_like(t2), 0.0
+    else:
+        p_t2, limit_t2 = t2_dist.sf(t2 / t2_scale), float(t2_scale * t2_dist.ppf(level))
+    return Anomaly(
+        t2, spe, p_t2, spe_dist.sf(spe / spe_scale), limit_t2, _scalar(limit_spe), contributions, level
+    )
+
+
+def _scalar(value: Any) -> Any:
+    return float(value) if np.ndim(value) == 0 else value
+
+
+def contributions_of(gaussian: LatentGaussian, seen: Projection, centred: Array, components: Array) -> Array:
+    """(eⱼᵀC⁻¹r)² / (eⱼᵀC⁻¹eⱼ): the fall of the Mahalanobis distance were column j missing.
+
+    At zero noise the distance is infinite off the subspace, and the squared residuals take its place.
+    ``centred`` is x - μ with zeros where entries are missing; what is returned there has no meaning.
+    """
+    noise = gaussian.noise_variance
+    if noise <= 0:
+        latent_scores = seen.scores if seen.overlap is None else gaussian.complete_scores(seen)
+        return (centred - latent_scores @ components) ** 2
+    gains = gaussian.gains
+    if seen.overlap is None:
+        shrink = gains**2 / gaussian.eigenvalues
+        residuals = (centred - (seen.scores * shrink) @ components) / noise
+        precision = (1 - np.einsum("qj,qj,q->j", components, components, shrink)) / noise
+        return residuals**2 / precision
+    inverse, _ = gaussian._inverse(seen.overlap)
+    inner = np.broadcast_to(inverse, (len(centred), *inverse.shape[-2:])) * np.outer(gains, gains)
+    residuals = (centred - np.einsum("nij,nj->ni", inner, seen.scores) @ components) / noise
+    precision = (1 - np.einsum("nij,id,jd->nd", inner, components, components, optimize=True)) / noise
+    return residuals**2 / np.maximum(precision, np.finfo(float).tiny)

@@ -43,9 +43,9 @@ class Stationary(Kernel):
 class Radial(Stationary):
     """k(x, y) = f(-|x - y|²/2ℓ²); a subclass gives f as ``profile``, f' as ``slope`` and -2 f⁻¹ as ``squared_radius``.
 
-    One product gives the argument of f for a whole tile, [x/ℓ, -h, 1] [y/ℓ, 1, -h]ᵀ with h = |x|²/2ℓ² and both sides centred on
-    the mean of X. Where its rounding error, eps (hₓ + h_y), could be seen in the kernel, the product is taken in
-    float64 and the pairs of nearly equal rows are computed again from their difference.
+    One product gives the argument of f for a whole tile, [x/ℓ, -h, 1] [y/ℓ, 1, -h]ᵀ with h = |x|²/2ℓ² and both sides
+    centred on the mean of X. Where its rounding error, eps (hₓ + h_y), could be seen in the kernel, the product is
+    taken in float64 and the pairs of nearly equal rows are computed again from their difference.
     """
 
     differentiable: Any = True
@@ -54,7 +54,7 @@ class Radial(Stationary):
     """Whether f has a root at 0, where the smallest rounding of the distance shows."""
 
     @property
-    def isotropic(self) -> bool:  # type: ignore[override]
+    def isotropic(self) -> bool:
         return bool(np.ndim(self.length_scale) == 0)
 
     def slope(self, products: Array) -> Array:

@@ -34,7 +34,7 @@ def check_length_scale(length_scale: Any, n_columns: int) -> float | Array:
         raise ValueError(f"length_scale={length_scale!r} must be a positive number, a 1-D array of them, or 'median'.")
     if scales.shape[0] != n_columns:
         raise ValueError(
-            f"length_scale has {scales.shape[0]} entries, but X has {n_columns} columns. Give one entry for each column."
+            f"length_scale has {scales.shape[0]} entries, but X has {n_columns} columns. Give one for each column."
         )
     scales = scales.astype(np.float64)
     if not (np.isfinite(scales) & (scales > 0)).all():

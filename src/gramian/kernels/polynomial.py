@@ -39,7 +39,7 @@ class Polynomial(DotProduct):
         self.coef0 = coef0
 
     @property
-    def positive_semidefinite(self) -> bool:  # type: ignore[override]
+    def positive_semidefinite(self) -> bool:
         return bool(self.coef0 >= 0)
 
     def resolve(self, X: Any) -> Polynomial:
@@ -65,13 +65,13 @@ class Polynomial(DotProduct):
     def _power(self, products: Array, degree: int) -> Array:
         """(products + c)^degree in place, by repeated squaring: `**` takes a logarithm for each entry."""
         products += check_number("coef0", self.coef0)
-        base, products_left = products.copy(), degree
+        base, left = products.copy(), degree
         products[...] = 1.0
         with np.errstate(over="ignore", invalid="ignore"):  # callers look at the result: finite_gram
-            while products_left:
-                if products_left & 1:
+            while left:
+                if left & 1:
                     products *= base
-                products_left >>= 1
-                if products_left:
+                left >>= 1
+                if left:
                     base *= base
         return products

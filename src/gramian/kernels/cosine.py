@@ -1,0 +1,66 @@
+"""The cosine kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramian._arrays import Array
+from gramian.kernels._rows import as_rows, dense, pair_of_rows, squared_norms
+from gramian.kernels.base import Kernel, Tile
+
+
+class Cosine(Kernel):
+    """k(x, y) = xᵀy / |x||y|, and 0 where either is zero.
+
+    Examples
+    --------
+    >>> from gramian.kernels import Cosine
+    >>> Cosine()([[3.0, 4.0], [1.0, 0.0], [0.0, 0.0]])
+    array([[1. , 0.6, 0. ],
+           [0.6, 1. , 0. ],
+           [0. , 0. , 0. ]])
+    """
+
+    differentiable: Any = True
+    accepts_sparse: Any = True
+
+    def diagonal(self, X: Any) -> Array:
+        X = as_rows(self, X)
+        return (squared_norms(X) > 0).astype(X.dtype)
+
+    def factors(self, X: Any, Y: Any, dtype: Any) -> tuple[Array, Array] | None:
+        if sparse.issparse(X) or sparse.issparse(Y):
+            return None
+        left = _directions(X)[0].astype(dtype, copy=False)
+        return left, left if Y is X else _directions(Y)[0].astype(dtype, copy=False)
+
+    def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
+        if not (sparse.issparse(X) or sparse.issparse(Y)):
+            return super().tiles(X, Y, dtype)
+        left = _directions(X)[0]
+        right = left if Y is X else _directions(Y)[0]
+        return lambda rows, columns: dense(left[rows] @ right[columns].T).astype(dtype, copy=False)
+
+    def gradient(self, X: Any, Y: Any, coefficients: Any) -> Array:
+        """Σⱼ cᵢⱼ (ŷⱼ - k(xᵢ, yⱼ) x̂ᵢ) / |xᵢ|; 0 at xᵢ = 0, where there is none."""
+        X, Y = (dense(rows) for rows in pair_of_rows(self, X, Y))
+        (left, norms), (right, _) = _directions(X), _directions(Y)
+        coefficients = np.asarray(coefficients, dtype=np.float64)
+        cosines = np.einsum("ij,ij->i", coefficients, left @ right.T)
+        across = coefficients @ right - cosines[:, None] * left
+        return np.where(norms[:, None] > 0, across / np.where(norms > 0, norms, 1.0)[:, None], 0.0)
+
+    def diagonal_gradient(self, X: Any) -> Array:
+        return np.zeros(as_rows(self, X).shape)
+
+
+def _directions(X: Any) -> tuple[Any, Array]:
+    """x/|x| (0 stays 0) in float64, and |x|."""
+    norms = np.sqrt(squared_norms(X))
+    inverse = 1.0 / np.where(norms > 0, norms, 1.0)
+    if sparse.issparse(X):
+        return sparse.csr_array(sparse.diags_array(inverse) @ X), norms
+    return np.asarray(X, dtype=np.float64) * inverse[:, None], norms

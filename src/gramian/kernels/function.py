@@ -1,0 +1,85 @@
+"""A user's function as a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array, row_chunks
+from gramian.kernels._rows import common_dtype, pair_of_rows
+from gramian.kernels.base import Kernel, Tile
+
+DIAGONAL_ROWS = 128
+SYMMETRY = 1e-8
+
+
+class CallableKernel(Kernel):
+    """A function ``k(X, Y) -> array`` of shape (len(X), len(Y)) as a kernel; its values are checked at each call.
+
+    Whether it is positive semi-definite is not known: `fit` looks at the smallest eigenvalue.
+
+    Parameters
+    ----------
+    function : callable
+        Takes two float arrays with equally many columns. It is called with two blocks of rows, never with one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian.kernels import CallableKernel
+    >>> kernel = CallableKernel(lambda X, Y: np.minimum(X, Y.T))
+    >>> kernel([[1.0], [2.0]])
+    array([[1., 1.],
+           [1., 2.]])
+    """
+
+    positive_semidefinite: Any = False
+    accepts_sparse: Any = True
+
+    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
+        self.function = function
+
+    @property
+    def name(self) -> str:
+        """The function's own name, for messages."""
+        return str(getattr(self.function, "__name__", repr(self.function)))
+
+    def __call__(self, X: Any, Y: Any = None) -> Array:
+        X, Y = pair_of_rows(self, X, Y)
+        values = self._evaluate(X, Y)
+        if Y is X:
+            asymmetry = float(np.abs(values - values.T).max())
+            if asymmetry > max(SYMMETRY, 64 * float(np.finfo(values.dtype).eps)) * float(np.abs(values).max()):
+                raise ValueError(
+                    f"The callable kernel {self.name} is not symmetric: for the rows of one X its values, of shape "
+                    f"{values.shape}, differ from their mirror images by up to {asymmetry:.3g}. k(x, y) must equal k(y, x)."
+                )
+        return values
+
+    def diagonal(self, X: Any) -> Array:
+        X, _ = pair_of_rows(self, X, None)
+        parts = [np.diagonal(self._evaluate(X[part], X[part])) for part in row_chunks(X.shape[0], DIAGONAL_ROWS)]
+        return np.concatenate(parts)
+
+    def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
+        return lambda rows, columns: self._evaluate(X[rows], Y[columns]).astype(dtype, copy=False)
+
+    def _evaluate(self, X: Any, Y: Any) -> Array:
+        values = np.asarray(self.function(X, Y))
+        if values.shape != (X.shape[0], Y.shape[0]):
+            raise ValueError(
+                f"The callable kernel {self.name} returned shape {values.shape} for {X.shape[0]} and {Y.shape[0]} rows; "
+                f"{(X.shape[0], Y.shape[0])} is needed: k(X, Y)[i, j] = k(X[i], Y[j])."
+            )
+        if values.dtype.kind not in "fiub":
+            raise ValueError(
+                f"The callable kernel {self.name} returned an array of shape {values.shape} and dtype {values.dtype}; "
+                "real numbers are needed."
+            )
+        if not np.isfinite(values).all():
+            raise ValueError(
+                f"The callable kernel {self.name}: kernel values not finite (NaN or infinity in its result of shape {values.shape})."
+            )
+        return np.array(values, dtype=common_dtype(X, Y))  # a copy: tiles are worked on in place

@@ -1,0 +1,45 @@
+"""The Laplacian kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from gramian._arrays import Array
+from gramian.kernels._radial import Stationary
+from gramian.kernels._scales import check_length_scale
+from gramian.kernels.base import Tile
+
+
+class Laplacian(Stationary):
+    """k(x, y) = exp(-|x - y|₁ / ℓ), or exp(-Σⱼ |xⱼ - yⱼ| / ℓⱼ).
+
+    Parameters
+    ----------
+    length_scale : float, array of shape (d,) or "median", default=1.0
+        ℓ, one for all columns or one for each; "median" is the median (Euclidean) distance between distinct training rows.
+
+    Examples
+    --------
+    >>> from gramian.kernels import Laplacian
+    >>> Laplacian(2.0)([[0.0, 0.0], [1.0, 1.0]]).round(4)
+    array([[1.    , 0.3679],
+           [0.3679, 1.    ]])
+    """
+
+    def __init__(self, length_scale: Any = 1.0) -> None:
+        self.length_scale = length_scale
+
+    def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
+        scale = check_length_scale(self.length_scale, X.shape[1])
+        left = np.asarray(X, dtype=np.float64) / scale
+        right = left if Y is X else np.asarray(Y, dtype=np.float64) / scale
+
+        def tile(rows: slice, columns: slice) -> Array:
+            distances = cdist(left[rows], right[columns], "cityblock").astype(dtype, copy=False)
+            np.negative(distances, out=distances)
+            return np.exp(distances, out=distances)
+
+        return tile

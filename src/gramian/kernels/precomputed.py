@@ -1,0 +1,75 @@
+"""Kernel values that were computed elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from gramian._arrays import Array
+from gramian.kernels._rows import as_rows
+from gramian.kernels.base import Kernel, Tile
+
+SYMMETRY = 1e-8  # of the largest entry; float32 matrices are given their own rounding
+
+
+class Precomputed(Kernel):
+    """The "rows" are kernel values themselves: k(xᵢ, yⱼ) over the training points yⱼ, one column each.
+
+    Called with one matrix it returns it; with two, the first holds the values and the second has one row for each of
+    its columns. :meth:`resolve` refuses a training matrix that is not square, finite and symmetric, or has a negative
+    diagonal.
+
+    Examples
+    --------
+    >>> from gramian.kernels import Precomputed
+    >>> Precomputed().diagonal([[2.0, 1.0], [1.0, 3.0]])
+    array([2., 3.])
+    """
+
+    positive_semidefinite: Any = False
+
+    def __call__(self, X: Any, Y: Any = None) -> Array:
+        X = as_rows(self, X)
+        if Y is not None and X.shape[1] != len(Y):
+            raise ValueError(
+                f"The precomputed kernel has {X.shape[1]} columns, but there are {len(Y)} training points. "
+                "Give k(x, y) for each of them, in their order."
+            )
+        return np.array(X)
+
+    def diagonal(self, X: Any) -> Array:
+        X = as_rows(self, X)
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"A precomputed kernel of shape {X.shape} has no diagonal of its own. Give k(y, y) as diagonal=."
+            )
+        return np.diagonal(X).copy()
+
+    def resolve(self, X: Any) -> Precomputed:
+        check_gram(as_rows(self, X))
+        return clone(self)
+
+    def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
+        return lambda rows, columns: np.array(X[rows, columns], dtype=dtype)
+
+
+def check_gram(K: Array) -> Array:
+    """K if it can be a Gram matrix: square, symmetric, no negative diagonal (finite was checked at the door)."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"The precomputed kernel must be a square matrix, got shape {K.shape}.")
+    asymmetry = float(np.abs(K - K.T).max())
+    largest = float(np.abs(K).max())
+    if asymmetry > max(SYMMETRY, 16 * float(np.finfo(K.dtype).eps)) * largest:
+        raise ValueError(
+            f"The precomputed kernel is not symmetric: entries differ from their mirror images by up to {asymmetry:.3g}. "
+            "Use (K + K.T) / 2 if that is rounding; otherwise it is no kernel."
+        )
+    diagonal = np.diagonal(K)
+    if (diagonal < 0).any():
+        raise ValueError(
+            f"The precomputed kernel has a negative diagonal (smallest {float(diagonal.min()):.3g}): "
+            "k(x, x) is a squared norm."
+        )
+    return K

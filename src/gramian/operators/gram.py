@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 
-from gramian._arrays import Array, blas_threads, single_blas_thread, symmetrized, thread_map
-from gramian.kernels.base import Kernel
+from gramian._arrays import Array, blas_threads, row_chunks, single_blas_thread, symmetrized, thread_map
+from gramian.kernels.base import Kernel, Tile
 from gramian.operators.base import SelfAdjoint
 from gramian.operators.centering import Centering
 
 TILE = 512
 """Rows of a tile: 512 x 512 stays in the cache from the product to its last use."""
+KEPT_BYTES = 1 << 26
+"""What kept tiles may take by default."""
+SKETCH = 7.0
+"""Landmarks of a sketch over the root of the size: its N m² work is then that of a product."""
+SKETCH_ROWS = 1024
+SKETCH_JITTER = 1e-4
+"""Added to the landmarks' Gram matrix, over its mean diagonal: the sketch is made in float32."""
 
 
 class RawGram(ABC):
@@ -38,8 +46,8 @@ class RawGram(ABC):
         """k(xᵢ, xᵢ)."""
 
     @abstractmethod
-    def columns(self, indices: Array, dtype: Any = np.float64) -> Array:
-        """The columns K₀[:, indices], (size, m)."""
+    def columns(self, indices: Array, dtype: Any = np.float64, rows: Any = None) -> Array:
+        """The columns K₀[:, indices], or only their ``rows`` (indices or a slice)."""
 
     @abstractmethod
     def to_dense(self) -> Array:
@@ -66,8 +74,9 @@ class DenseGram(RawGram):
     def diagonal(self) -> Array:
         return np.diagonal(self.matrix).astype(np.float64)
 
-    def columns(self, indices: Array, dtype: Any = np.float64) -> Array:
-        return self.matrix[:, indices].astype(dtype, copy=False)
+    def columns(self, indices: Array, dtype: Any = np.float64, rows: Any = None) -> Array:
+        chosen = self.matrix if rows is None else self.matrix[rows]
+        return chosen[:, indices].astype(dtype, copy=False)
 
     def to_dense(self) -> Array:
         return np.array(self.matrix, dtype=np.float64)
@@ -75,23 +84,31 @@ class DenseGram(RawGram):
 
 @dataclass(frozen=True)
 class LazyGram(RawGram):
-    """The Gram matrix of the rows of X, recomputed tile by tile at every product.
+    """The Gram matrix of the rows of X, computed tile by tile: once, or at every product where it would not fit.
 
-    Only tiles on and above the diagonal are computed; each serves K₀ᵢⱼVⱼ and K₀ⱼᵢVᵢ.
+    Only tiles on and above the diagonal are computed; each serves K₀ᵢⱼVⱼ and K₀ⱼᵢVᵢ. Threads (as many as BLAS has)
+    share the tiles; BLAS runs on one thread meanwhile. ``memory`` is what kept tiles may take, in bytes; by default
+    64 MiB or four times X, whichever is more.
     """
 
     kernel: Kernel
     X: Any
+    memory: int | None = None
 
     @property
     def size(self) -> int:
         return int(self.X.shape[0])
 
+    @cached_property
+    def _kept(self) -> dict[tuple[int, int], Any] | None:
+        """Tiles computed so far, where all of them fit into the memory."""
+        budget = max(KEPT_BYTES, 4 * getattr(self.X, "nbytes", 0)) if self.memory is None else self.memory
+        return {} if 4 * self.size * (self.size + TILE) <= budget else None
+
     def __matmul__(self, block: Array) -> Array:
-        dtype = block.dtype
-        tile = self.kernel.tiles(self.X, self.X, dtype)
-        edges = self._edges()
-        n_threads = blas_threads()
+        tile = self._tiles(block.dtype)
+        edges = list(row_chunks(self.size, TILE))
+        n_threads = min(blas_threads(), len(edges))
         pairs = [(i, j) for i in range(len(edges)) for j in range(i, len(edges))]
 
         def share(start: int) -> Array:
@@ -110,22 +127,38 @@ class LazyGram(RawGram):
             images[0] += other
         return images[0]
 
-    def _edges(self) -> list[slice]:
-        return [slice(start, min(start + TILE, self.size)) for start in range(0, self.size, TILE)]
+    def _tiles(self, dtype: Any) -> Tile:
+        """Tiles of the dtype. Those to be kept are computed in float64, and kept as two float32 parts for float32."""
+        kept = self._kept
+        if kept is None:
+            return self.kernel.tiles(self.X, self.X, dtype)
+        exact: list[Tile] = []
+
+        def tile(rows: slice, columns: slice) -> Array:
+            key = (rows.start, columns.start)
+            if key not in kept:
+                if not exact:
+                    exact.append(self.kernel.tiles(self.X, self.X, np.float64))
+                values = exact[0](rows, columns)
+                kept[key] = values if dtype == np.float64 else _split(values)
+            found = kept[key]
+            if isinstance(found, tuple):
+                return found[0] if dtype == np.float32 else found[0] + found[1].astype(np.float64)
+            return found.astype(dtype, copy=False)
+
+        return tile
 
     def diagonal(self) -> Array:
         return np.asarray(self.kernel.diagonal(self.X), dtype=np.float64)
 
-    def columns(self, indices: Array, dtype: Any = np.float64) -> Array:
-        tile = self.kernel.tiles(self.X, self.X[indices], dtype)
-        out = np.empty((self.size, len(indices)), dtype=dtype)
-        for rows in self._edges():
-            out[rows] = tile(rows, slice(0, len(indices)))
-        return out
+    def columns(self, indices: Array, dtype: Any = np.float64, rows: Any = None) -> Array:
+        chosen = self.X if rows is None else self.X[rows]
+        tile = self.kernel.tiles(chosen, self.X[indices], dtype)
+        return tile(slice(0, chosen.shape[0]), slice(0, len(indices)))
 
     def to_dense(self) -> Array:
         tile = self.kernel.tiles(self.X, self.X, np.float64)
-        edges = self._edges()
+        edges = list(row_chunks(self.size, TILE))
         out = np.empty((self.size, self.size))
         for i, rows in enumerate(edges):
             for columns in edges[i:]:
@@ -135,6 +168,12 @@ class LazyGram(RawGram):
                 out[rows, columns] = values
                 out[columns, rows] = values.T
         return out
+
+
+def _split(values: Array) -> tuple[Array, Array]:
+    """Two float32 matrices whose sum is the float64 one to 48 bits: iterations read the first alone."""
+    high = values.astype(np.float32)
+    return high, (values - high).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -148,24 +187,22 @@ class SumGram(RawGram):
     def size(self) -> int:
         return self.parts[0].size
 
+    def _scaled(self) -> Iterator[tuple[RawGram, float]]:
+        return zip(self.parts, self.scales)
+
     def __matmul__(self, block: Array) -> Array:
-        image = np.zeros_like(block)
-        for part, scale in zip(self.parts, self.scales):
-            image += block.dtype.type(scale) * (part @ block)
-        return image
+        return reduce(np.add, ((part @ block) * block.dtype.type(scale) for part, scale in self._scaled()))
 
     def diagonal(self) -> Array:
-        return np.sum([scale * part.diagonal() for part, scale in zip(self.parts, self.scales)], axis=0)
+        return reduce(np.add, (part.diagonal() * scale for part, scale in self._scaled()))
 
-    def columns(self, indices: Array, dtype: Any = np.float64) -> Array:
-        out = np.zeros((self.size, len(indices)), dtype=dtype)
-        for part, scale in zip(self.parts, self.scales):
-            out += np.dtype(dtype).type(scale) * part.columns(indices, dtype)
-        return out
+    def columns(self, indices: Array, dtype: Any = np.float64, rows: Any = None) -> Array:
+        kind = np.dtype(dtype).type
+        return reduce(np.add, (part.columns(indices, dtype, rows) * kind(scale) for part, scale in self._scaled()))
 
     def to_dense(self) -> Array:
         out = np.zeros((self.size, self.size))
-        for part, scale in zip(self.parts, self.scales):
+        for part, scale in self._scaled():
             out += scale * part.to_dense()
         return out
 
@@ -203,6 +240,63 @@ class CenteredGram(SelfAdjoint):
         """tr K = s·diag(K₀) - s·(K₀s)."""
         weights = self.centering.weights
         return float(weights @ self.raw.diagonal() - weights @ self.raw_mean)
+
+    def sketch(self, n_vectors: int, rng: np.random.Generator) -> tuple[Array, Array] | None:
+        """Leading eigenpairs (values, float32 vectors) of Nystroem's approximation Jᵀ C W⁻¹ Cᵀ J of K.
+
+        C holds the columns of K₀ at landmarks drawn with the weights, W their rows at the landmarks. The work is that
+        of a product with K. None where W is indefinite.
+        """
+        weights = np.asarray(self.centering.weights, dtype=np.float64)
+        n_landmarks = min(int(SKETCH * np.sqrt(self.size)), int(np.count_nonzero(weights)))
+        n_vectors = min(n_vectors, n_landmarks)
+        chosen = np.sort(rng.choice(self.size, n_landmarks, replace=False, p=weights))
+        corner = symmetrized(self.raw.columns(chosen, np.float64, rows=chosen))
+        corner[np.diag_indices(n_landmarks)] += SKETCH_JITTER * np.trace(corner) / n_landmarks
+        try:
+            factor = linalg.cholesky(corner, lower=True, check_finite=False)
+        except linalg.LinAlgError:
+            return None
+        # The features of a row are c L⁻ᵀ. First their moments, then their principal directions: rows in chunks, and
+        # made twice, since to keep them would take more memory than all the rest.
+        whiten = linalg.solve_triangular(factor, np.eye(n_landmarks), lower=True, check_finite=False)
+        whiten = whiten.T.astype(np.float32)
+        roots = np.sqrt(weights).astype(np.float32)[:, None]
+        chunks = list(row_chunks(self.size, SKETCH_ROWS))
+        n_threads = min(blas_threads(), len(chunks))
+
+        def moments(start: int) -> tuple[Array, Array]:
+            second, first = np.zeros((n_landmarks, n_landmarks)), np.zeros(n_landmarks)
+            for rows in chunks[start::n_threads]:
+                features = self.raw.columns(chosen, np.float32, rows=rows) @ whiten
+                features *= roots[rows]
+                second += features.T @ features
+                first += roots[rows, 0] @ features
+            return second, first
+
+        with single_blas_thread():
+            parts = thread_map(moments, range(n_threads), n_threads)
+        second, mean = (reduce(np.add, sums) for sums in zip(*parts))
+        if self.centering.center:
+            second = second - np.outer(mean, mean)
+        last = n_landmarks - 1
+        values, axes = linalg.eigh(
+            second.astype(np.float32), subset_by_index=(last - n_vectors + 1, last), check_finite=False
+        )
+        values, axes = values[::-1].astype(np.float64), axes[:, ::-1]
+        solid = values > 100 * np.finfo(np.float32).eps * values[0]
+        values, axes = values[solid], (axes[:, solid] / np.sqrt(values[solid])).astype(np.float32)
+        coefficients, offset = whiten @ axes, mean.astype(np.float32) @ axes if self.centering.center else np.float32(0)
+        vectors = np.empty((self.size, len(values)), dtype=np.float32)
+
+        def project(rows: slice) -> None:
+            np.matmul(self.raw.columns(chosen, np.float32, rows=rows), coefficients, out=vectors[rows])
+            vectors[rows] -= offset
+            vectors[rows] *= roots[rows]
+
+        with single_blas_thread():
+            thread_map(project, chunks, n_threads)
+        return values, vectors
 
     def to_dense(self) -> Array:
         dense = self.raw.to_dense()

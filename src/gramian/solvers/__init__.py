@@ -8,12 +8,13 @@ from typing import Any
 from gramian.solvers.auto import Auto
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.eigh import Eigh
+from gramian.solvers.krylov import Krylov
 from gramian.solvers.spectrum import Spectrum
 
-SOLVERS: dict[str, type[Solver]] = {"auto": Auto, "eigh": Eigh}
+SOLVERS: dict[str, type[Solver]] = {"auto": Auto, "eigh": Eigh, "krylov": Krylov}
 """The names that ``solver=`` accepts."""
 
-__all__ = ["SOLVERS", "Auto", "Eigh", "Operator", "Solver", "Spectrum", "as_solver"]
+__all__ = ["SOLVERS", "Auto", "Eigh", "Krylov", "Operator", "Solver", "Spectrum", "as_solver"]
 
 
 def as_solver(solver: Any, **options: Any) -> Solver:
@@ -31,7 +32,5 @@ def as_solver(solver: Any, **options: Any) -> Solver:
         made = SOLVERS[solver]
         return made(**{name: value for name, value in options.items() if name in signature(made).parameters})
     if isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
-        raise ValueError(
-            f"solver={solver!r} is not a solver. Use one of {names}, or an object with solve(operator, q)."
-        )
+        raise ValueError(f"solver={solver!r} is not a solver. Use one of {names}, or an object with `solve`.")
     return solver

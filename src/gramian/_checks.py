@@ -28,7 +28,9 @@ def is_count(value: Any) -> bool:
 
 def is_real(value: Any) -> bool:
     """A finite real number, but not a bool."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_) and bool(np.isfinite(float(value)))
+    return (
+        isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_) and bool(np.isfinite(float(value)))
+    )
 
 
 def check_count(name: str, value: Any, minimum: int = 0) -> int:
@@ -41,7 +43,13 @@ def check_count(name: str, value: Any, minimum: int = 0) -> int:
 
 
 def check_number(
-    name: str, value: Any, low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, open_high: bool = False
+    name: str,
+    value: Any,
+    low: float = -np.inf,
+    high: float = np.inf,
+    *,
+    open_low: bool = False,
+    open_high: bool = False,
 ) -> float:
     """``value`` as a finite float between the bounds (closed unless said otherwise)."""
     left, right = "(" if open_low else "[", ")" if open_high else "]"
@@ -134,7 +142,14 @@ def check_table(
         from sklearn.utils.validation import check_array
 
         return check_array(X, input_name=name, **options)
-    return validate_data(estimator, X, reset=reset, **options)
+    try:
+        return validate_data(estimator, X, reset=reset, **options)
+    except ValueError as error:
+        if missing or "contains NaN" not in str(error):
+            raise
+        raise ValueError(
+            f"{error}\nWithin gramian, LatentImputer fills the holes: make_pipeline(LatentImputer(), ...)."
+        ) from None
 
 
 def _plain(X: Any, *, missing: bool, accept_sparse: bool, name: str) -> Any:
@@ -144,6 +159,8 @@ def _plain(X: Any, *, missing: bool, accept_sparse: bool, name: str) -> Any:
         raise TypeError(f"{name} is a lazy Dask collection; gramian computes in memory. Call .compute() on it first.")
     if module == "polars" and type(X).__name__ == "LazyFrame":
         raise TypeError(f"{name} is a lazy polars frame; gramian computes in memory. Call .collect() on it first.")
+    if module == "pyarrow":
+        return np.column_stack([np.asarray(column.to_numpy(zero_copy_only=False)) for column in _arrow_columns(X)])
     if sparse.issparse(X):
         if not accept_sparse:
             raise TypeError(
@@ -153,7 +170,9 @@ def _plain(X: Any, *, missing: bool, accept_sparse: bool, name: str) -> Any:
     if isinstance(X, np.ma.MaskedArray):
         mask = np.ma.getmaskarray(X)
         if mask.any() and not missing:
-            raise ValueError(f"{name} has {int(mask.sum())} masked (missing) entries, which this model cannot use. Fill them first, e.g. with gramian.LatentImputer.")
+            raise ValueError(
+                f"{name} has {int(mask.sum())} masked (missing) entries, which this model cannot use. Fill them first, e.g. with gramian.LatentImputer."
+            )
         filled = X.astype(float) if X.dtype.kind in "iub" else X
         return np.where(mask, np.nan, filled.data)
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
@@ -163,6 +182,11 @@ def _plain(X: Any, *, missing: bool, accept_sparse: bool, name: str) -> Any:
     if isinstance(X, np.ndarray):
         return _plain_array(X, missing=missing, name=name)
     return X
+
+
+def _arrow_columns(X: Any) -> list[Any]:
+    """The columns of an Arrow table or record batch, each in one piece."""
+    return [column.combine_chunks() if hasattr(column, "combine_chunks") else column for column in X.columns]
 
 
 def _plain_list(X: Any, *, missing: bool, name: str) -> Any:
@@ -178,9 +202,13 @@ def _plain_array(X: Array, *, missing: bool, name: str, column: Any = None) -> A
     kind = X.dtype.kind
     if kind in "US":
         first = str(X.flat[0]) if X.size else ""
-        raise ValueError(f"could not convert string to float: {first!r} in {where}. Text is not a number: convert numeric strings yourself, one-hot encode categories.")
+        raise ValueError(
+            f"could not convert string to float: {first!r} in {where}. Text is not a number: convert numeric strings yourself, one-hot encode categories."
+        )
     if kind in "Mm":
-        raise ValueError(f"{where} holds dates or time differences ({X.dtype}). Give a numeric column, such as seconds since a start.")
+        raise ValueError(
+            f"{where} holds dates or time differences ({X.dtype}). Give a numeric column, such as seconds since a start."
+        )
     if kind == "c":
         raise ValueError(f"Complex data not supported: {where} has dtype {X.dtype}.")
     if kind == "O":
@@ -196,10 +224,14 @@ def _from_objects(X: Array, *, missing: bool, where: str) -> Array:
     for position, value in enumerate(X.ravel()):
         if value is None or type(value).__name__ in ("NAType", "NaTType"):
             if not missing:
-                raise ValueError(f"{where} contains NaN (a missing value, {value!r}), which this model cannot use. Fill it first, e.g. with gramian.LatentImputer.")
+                raise ValueError(
+                    f"{where} contains NaN (a missing value, {value!r}), which this model cannot use. Fill it first, e.g. with gramian.LatentImputer."
+                )
             flat[position] = np.nan
         elif isinstance(value, str | bytes):
-            raise ValueError(f"could not convert string to float: {value!r} in {where}. Text is not a number: convert numeric strings yourself, one-hot encode categories.")
+            raise ValueError(
+                f"could not convert string to float: {value!r} in {where}. Text is not a number: convert numeric strings yourself, one-hot encode categories."
+            )
         elif isinstance(value, complex | np.complexfloating):
             raise ValueError(f"Complex data not supported: {where} holds {value!r}.")
         elif isinstance(value, numbers.Real | Decimal | np.bool_):
@@ -208,7 +240,9 @@ def _from_objects(X: Array, *, missing: bool, where: str) -> Array:
             raise ValueError(f"{where} holds dates ({value!r}). Give a numeric column, such as seconds since a start.")
         else:
             # scikit-learn's own words, and its own exception, for things such as dicts
-            raise TypeError(f"float() argument must be a string or a real number, not {type(value).__name__!r} (in {where}).")
+            raise TypeError(
+                f"float() argument must be a string or a real number, not {type(value).__name__!r} (in {where})."
+            )
     return out
 
 
@@ -223,8 +257,12 @@ def _plain_frame(X: Any, *, missing: bool, name: str) -> Any:
         return _plain_pandas(X, missing=missing, name=name)
     for column, dtype in zip(columns, X.dtypes):
         text = str(dtype)
-        if text in ("String", "Utf8", "Categorical", "Enum", "Object") or text.startswith(("Date", "Duration", "Time", "Categorical")):
-            values = np.asarray(X[column].to_numpy(), dtype=object if not text.startswith(("Date", "Duration")) else None)
+        if text in ("String", "Utf8", "Categorical", "Enum", "Object") or text.startswith(
+            ("Date", "Duration", "Time", "Categorical")
+        ):
+            values = np.asarray(
+                X[column].to_numpy(), dtype=object if not text.startswith(("Date", "Duration")) else None
+            )
             _plain_array(values, missing=missing, name=name, column=column)
     return X
 
@@ -282,5 +320,7 @@ def check_scale(spread: float, name: str = "X") -> None:
 def check_finite(values: Array, what: str) -> Array:
     """No method returns NaN or Inf silently."""
     if not np.isfinite(values).all():
-        raise ValueError(f"{what} are not finite: the input's magnitudes leave the range of float64. rescale the data first.")
+        raise ValueError(
+            f"{what} are not finite: the input's magnitudes leave the range of float64. rescale the data first."
+        )
     return values

@@ -37,7 +37,9 @@ class Progress:
         self.done += advance
         if not self.verbose:
             return
-        text = " ".join(f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}" for name, value in values.items())
+        text = " ".join(
+            f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}" for name, value in values.items()
+        )
         if self._bar is not None:
             self._bar.update(self._task, advance=advance, description=f"{self.title} {text}".strip())
         elif time.monotonic() - self._last >= 5.0 or self.verbose > 1:
@@ -45,6 +47,8 @@ class Progress:
             of = f"/{self.total}" if self.total else ""
             print(f"{self.title}: {self.done}{of} {text}".rstrip(), file=sys.stderr)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._bar is not None:
             self._bar.stop()

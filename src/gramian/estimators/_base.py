@@ -81,8 +81,13 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         X = self._check_rows(X)
         dtype = float_dtype(X)
-        parts = [function(self._project(X[rows], **_sliced(options, rows))) for rows in row_chunks(X.shape[0], EVALUATION_ROWS)]
-        return np.concatenate(parts).astype(dtype, copy=False) if len(parts) != 1 else parts[0].astype(dtype, copy=False)
+        parts = [
+            function(self._project(X[rows], **_sliced(options, rows)))
+            for rows in row_chunks(X.shape[0], EVALUATION_ROWS)
+        ]
+        return (
+            np.concatenate(parts).astype(dtype, copy=False) if len(parts) != 1 else parts[0].astype(dtype, copy=False)
+        )
 
     # ------------------------------------------------------------ latents
 

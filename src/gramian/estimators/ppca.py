@@ -42,8 +42,24 @@ TAIL_SIZE = 2000
 """Up to this many columns the fit keeps the power sums of the discarded spectrum, for control limits."""
 PPCA_SOLVERS = ("auto", "eigh", "randomized", "em", "stiefel")
 LAZY = frozenset(
-    "_model mean_ components_ loadings_ n_components_ noise_variance_ explained_variance_ explained_variance_ratio_ "
-    "residual_norm_ n_iter_ solver_ solver_reason_ log_likelihoods_ converged_ n_samples_ _tail".split()
+    [
+        "_model",
+        "mean_",
+        "components_",
+        "loadings_",
+        "n_components_",
+        "noise_variance_",
+        "explained_variance_",
+        "explained_variance_ratio_",
+        "residual_norm_",
+        "n_iter_",
+        "solver_",
+        "solver_reason_",
+        "log_likelihoods_",
+        "converged_",
+        "n_samples_",
+        "_tail",
+    ]
 )
 
 
@@ -178,7 +194,9 @@ class PPCA(LatentModelMixin, BaseEstimator):
                 raise ValueError("The first batch has 0 rows. Give at least one row.")
             return self
         if has_holes(X):
-            raise ValueError("partial_fit streams complete rows, but X contains NaN. Use fit, which handles missing values exactly.")
+            raise ValueError(
+                "partial_fit streams complete rows, but X contains NaN. Use fit, which handles missing values exactly."
+            )
         X, weights = positive_rows(X, check_weights(sample_weight, X))
         batch = Moments.of(X, None if sample_weight is None else weights)
         self._moments = batch if fresh else self._moments.merge(batch)
@@ -230,7 +248,9 @@ class PPCA(LatentModelMixin, BaseEstimator):
     def _finalise(self) -> None:
         """Decompose the moments that `partial_fit` has gathered."""
         if self._n_rows < 2:
-            raise ValueError(f"PPCA needs at least 2 rows, but partial_fit has seen {self._n_rows} (n_samples = {self._n_rows}).")
+            raise ValueError(
+                f"PPCA needs at least 2 rows, but partial_fit has seen {self._n_rows} (n_samples = {self._n_rows})."
+            )
         self._fit_sample(MomentSample(self._moments, self._n_rows, self.center), self._moments.weight)
 
     def __getattr__(self, name: str) -> Any:
@@ -252,9 +272,15 @@ class PPCA(LatentModelMixin, BaseEstimator):
             raise ValueError(f"No value is observed in column(s) {named}. Drop them, or give at least one value.")
         limit = min(X.shape[0] - int(self.center), X.shape[1])
         if isinstance(q, int) and q > limit:
-            raise ValueError(f"n_components={q} must be at most {limit}, the largest possible rank for {X.shape[0]} samples and {X.shape[1]} features.")
+            raise ValueError(
+                f"n_components={q} must be at most {limit}, the largest possible rank for {X.shape[0]} samples and {X.shape[1]} features."
+            )
         with Progress("PX-EM", total=self.max_iter, verbose=self.verbose) as bar:
-            fitted = self._missing_fit(X, weights, q, bar) if isinstance(q, int) else self._missing_by_bic(X, weights, limit, bar)
+            fitted = (
+                self._missing_fit(X, weights, q, bar)
+                if isinstance(q, int)
+                else self._missing_by_bic(X, weights, limit, bar)
+            )
         self.solver_, self.solver_reason_ = "px-em", "X has missing entries, whose likelihood has no closed form"
         total = float(weights.sum())
         self._store_primal(model_of_missing(fitted, X.shape[1]), total)
@@ -483,14 +509,18 @@ class PPCA(LatentModelMixin, BaseEstimator):
         check_is_fitted(self)
         tail = self.__dict__.get("_tail")
         if limits != "flat" and tail is None:
-            raise ValueError(f"limits={limits!r} needs the discarded spectrum, kept only by fits on complete data of at most {TAIL_SIZE} columns. Use 'flat'.")
+            raise ValueError(
+                f"limits={limits!r} needs the discarded spectrum, kept only by fits on complete data of at most {TAIL_SIZE} columns. Use 'flat'."
+            )
         table = self._check_rows(X)
         dense = table.toarray() if sparse.issparse(table) else np.asarray(table, dtype=np.float64)
         seen = self._project(dense)
         holes = np.isnan(dense)
         centred = np.where(holes, 0.0, dense - self.mean_)
         contributions = np.where(holes, 0.0, contributions_of(self._gaussian, seen, centred, self.components_))
-        return anomaly_of(self._gaussian, seen, contributions, weight=self.n_samples_, level=level, tail=tail, limits=limits)
+        return anomaly_of(
+            self._gaussian, seen, contributions, weight=self.n_samples_, level=level, tail=tail, limits=limits
+        )
 
 
 def has_holes(X: Any) -> bool:
@@ -519,6 +549,3 @@ def model_of_missing(fitted: MissingFit, n_features: int) -> LatentModel:
     )
     subspace = PrimalSubspace(fitted.mean, np.ascontiguousarray(axes.T))
     return LatentModel(subspace, LatentGaussian(eigenvalues, noise, float(n_features)), spectrum)
-
-
-

@@ -105,9 +105,7 @@ def anomaly_of(
         p_t2, limit_t2 = np.ones_like(t2), 0.0
     else:
         p_t2, limit_t2 = t2_dist.sf(t2 / t2_scale), float(t2_scale * t2_dist.ppf(level))
-    return Anomaly(
-        t2, spe, p_t2, spe_dist.sf(spe / spe_scale), limit_t2, _scalar(limit_spe), contributions, level
-    )
+    return Anomaly(t2, spe, p_t2, spe_dist.sf(spe / spe_scale), limit_t2, _scalar(limit_spe), contributions, level)
 
 
 def _scalar(value: Any) -> Any:

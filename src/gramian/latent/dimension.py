@@ -50,7 +50,9 @@ def by_bic(eigenvalues: Array, trace: float, n_features: int, weight: float, *, 
         noise = (trace - eigenvalues[:q].sum()) / (n_features - q) if n_features > q else 0.0
         if noise <= 1e-12 * trace / n_features:
             break
-        deviance = n_features * (np.log(2 * np.pi) + 1) + np.log(eigenvalues[:q]).sum() + (n_features - q) * np.log(noise)
+        deviance = (
+            n_features * (np.log(2 * np.pi) + 1) + np.log(eigenvalues[:q]).sum() + (n_features - q) * np.log(noise)
+        )
         bic = weight * deviance + free_parameters(n_features, q, mean=center) * np.log(weight)
         if bic < best:
             best, best_q = bic, q
@@ -61,7 +63,9 @@ def by_evidence(eigenvalues: Array, n_features: int, weight: float) -> int:
     """The q in 1..d-1 of the largest Laplace evidence (Minka 2000, eq. 77)."""
     if len(eigenvalues) < 2:
         return len(eigenvalues)
-    evidences = [minka_evidence(eigenvalues, q, n_features, weight) for q in range(1, min(len(eigenvalues), n_features))]
+    evidences = [
+        minka_evidence(eigenvalues, q, n_features, weight) for q in range(1, min(len(eigenvalues), n_features))
+    ]
     return int(np.argmax(evidences)) + 1
 
 

@@ -90,7 +90,11 @@ def _open_ended(
 ) -> Spectrum:
     """Enough of the spectrum to apply the rule; grown by doubling where the whole would be wasteful."""
     most = sample.max_components
-    whole = operator.size <= FULL_SIZE or rule in dimension.RULES or (rule is None and fixed is None and default_fraction is None)
+    whole = (
+        operator.size <= FULL_SIZE
+        or rule in dimension.RULES
+        or (rule is None and fixed is None and default_fraction is None)
+    )
     count = most if whole else min(most, 64)
     while True:
         spectrum = _solved(sample, operator, solver, count, fixed)
@@ -122,7 +126,7 @@ def _chosen(
 def _rank(spectrum: Spectrum, sample: Sample) -> int:
     values = spectrum.eigenvalues
     largest = max(float(values[0]), 0.0) if values.size else 0.0
-    return int((values > sample.rank_tol * largest).sum()) if largest > 0 else 0
+    return int((values > max(sample.rank_tol * largest, sample.rank_floor)).sum()) if largest > 0 else 0
 
 
 def _solved(sample: Sample, operator: SelfAdjoint, solver: Solver, count: int, fixed: float | None) -> Spectrum:

@@ -27,6 +27,15 @@ DUAL_RANK = 1e-12
 """Kernel eigenvalues below this share of the largest are rounding."""
 
 
+DUAL_FLOOR = 1e-14
+"""Kernel eigenvalues below this share of the mean k(x, x) are rounding: a kernel that is constant has no rank."""
+
+
+def _rounding(mean: Array) -> float:
+    """The variance that rounding alone gives to columns of this mean: constant columns have no more."""
+    return float((8 * np.finfo(float).eps * np.abs(mean).max(initial=0.0)) ** 2)
+
+
 class Sample(Protocol):
     """What `fit_latent_model` needs of training data."""
 
@@ -36,6 +45,8 @@ class Sample(Protocol):
     def max_components(self) -> int: ...
     @property
     def rank_tol(self) -> float: ...
+    @property
+    def rank_floor(self) -> float: ...
     @property
     def positive_semidefinite(self) -> bool: ...
     def operator(self) -> SelfAdjoint: ...
@@ -63,6 +74,10 @@ class MomentSample:
     @property
     def rank_tol(self) -> float:
         return 1e-7 if self.single else 4 * max(len(self.moments.mean), 8) * np.finfo(float).eps
+
+    @property
+    def rank_floor(self) -> float:
+        return _rounding(self.moments.mean)
 
     def operator(self) -> SelfAdjoint:
         matrix = self.moments.covariance(self.center)
@@ -94,6 +109,10 @@ class TableSample:
     @property
     def rank_tol(self) -> float:
         return 4 * max(self.X.shape) * np.finfo(float).eps
+
+    @property
+    def rank_floor(self) -> float:
+        return _rounding(self.mean)
 
     @cached_property
     def mean(self) -> Array:
@@ -158,6 +177,10 @@ class DualSample:
     @property
     def rank_tol(self) -> float:
         return DUAL_RANK
+
+    @property
+    def rank_floor(self) -> float:
+        return DUAL_FLOOR * float(self.weights @ self.raw.diagonal())
 
     @property
     def positive_semidefinite(self) -> bool:

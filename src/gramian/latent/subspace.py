@@ -44,7 +44,9 @@ class PrimalSubspace:
         seen = ~np.isnan(centred)
         centred = np.where(seen, centred, 0.0)
         overlap = overlaps(seen, self.components.T)
-        return Projection(centred @ self.components.T, np.einsum("nj,nj->n", centred, centred), seen.sum(axis=1), overlap)
+        return Projection(
+            centred @ self.components.T, np.einsum("nj,nj->n", centred, centred), seen.sum(axis=1), overlap
+        )
 
     def embed(self, scores: Array) -> Array:
         """μ + U t."""
@@ -88,7 +90,11 @@ class DualSubspace:
 
     def kernel_rows(self, X: Any) -> Array:
         """k(y, xᵢ), (n, N): the whole block, for callers that need it."""
-        return np.asarray(X, dtype=np.float64) if self.points is None else np.asarray(self.kernel(X, self.points), dtype=np.float64)
+        return (
+            np.asarray(X, dtype=np.float64)
+            if self.points is None
+            else np.asarray(self.kernel(X, self.points), dtype=np.float64)
+        )
 
     def project(self, X: Any, diagonal: Array | None = None) -> Projection:
         """t = Uᵀ(φ - μ) = axesᵀk_y - c and g = k(y,y) - 2sᵀk_y + sᵀK₀s, tile by tile [1]."""

@@ -65,4 +65,6 @@ class FactoredCovariance(SelfAdjoint):
         if sparse.issparse(self.X):
             squares = np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
             return float(s @ squares - mean @ mean)
-        return float(sum(s[i : i + 4096] @ ((self.X[i : i + 4096] - mean) ** 2).sum(axis=1) for i in range(0, len(s), 4096)))
+        return float(
+            sum(s[i : i + 4096] @ ((self.X[i : i + 4096] - mean) ** 2).sum(axis=1) for i in range(0, len(s), 4096))
+        )

@@ -1,0 +1,81 @@
+"""Subspaces of explicit features: Nyström over landmarks, random features over training rows. They speak the dual's language,
+so that pre-images and kernel-space methods need not know the difference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian._checks import check_finite
+from gramian.latent.gaussian import Projection
+from gramian.latent.noise_field import UnitNoise
+from gramian.latent.subspace import PrimalSubspace
+
+
+@dataclass(frozen=True)
+class FeatureSubspace:
+    """A primal subspace behind a fitted feature map φ̂; ``points`` are the rows that affine weights refer to."""
+
+    feature_map: Any
+    primal: PrimalSubspace
+    points: Any
+    point_features: Array  # φ̂(points), (m, r)
+
+    @property
+    def size(self) -> int:
+        return int(self.point_features.shape[0])
+
+    def project(self, X: Any, diagonal: Array | None = None) -> Projection:
+        """Scores and squared norm of φ̂(x): the model lives in the approximate feature space."""
+        return self.primal.project(
+            check_finite(np.asarray(self.feature_map.transform(X), dtype=np.float64), "features")
+        )
+
+    def kernel_values(self, scores: Array) -> Array:
+        """<φ̂(points), μ + Ut>."""
+        return self.primal.embed(scores) @ self.point_features.T
+
+    def unit_noise(self, n_draws: int, rng: np.random.Generator) -> UnitNoise:
+        """Unit noise drawn in R^r: no N³ [3]."""
+        noise = rng.standard_normal((n_draws, self.point_features.shape[1]))
+        return UnitNoise(self.noise_weights(noise), noise @ self.point_features.T, noise @ self.centred_points().T)
+
+    def noise_weights(self, noise: Array) -> Array:
+        """Weights over the points of a vector of R^r."""
+        raise TypeError(f"{type(self).__name__} does not say how to weight its points.")
+
+    def centred_points(self) -> Array:
+        """φ̂(points) - μ."""
+        return self.point_features - self.primal.mean
+
+
+@dataclass(frozen=True)
+class NystroemSubspace(FeatureSubspace):
+    """Features k_m(x) K_mm^-½: every feature point is an affine-free combination of the m landmarks."""
+
+    def embed(self, scores: Array) -> Array:
+        """Weights γ over the landmarks with Φ_m γ = μ + Ut."""
+        return np.asarray(self.feature_map.landmark_weights(self.primal.embed(scores)))
+
+    def noise_weights(self, noise: Array) -> Array:
+        """Weights over the landmarks of a vector of R^r."""
+        return np.asarray(self.feature_map.landmark_weights(noise))
+
+
+@dataclass(frozen=True)
+class RandomFeatureSubspace(FeatureSubspace):
+    """Random features: points are decoded over the training rows through the bridge axes = J V L^-½ [1]."""
+
+    affine: Array  # (N,)
+    axes: Array  # (N, q)
+
+    def embed(self, scores: Array) -> Array:
+        """Affine weights γ over the training rows."""
+        return scores @ self.axes.T + self.affine
+
+    def noise_weights(self, noise: Array) -> Array:
+        """Weights over the training rows of a vector of R^r, by least squares."""
+        return np.linalg.lstsq(self.point_features.T, noise.T, rcond=1e-10)[0].T

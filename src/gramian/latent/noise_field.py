@@ -1,0 +1,84 @@
+"""The isotropic noise of feature space, seen through the kernel: draws of Φᵀε with covariance σ²K₀, without an N³ of eigenpairs [3]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from gramian._arrays import Array
+
+DENSE_SIZE = 3000
+"""Up to this many points LAPACK's pivoted Cholesky factors the whole K₀; beyond, columns are drawn as needed."""
+MAX_RANK = 2000
+TRACE_SHARE = 1e-10
+"""Pivoting stops when this share of the trace is left."""
+
+
+@dataclass(frozen=True)
+class UnitNoise:
+    """Draws of unit noise ε of feature space: ``weights`` c with ε = Φc, ``values`` Φᵀε, ``centred`` (Φ - μ1ᵀ)ᵀε, each (n, N)."""
+
+    weights: Array
+    values: Array
+    centred: Array
+
+
+@dataclass(frozen=True)
+class NoiseField:
+    """K₀ ≈ F Fᵀ by pivoted Cholesky: unit noise ξ in R^r is the feature vector Φ c with K₀ c = F ξ.
+
+    What the factor leaves out (``rest``, its diagonal) is added to kernel values as independent noise, so variances stay right.
+    """
+
+    factor: Array  # F, (N, r)
+    pivots: Array  # (r,)
+    rest: Array  # (N,)
+
+    def draw(self, n_draws: int, rng: np.random.Generator, affine: Array) -> UnitNoise:
+        """``n_draws`` unit noise vectors; ``affine`` are the coefficients of the mean."""
+        size, rank = self.factor.shape
+        unit = rng.standard_normal((n_draws, rank))
+        values = unit @ self.factor.T + np.sqrt(self.rest) * rng.standard_normal((n_draws, size))
+        weights = np.zeros((n_draws, size))
+        triangle = self.factor[self.pivots]  # L with K₀[pivots, pivots] = L Lᵀ
+        weights[:, self.pivots] = linalg.solve_triangular(triangle, unit.T, lower=True, trans="T").T
+        return UnitNoise(weights, values, values - (values @ affine)[:, None])
+
+
+def noise_field(raw: Any) -> NoiseField:
+    """The noise field of a Gram operator (``size``, ``diagonal()``, ``columns(indices)``, ``to_dense()``)."""
+    if raw.size <= DENSE_SIZE:
+        return _dense(raw.to_dense())
+    return _by_columns(raw)
+
+
+def _dense(matrix: Array) -> NoiseField:
+    diagonal = matrix.diagonal().copy()
+    tolerance = TRACE_SHARE * float(diagonal.mean())
+    factor, order, rank, _ = linalg.lapack.dpstrf(matrix, lower=1, tol=tolerance)
+    pivots = order[:rank] - 1
+    lower = np.tril(factor)[:, :rank]
+    rows = np.empty_like(lower)
+    rows[order - 1] = lower
+    return NoiseField(rows, pivots, np.maximum(diagonal - np.einsum("ij,ij->i", rows, rows), 0.0))
+
+
+def _by_columns(raw: Any) -> NoiseField:
+    rest = raw.diagonal().copy()
+    stop = TRACE_SHARE * float(rest.sum())
+    rank = min(raw.size, MAX_RANK)
+    factor = np.zeros((raw.size, rank))
+    pivots = []
+    for step in range(rank):
+        pivot = int(rest.argmax())
+        if rest.sum() <= stop or rest[pivot] <= 0:
+            break
+        column = raw.columns(np.array([pivot]))[:, 0] - factor[:, :step] @ factor[pivot, :step]
+        factor[:, step] = column / np.sqrt(rest[pivot])
+        rest = np.maximum(rest - factor[:, step] ** 2, 0.0)
+        rest[pivot] = 0.0
+        pivots.append(pivot)
+    return NoiseField(factor[:, : len(pivots)], np.array(pivots, dtype=int), rest)

@@ -1,0 +1,67 @@
+"""Pre-images: from a point of feature space back to an input; one file a method, one table of names."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any
+
+from gramian.preimage.base import PreImage, PreImageInfo, has_identity_features
+from gramian.preimage.exact import Exact
+from gramian.preimage.smoother import KernelSmoother
+
+PREIMAGES: dict[str, type[PreImage]] = {
+    "smoother": KernelSmoother,
+    "exact": Exact,
+}
+"""The names that ``preimage=`` accepts."""
+
+__all__ = [
+    "PREIMAGES",
+    "Exact",
+    "KernelSmoother",
+    "PreImage",
+    "PreImageInfo",
+    "as_preimage",
+    "has_identity_features",
+    "preimage_for",
+]
+
+
+def as_preimage(preimage: Any, **options: Any) -> Any:
+    """The pre-image that ``preimage`` names, with those of the ``options`` (tol, max_iter) that it takes.
+
+    An object with ``fit(X, K0, *, kernel, scores)`` and ``transform(weights, kernel_values)`` is passed on as it is.
+
+    Examples
+    --------
+    >>> from gramian.preimage import as_preimage
+    >>> as_preimage("smoother", n_neighbors=5)
+    KernelSmoother(n_neighbors=5)
+    """
+    names = ", ".join(map(repr, PREIMAGES))
+    if isinstance(preimage, str):
+        if preimage not in PREIMAGES:
+            raise ValueError(f"preimage={preimage!r} is not known. Use one of {names}, or a pre-image object.")
+        made = PREIMAGES[preimage]
+        return made(**{name: value for name, value in options.items() if name in signature(made).parameters})
+    verbs = (getattr(preimage, verb, None) for verb in ("fit", "transform"))
+    if isinstance(preimage, type) or not all(map(callable, verbs)):
+        raise ValueError(
+            f"preimage={preimage!r} is not a pre-image. Use one of {names}, or an object with "
+            "fit(X, K0, *, kernel, scores) and transform(weights, kernel_values)."
+        )
+    return preimage
+
+
+def preimage_for(kernel: Any, preimage: Any, **options: Any) -> Any:
+    """As :func:`as_preimage`, but `Exact` where the kernel is linear and ``preimage`` is one of this package.
+
+    Examples
+    --------
+    >>> from gramian.kernels import Linear
+    >>> from gramian.preimage import preimage_for
+    >>> preimage_for(Linear(), "smoother")
+    Exact()
+    """
+    found = as_preimage(preimage, **options)
+    return Exact() if isinstance(found, PreImage) and has_identity_features(kernel) else found

@@ -1,0 +1,151 @@
+"""PreImage: from a point Φγ of feature space back to an input, whichever way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from gramian._arrays import Array, float_dtype, row_chunks
+from gramian.kernels import Constant, Linear, Scaled, Sum, as_kernel
+
+CHUNK_VALUES = 1 << 21  # kernel values held at once by a method that looks at all training rows: 16 MB
+
+
+@dataclass(frozen=True)
+class PreImageInfo:
+    """What a pre-image method reports, one entry a point.
+
+    ``converged`` is False where an iteration did not settle; ``fallback`` is True where the method had nothing to say
+    and a simpler one answered; ``n_iter`` counts steps, 1 for closed forms.
+    """
+
+    converged: Array
+    n_iter: Array
+    fallback: Array
+
+    @classmethod
+    def closed_form(cls, n_points: int) -> PreImageInfo:
+        """The report of a method that always succeeds in one step."""
+        return cls(np.ones(n_points, dtype=bool), np.ones(n_points, dtype=np.int64), np.zeros(n_points, dtype=bool))
+
+    @classmethod
+    def joined(cls, parts: Sequence[PreImageInfo]) -> PreImageInfo:
+        """One report of consecutive points from those of their chunks."""
+        return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+
+
+class PreImage(BaseEstimator):
+    """What every pre-image offers; a new one overrides :meth:`invert` (and :meth:`prepare` where it learns something).
+
+    A feature point is φ = Φγ, known by its ``weights`` γ over the fitted rows and its ``kernel_values`` k = K₀γ,
+    uncentred and exact [3, 4]. For kernels whose feature map is the identity (linear ones) every method answers
+    x = Σᵢ γᵢxᵢ, which is exact; for all others the answer stays in the box that the fitted rows span, however far φ lies.
+    """
+
+    needs_gram = False
+    """Whether `fit` needs K₀; if not it may be None."""
+
+    reproduces_training = False
+    """Whether φ(xᵢ) of a fitted row gives xᵢ back; held by the pre-image contract."""
+
+    def fit(self, X: Any, K0: Any = None, *, kernel: Any, scores: Array | None = None) -> PreImage:
+        """Learn from the rows X, their Gram matrix K₀ and their scores t; ``kernel`` is resolved."""
+        self.X_ = X
+        self.kernel_ = as_kernel(kernel)
+        self.linear_ = has_identity_features(self.kernel_)
+        self.lower_, self.upper_ = _box(X)
+        if not self.linear_:
+            self.prepare(K0, scores)
+        return self
+
+    def transform(self, weights: Any, kernel_values: Any) -> Array:
+        """An input for each feature point: (n, m) weights γ and (n, m) values K₀γ give (n, d)."""
+        return self.transform_with_info(weights, kernel_values)[0]
+
+    def transform_with_info(self, weights: Any, kernel_values: Any) -> tuple[Array, PreImageInfo]:
+        """As :meth:`transform`, with what the method has to report."""
+        check_is_fitted(self, "X_")
+        weights, values = self._pair(weights, kernel_values)
+        dtype = float_dtype(self.X_)
+        if self.linear_:
+            return combined(weights, self.X_).astype(dtype), PreImageInfo.closed_form(len(weights))
+        found = np.empty((len(weights), self.X_.shape[1]), dtype=dtype)
+        reports = [PreImageInfo.closed_form(0)]
+        for rows in row_chunks(len(weights), max(1, CHUNK_VALUES // max(1, weights.shape[1]))):
+            points, report = self.invert(weights[rows], values[rows])
+            found[rows] = np.clip(points, self.lower_, self.upper_)
+            reports.append(report)
+        return found, PreImageInfo.joined(reports)
+
+    def prepare(self, K0: Any, scores: Array | None) -> None:
+        """Check that the method suits ``kernel_``, and learn what :meth:`invert` needs."""
+
+    def invert(self, weights: Array, values: Array) -> tuple[Array, PreImageInfo]:
+        """Inputs (n, d) and the report for a chunk of feature points, in float64; never NaN."""
+        raise TypeError(f"{type(self).__name__} does not say how to find a pre-image.")
+
+    def squared_error(self, X: Any, weights: Any, kernel_values: Any) -> Array:
+        """|φ(x) - Φγ|² = k(x, x) - 2 Σᵢ γᵢ k(x, xᵢ) + γᵀK₀γ: how well the inputs X answer, in feature space."""
+        check_is_fitted(self, "X_")
+        weights, values = self._pair(weights, kernel_values)
+        products = np.empty(len(weights))
+        for rows in row_chunks(len(weights), max(1, CHUNK_VALUES // max(1, weights.shape[1]))):
+            products[rows] = np.einsum("nm,nm->n", weights[rows], self.kernel_(X[rows], self.X_))
+        errors = self.kernel_.diagonal(X) - 2 * products + squared_norms(weights, values)
+        return np.asarray(np.maximum(errors, 0.0))
+
+    def _pair(self, weights: Any, kernel_values: Any) -> tuple[Array, Array]:
+        expected = self.X_.shape[0]
+        pair = np.asarray(weights, dtype=np.float64), np.asarray(kernel_values, dtype=np.float64)
+        for name, given in zip(("weights", "kernel_values"), pair):
+            if given.ndim != 2 or given.shape[1] != expected or given.shape[0] != pair[0].shape[0]:
+                raise ValueError(
+                    f"{name} has shape {given.shape}; one row a point and one column for each of the {expected} fitted "
+                    "rows are needed, in both arguments."
+                )
+            if not np.isfinite(given).all():
+                raise ValueError(f"{name} holds NaN or infinity. Feature points need finite weights and kernel values.")
+        return pair
+
+
+def has_identity_features(kernel: Any) -> bool:
+    """Whether φ(x) is x, times a constant or beside one: then Σᵢ γᵢxᵢ is the nearest input, exactly."""
+    if isinstance(kernel, Scaled):
+        return has_identity_features(kernel.kernel)
+    if isinstance(kernel, Sum):
+        pair = kernel.k1, kernel.k2
+        return any(map(has_identity_features, pair)) and all(
+            has_identity_features(part) or isinstance(part, Constant) for part in pair
+        )
+    return isinstance(kernel, Linear)
+
+
+def combined(weights: Any, X: Any) -> Array:
+    """Σⱼ wᵢⱼ xⱼ in float64, whatever of the two is sparse."""
+    product = weights @ (X if sparse.issparse(X) else np.asarray(X, dtype=np.float64))
+    return product.toarray() if sparse.issparse(product) else np.asarray(product)
+
+
+def squared_norms(weights: Array, values: Array) -> Array:
+    """|Φγ|² = γᵀK₀γ, one a point."""
+    return np.asarray(np.maximum(np.einsum("nm,nm->n", weights, values), 0.0))
+
+
+def fitted_rows(X: Any, indices: Array) -> Array:
+    """The rows of X that ``indices`` (n, k) name, as a dense float64 array (n, k, d)."""
+    rows = X[indices.ravel()]
+    rows = rows.toarray() if sparse.issparse(rows) else rows
+    return np.asarray(rows, dtype=np.float64).reshape(*indices.shape, X.shape[1])
+
+
+def _box(X: Any) -> tuple[Array, Array]:
+    lower, upper = X.min(axis=0), X.max(axis=0)
+    if sparse.issparse(lower):
+        lower, upper = lower.toarray(), upper.toarray()
+    return np.asarray(lower, dtype=np.float64).ravel(), np.asarray(upper, dtype=np.float64).ravel()

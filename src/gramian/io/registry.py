@@ -30,6 +30,7 @@ CLASSES: dict[str, str] = {
     "latent.Posterior": "gramian.latent.gaussian:Posterior",
     "latent.PrimalSubspace": "gramian.latent.subspace:PrimalSubspace",
     "latent.DualSubspace": "gramian.latent.subspace:DualSubspace",
+    "latent.Tail": "gramian.latent.anomaly:Tail",
     "latent.MissingFit": "gramian.latent.missing:MissingFit",
     "operators.Moments": "gramian.operators.moments:Moments",
     "operators.Centering": "gramian.operators.centering:Centering",

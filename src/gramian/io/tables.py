@@ -1,0 +1,204 @@
+"""Reading and writing tables: CSV, TSV, Parquet, NPY and NPZ, ``-`` for standard input and output."""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian.io.atomic import atomic_path
+from gramian.io.numpy_table import NumpyReader
+from gramian.io.parquet_table import ParquetReader, pyarrow
+from gramian.io.source import Source, TableError
+from gramian.io.table import ReadOptions, Table, TableReader, concatenated
+from gramian.io.text_table import Dialect, TextReader
+
+__all__ = ["ReadOptions", "Table", "TableError", "TableWriter", "open_table", "read_table", "write_table"]
+
+_READERS: dict[str, Any] = {"text": TextReader, "npy": NumpyReader, "npz": NumpyReader, "parquet": ParquetReader}
+_SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".txt": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".npy": "npy",
+    ".npz": "npz",
+}
+
+
+def open_table(path: str | os.PathLike[str] | Source, options: ReadOptions | None = None) -> Any:
+    """A reader for the file, chosen by its content: ``.names`` at once, the rows by ``.batches()``."""
+    source = path if isinstance(path, Source) else Source(path)
+    reader: TableReader = _READERS[source.format](source, options or ReadOptions())
+    return reader
+
+
+def read_table(path: str | os.PathLike[str] | Source, options: ReadOptions | None = None) -> Table:
+    """The whole table.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "a.csv"
+    ...     _ = file.write_text("size;price\\n1,5;2\\n;3\\n")
+    ...     table = read_table(file)
+    >>> table.names, table["size"].tolist()
+    (['size', 'price'], [1.5, nan])
+    """
+    return concatenated(open_table(path, options).batches())
+
+
+def output_format(path: str | os.PathLike[str]) -> str:
+    """The format that a file name asks for; CSV for ``-``."""
+    if os.fspath(path) == "-":
+        return "csv"
+    suffix = Path(path).suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise ValueError(
+            f"{os.fspath(path)}: cannot tell the format from {suffix or 'no suffix'!r}. Use one of "
+            f"{', '.join(_SUFFIXES)}."
+        )
+    return _SUFFIXES[suffix]
+
+
+def format_number(value: float, digits: int = 10, decimal: str = ".") -> str:
+    """A number for people: whole numbers whole, ``digits`` significant digits otherwise, nothing for NaN."""
+    if value != value:
+        return ""
+    if abs(value) < 2**53 and value == int(value):
+        return str(int(value))
+    text = f"{value:.{digits}g}"
+    return text.replace(".", ",") if decimal == "," else text
+
+
+class TableWriter:
+    """Write a table piece by piece; a file appears whole or not at all.
+
+    ``with TableWriter("out.csv", ["a", "b"]) as out: out.write([column_a, column_b])``
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], names: Sequence[str], *, dialect: Dialect | None = None, digits: int = 10
+    ) -> None:
+        self.path, self.names, self.digits = os.fspath(path), list(names), digits
+        self.format = output_format(path)
+        self.dialect = dialect or Dialect()
+        if self.format == "tsv":
+            self.dialect = Dialect("\t", self.dialect.decimal, self.dialect.header, self.dialect.encoding)
+        elif self.dialect.delimiter == "\t" and self.path.lower().endswith(".csv"):
+            self.dialect = Dialect(",", ".", self.dialect.header, self.dialect.encoding)
+        self._stack = ExitStack()
+        self._gathered: list[list[Array]] = []
+        self._parquet: Any = None
+        if self.format == "parquet":
+            pyarrow()
+
+    def __enter__(self) -> TableWriter:
+        if self.path == "-":
+            self._text: TextIO = sys.stdout
+        else:
+            self._temporary = self._stack.enter_context(atomic_path(self.path))
+            if self.format in ("csv", "tsv"):
+                # never a BOM on the way out, and always UTF-8
+                self._text = self._stack.enter_context(self._temporary.open("w", encoding="utf-8", newline=""))
+        if self.format in ("csv", "tsv"):
+            self._csv = csv.writer(self._text, delimiter=self.dialect.delimiter, lineterminator="\n")
+            if self.dialect.header:
+                self._csv.writerow(self.names)
+        return self
+
+    def write(self, columns: Sequence[Array]) -> None:
+        """Append rows, given as columns: numbers, or objects that are text or None."""
+        if self.format in ("csv", "tsv"):
+            self._csv.writerows(zip(*(self._cells(column) for column in columns)))
+        elif self.format == "parquet":
+            self._write_parquet(columns)
+        else:
+            self._gathered.append([np.asarray(column) for column in columns])
+
+    def write_rows(self, rows: Sequence[Sequence[str]]) -> None:
+        """Append rows of cells as they are; CSV and TSV only."""
+        self._csv.writerows(rows)
+
+    def cell(self, value: float) -> str:
+        """A number as this file writes it."""
+        return format_number(value, self.digits, self.dialect.decimal)
+
+    def _cells(self, column: Array) -> list[str]:
+        if column.dtype.kind in "fiub":
+            return [self.cell(value) for value in column.astype(np.float64).tolist()]
+        return ["" if value is None else str(value) for value in column.tolist()]
+
+    def _write_parquet(self, columns: Sequence[Array]) -> None:
+        arrow = pyarrow()
+        arrays = [arrow.array(list(c) if c.dtype == object else np.asarray(c), from_pandas=True) for c in columns]
+        table = arrow.table(dict(zip(self.names, arrays)))
+        if self._parquet is None:
+            self._parquet = self._stack.enter_context(arrow.parquet.ParquetWriter(str(self._temporary), table.schema))
+        self._parquet.write_table(table)
+
+    def _write_numpy(self) -> None:
+        columns = [np.concatenate(parts) for parts in zip(*self._gathered)]
+        texts = [name for name, column in zip(self.names, columns) if column.dtype == object]
+        if texts and self.format == "npy":
+            raise ValueError(
+                f"{self.path}: an NPY file holds numbers only, but {', '.join(texts)} is text. Use CSV, Parquet or NPZ."
+            )
+        numbers = [column.astype(np.float64) for column in columns if column.dtype != object]
+        matrix = np.column_stack(numbers) if numbers else np.empty((len(columns[0]) if columns else 0, 0))
+        with self._temporary.open("wb") as file:
+            if self.format == "npy":
+                np.save(file, matrix, allow_pickle=False)
+                return
+            kept = [name for name in self.names if name not in texts]
+            labels = {
+                f"text_{i}": np.array(["" if v is None else str(v) for v in c])
+                for i, c in enumerate(columns)
+                if c.dtype == object
+            }
+
+            np.savez(file, allow_pickle=False, x=matrix, columns=np.array(kept, dtype=str), **labels)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None and self.format in ("npy", "npz"):
+                self._write_numpy()
+            if self.path == "-" and kind is None:
+                self._text.flush()
+        except BaseException as failure:
+            self._stack.__exit__(type(failure), failure, failure.__traceback__)
+            raise
+        self._stack.__exit__(kind, error, trace)
+
+
+def write_table(
+    path: str | os.PathLike[str],
+    names: Sequence[str],
+    columns: Sequence[Array],
+    *,
+    dialect: Dialect | None = None,
+    digits: int = 10,
+) -> None:
+    """Write a whole table at once."""
+    with TableWriter(path, names, dialect=dialect, digits=digits) as out:
+        out.write(columns)
+
+
+def batches_of(
+    path: str | os.PathLike[str] | Source, options: ReadOptions | None = None, rows: int | None = None
+) -> Iterator[Table]:
+    """The table in pieces, for files that need not fit into memory."""
+    yield from open_table(path, options).batches(rows)

@@ -30,8 +30,7 @@ class DotProduct(Kernel):
 
     def diagonal(self, X: Any) -> Array:
         X = as_rows(self, X)
-        values = self.profile(self.rate(X.shape[1]) * squared_norms(X))
-        return values.astype(X.dtype)
+        return self.profile(self.rate(X.shape[1]) * squared_norms(X))
 
     def factors(self, X: Any, Y: Any, dtype: Any) -> tuple[Array, Array] | None:
         if sparse.issparse(X) or sparse.issparse(Y):
@@ -56,7 +55,7 @@ class DotProduct(Kernel):
     def diagonal_gradient(self, X: Any) -> Array:
         X = as_rows(self, X)
         rate = self.rate(X.shape[1])
-        return dense(2.0 * rate * self.slope(rate * squared_norms(X))[:, None] * dense(X))
+        return np.asarray(2.0 * rate * self.slope(rate * squared_norms(X))[:, None] * dense(X))
 
 
 def check_rate(gamma: Any, n_columns: int) -> float:

@@ -34,7 +34,7 @@ class Stationary(Kernel):
     def diagonal(self, X: Any) -> Array:
         X = as_rows(self, X)
         check_length_scale(self.length_scale, X.shape[1])
-        return np.ones(X.shape[0], dtype=X.dtype)
+        return np.ones(X.shape[0])
 
     def diagonal_gradient(self, X: Any) -> Array:
         return np.zeros(as_rows(self, X).shape)
@@ -107,19 +107,25 @@ class _Products:
 
     def __init__(self, X: Any, Y: Any, scale: float | Array, dtype: Any, *, sharp: bool) -> None:
         self.X, self.Y, self.scale, self.dtype = X, Y, scale, np.dtype(dtype)
-        center = np.mean(X, axis=0, dtype=np.float64) if X.shape[0] else 0.0
-        self.left = _augmented(X, center, scale, self.dtype)
-        self.right = _swapped(self.left) if Y is X else _swapped(_augmented(Y, center, scale, self.dtype))
-        n_columns = X.shape[1]
-        self.left_half = -self.left[:, n_columns]
-        self.right_half = -self.right[:, n_columns + 1]
-        largest = float(max(self.left_half.max(initial=0), self.right_half.max(initial=0)))
         single = self.dtype == np.float32
-        self.plain = not sharp and largest <= (PLAIN_FLOAT32 if single else PLAIN_FLOAT64)
-        if single and not self.plain:
-            self.__init__(X, Y, scale, np.float64, sharp=sharp)  # type: ignore[misc]
-            self.dtype, self.plain = np.dtype(np.float32), False
+        largest = np.inf
+        if single and not sharp:
+            largest = self._prepare(np.float32)
+        self.plain = largest <= PLAIN_FLOAT32
+        if not self.plain:
+            largest = self._prepare(np.float64)
+            self.plain = not (single or sharp) and largest <= PLAIN_FLOAT64
         self.repair = sharp or largest > PLAIN_FLOAT64
+
+    def _prepare(self, dtype: Any) -> float:
+        """Set the factors; the largest h."""
+        X, Y = self.X, self.Y
+        with np.errstate(over="ignore", invalid="ignore"):
+            center = np.mean(X, axis=0, dtype=np.float64) if X.shape[0] else 0.0
+            self.left = _augmented(X, center, self.scale, dtype)
+            self.right = _swapped(self.left if Y is X else _augmented(Y, center, self.scale, dtype))
+        self.left_half, self.right_half = -self.left[:, -2], -self.right[:, -1]
+        return _largest(self.left_half, self.right_half)
 
     def tile(self, rows: slice, columns: slice) -> Array:
         products = self.left[rows] @ self.right[columns].T
@@ -150,7 +156,7 @@ class _SparseProducts:
         self.right = self.left if Y is X else _scaled(Y, scale)
         self.left_half = 0.5 * squared_norms(self.left)
         self.right_half = 0.5 * squared_norms(self.right)
-        self.repair = sharp or max(self.left_half.max(initial=0), self.right_half.max(initial=0)) > PLAIN_FLOAT64
+        self.repair = sharp or _largest(self.left_half, self.right_half) > PLAIN_FLOAT64
 
     def tile(self, rows: slice, columns: slice) -> Array:
         left, right = self.left_half[rows], self.right_half[columns]
@@ -164,6 +170,16 @@ class _SparseProducts:
         if self.left is self.right:
             _zero_diagonal(products, rows, columns, self.left.shape[0])
         return products.astype(self.dtype, copy=False)
+
+
+def _largest(left_half: Array, right_half: Array) -> float:
+    largest = float(max(left_half.max(initial=0), right_half.max(initial=0)))
+    if not np.isfinite(largest):
+        raise ValueError(
+            "Squared distances leave the range of float64: the data are too large for this length_scale. "
+            "rescale them, or use length_scale='median'."
+        )
+    return largest
 
 
 def _augmented(X: Any, center: Any, scale: float | Array, dtype: Any) -> Array:

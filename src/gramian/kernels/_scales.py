@@ -60,12 +60,15 @@ def median_distance(X: Any) -> float:
         return 1.0
     if not sparse.issparse(rows):
         rows = np.asarray(rows, dtype=np.float64) - np.mean(rows, axis=0, dtype=np.float64)
+    # a power of two, so that nothing is rounded: squares of very large or small data leave the range of float64
+    unit = float(np.ldexp(1.0, int(np.frexp(abs(rows).max())[1]) - 1))
+    rows = rows / unit
     norms = squared_norms(rows)
     squares = np.add.outer(norms, norms) - 2.0 * dense(rows @ rows.T)
     middle = float(np.median(squares[np.triu_indices(rows.shape[0], 1)]))
     if middle > 1e-4 * 2.0 * norms.max():
-        return float(np.sqrt(middle))
-    distance = float(np.median(pdist(dense(rows))))  # far outliers: products would have cancelled
+        return unit * float(np.sqrt(middle))
+    distance = unit * float(np.median(pdist(dense(rows))))  # far outliers: products would have cancelled
     return distance if distance > 0 else 1.0
 
 

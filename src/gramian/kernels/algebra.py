@@ -101,10 +101,8 @@ class Product(_Pair):
         return tile
 
     def gradient(self, X: Any, Y: Any, coefficients: Any) -> Array:
-        coefficients = np.asarray(coefficients)
-        return self.k1.gradient(X, Y, coefficients * self.k2(X, Y)) + self.k2.gradient(
-            X, Y, coefficients * self.k1(X, Y)
-        )
+        for_first, for_second = coefficients * self.k2(X, Y), coefficients * self.k1(X, Y)
+        return self.k1.gradient(X, Y, for_first) + self.k2.gradient(X, Y, for_second)
 
     def diagonal_gradient(self, X: Any) -> Array:
         first, second = self.k1.diagonal(X)[:, None], self.k2.diagonal(X)[:, None]
@@ -212,7 +210,7 @@ class Constant(Kernel):
 
     def diagonal(self, X: Any) -> Array:
         X = as_rows(self, X)
-        return np.full(X.shape[0], self._value(), dtype=X.dtype)
+        return np.full(X.shape[0], self._value())
 
     def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
         value, n_rows, n_columns = self._value(), X.shape[0], Y.shape[0]

@@ -56,7 +56,7 @@ class Kernel(BaseEstimator):
         return gram
 
     def diagonal(self, X: Any) -> Array:
-        """k(xᵢ, xᵢ) without the rest of the Gram matrix."""
+        """k(xᵢ, xᵢ) without the rest of the Gram matrix, in float64 also for float32 rows: squared norms cancel."""
         raise TypeError(f"{type(self).__name__} does not say how to evaluate its diagonal.")
 
     def resolve(self, X: Any) -> Kernel:
@@ -64,11 +64,11 @@ class Kernel(BaseEstimator):
         return clone(self)
 
     def factors(self, X: Any, Y: Any, dtype: Any) -> tuple[Array, Array] | None:
-        """Matrices (left, right) with k(X, Y) = profile(left @ right.T), or None where that is not so, or not accurate."""
+        """Matrices with k(X, Y) = profile(left @ right.T), or None where that is not so, or not accurate."""
         return None
 
     def profile(self, products: Array) -> Array:
-        """The elementwise function of ``left @ right.T`` that gives the kernel; works in place and returns its argument."""
+        """The elementwise function of ``left @ right.T`` that gives the kernel, in place; returns its argument."""
         return products
 
     def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
@@ -86,7 +86,7 @@ class Kernel(BaseEstimator):
     # ------------------------------------------------------------ for pre-images
 
     def gradient(self, X: Any, Y: Any, coefficients: Any) -> Array:
-        """∂/∂xᵢ Σⱼ cᵢⱼ k(xᵢ, yⱼ), shape (n, d), with ``coefficients`` c of shape (n, len(Y)); where ``differentiable``."""
+        """∂/∂xᵢ Σⱼ cᵢⱼ k(xᵢ, yⱼ), shape (n, d), for ``coefficients`` c, shape (n, len(Y)); where ``differentiable``."""
         raise TypeError(
             f"{self!r} offers no gradient. Use a smooth kernel such as RBF, or a pre-image that needs none."
         )

@@ -29,7 +29,7 @@ class Cosine(Kernel):
 
     def diagonal(self, X: Any) -> Array:
         X = as_rows(self, X)
-        return (squared_norms(X) > 0).astype(X.dtype)
+        return (squared_norms(X) > 0).astype(np.float64)
 
     def factors(self, X: Any, Y: Any, dtype: Any) -> tuple[Array, Array] | None:
         if sparse.issparse(X) or sparse.issparse(Y):

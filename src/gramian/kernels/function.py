@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from gramian._arrays import Array, row_chunks
 from gramian.kernels._rows import common_dtype, pair_of_rows
@@ -49,29 +50,44 @@ class CallableKernel(Kernel):
     def __call__(self, X: Any, Y: Any = None) -> Array:
         X, Y = pair_of_rows(self, X, Y)
         values = self._evaluate(X, Y)
-        if Y is X:
+        return self._symmetric(values) if Y is X else values
+
+    def resolve(self, X: Any) -> Kernel:
+        X, _ = pair_of_rows(self, X, None)
+        self(X[:DIAGONAL_ROWS])  # a wrong function should fail here, not in the middle of a solver
+        return clone(self)
+
+    def _symmetric(self, values: Array) -> Array:
+        if values.size:
             asymmetry = float(np.abs(values - values.T).max())
             if asymmetry > max(SYMMETRY, 64 * float(np.finfo(values.dtype).eps)) * float(np.abs(values).max()):
                 raise ValueError(
-                    f"The callable kernel {self.name} is not symmetric: for the rows of one X its values, of shape "
-                    f"{values.shape}, differ from their mirror images by up to {asymmetry:.3g}. k(x, y) must equal k(y, x)."
+                    f"The callable kernel {self.name} is not symmetric: for the rows of one X its values, "
+                    f"of shape {values.shape}, differ from their mirror images by up to {asymmetry:.3g}. "
+                    "k(x, y) must equal k(y, x)."
                 )
         return values
 
     def diagonal(self, X: Any) -> Array:
         X, _ = pair_of_rows(self, X, None)
         parts = [np.diagonal(self._evaluate(X[part], X[part])) for part in row_chunks(X.shape[0], DIAGONAL_ROWS)]
-        return np.concatenate(parts)
+        return np.concatenate(parts, dtype=np.float64)
 
     def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
-        return lambda rows, columns: self._evaluate(X[rows], Y[columns]).astype(dtype, copy=False)
+        def tile(rows: slice, columns: slice) -> Array:
+            values = self._evaluate(X[rows], Y[columns])
+            if Y is X and rows == columns:
+                self._symmetric(values)
+            return values.astype(dtype, copy=False)
+
+        return tile
 
     def _evaluate(self, X: Any, Y: Any) -> Array:
         values = np.asarray(self.function(X, Y))
         if values.shape != (X.shape[0], Y.shape[0]):
             raise ValueError(
-                f"The callable kernel {self.name} returned shape {values.shape} for {X.shape[0]} and {Y.shape[0]} rows; "
-                f"{(X.shape[0], Y.shape[0])} is needed: k(X, Y)[i, j] = k(X[i], Y[j])."
+                f"The callable kernel {self.name} returned shape {values.shape} for {X.shape[0]} and {Y.shape[0]} "
+                f"rows; {(X.shape[0], Y.shape[0])} is needed: k(X, Y)[i, j] = k(X[i], Y[j])."
             )
         if values.dtype.kind not in "fiub":
             raise ValueError(
@@ -80,6 +96,7 @@ class CallableKernel(Kernel):
             )
         if not np.isfinite(values).all():
             raise ValueError(
-                f"The callable kernel {self.name}: kernel values not finite (NaN or infinity in its result of shape {values.shape})."
+                f"The callable kernel {self.name}: kernel values not finite "
+                f"(NaN or infinity in its result of shape {values.shape})."
             )
         return np.array(values, dtype=common_dtype(X, Y))  # a copy: tiles are worked on in place

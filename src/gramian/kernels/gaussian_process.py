@@ -43,7 +43,7 @@ class GaussianProcessKernel(Kernel):
 
     def diagonal(self, X: Any) -> Array:
         X = as_rows(self, X)
-        return np.array(self.kernel.diag(X), dtype=X.dtype)
+        return np.array(self.kernel.diag(X), dtype=np.float64)
 
     def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
         diagonal = self.kernel.diag(X) if Y is X else None

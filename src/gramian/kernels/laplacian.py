@@ -19,7 +19,7 @@ class Laplacian(Stationary):
     Parameters
     ----------
     length_scale : float, array of shape (d,) or "median", default=1.0
-        ℓ, one for all columns or one for each; "median" is the median (Euclidean) distance between distinct training rows.
+        ℓ, one for all columns or one for each; "median" is the median Euclidean distance between training rows.
 
     Examples
     --------

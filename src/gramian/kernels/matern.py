@@ -74,7 +74,7 @@ class Matern(Radial):
         minus_log = -np.log(values)
         if order == 0.5:
             return minus_log**2
-        # t - log p(t) = -log k is solved by Newton steps from above, where the left side is convex: they never overshoot
+        # t - log p(t) = -log k, by Newton steps from above: the left side is convex, so they never overshoot
         t = minus_log + 2.0 * np.sqrt(minus_log) + 2.0
         for _ in range(60):
             p, slope = (1.0 + t, 1.0) if order == 1.5 else (1.0 + t + t**2 / 3.0, 1.0 + 2.0 * t / 3.0)

@@ -18,7 +18,7 @@ from gramian.kernels.rbf import RBF
 class Periodic(Stationary):
     """k(x, y) = exp(-2 Σⱼ sin²(π (xⱼ - yⱼ) / period) / ℓⱼ²).
 
-    With u(x) = (cos 2πx/period, sin 2πx/period), |u(x) - u(y)|² = 4 sin²(π (x - y) / period): it is the RBF kernel of u.
+    With u(x) = (cos 2πx/period, sin 2πx/period), |u(x) - u(y)|² = 4 sin²(π (x - y) / period): the RBF kernel of u.
 
     Parameters
     ----------

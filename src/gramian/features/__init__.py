@@ -1,0 +1,48 @@
+"""Feature maps: an explicit φ(x), one file each, and the table of their names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gramian.features.base import FeatureMap
+from gramian.features.identity import Identity
+from gramian.features.nystroem import Nystroem
+from gramian.features.polynomial import Polynomial
+from gramian.features.random_fourier import RandomFourier
+
+FEATURE_MAPS: dict[str, type[FeatureMap]] = {
+    "nystroem": Nystroem,
+    "rff": RandomFourier,
+    "polynomial": Polynomial,
+    "identity": Identity,
+}
+
+
+def as_feature_map(feature_map: Any) -> FeatureMap:
+    """The feature map that a name or an object stands for.
+
+    Examples
+    --------
+    >>> from gramian.features import as_feature_map
+    >>> as_feature_map("identity")
+    Identity()
+    """
+    if isinstance(feature_map, FeatureMap):
+        return feature_map
+    names = ", ".join(map(repr, FEATURE_MAPS))
+    if isinstance(feature_map, str):
+        if feature_map not in FEATURE_MAPS:
+            raise ValueError(f"feature map {feature_map!r} is not known. Use one of {names}, or a feature map object.")
+        return FEATURE_MAPS[feature_map]()
+    raise TypeError(f"{feature_map!r} is no feature map. Use one of {names}, or an object of gramian.features.")
+
+
+__all__ = [
+    "FEATURE_MAPS",
+    "FeatureMap",
+    "Identity",
+    "Nystroem",
+    "Polynomial",
+    "RandomFourier",
+    "as_feature_map",
+]

@@ -1,0 +1,71 @@
+"""FeatureMap: an explicit φ(x), so that kernel models run in primal coordinates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gramian._arrays import Array
+from gramian._checks import check_table
+
+
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What every feature map offers: ``fit(X)``, ``transform(X)`` of shape (n, ``dim``), an inverse where one exists.
+
+    A new one writes ``_fit(X, sample_weight)``, ``_features(X)`` and ``dim``; checks of the rows are made here.
+    """
+
+    accepts_sparse: Any = False
+    """Whether SciPy sparse rows may be given."""
+
+    invertible: Any = False
+    """Whether ``inverse_transform`` gives back the rows."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Settle what depends on the rows of X; rows of zero weight do not count."""
+        before = self.__dict__.copy()
+        try:
+            X = check_table(self, X, reset=True, accept_sparse=self.accepts_sparse)
+            self._fit(_as_csr(X), sample_weight)
+        except BaseException:
+            self.__dict__ = before  # a failed fit leaves the map as it was
+            raise
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """φ(xᵢ), shape (n, dim), in the dtype of X."""
+        check_is_fitted(self)
+        X = check_table(self, X, reset=False, accept_sparse=self.accepts_sparse)
+        return self._features(_as_csr(X)).astype(X.dtype, copy=False)
+
+    @property
+    def dim(self) -> int:
+        """The number of features."""
+        raise TypeError(f"{type(self).__name__} does not say how many features it makes.")
+
+    @property
+    def n_features_out(self) -> int:
+        """The number of features, ``dim``."""
+        return self.dim
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.dim
+
+    def _fit(self, X: Any, sample_weight: Any) -> None:
+        raise TypeError(f"{type(self).__name__} does not say how to fit itself.")
+
+    def _features(self, X: Any) -> Array:
+        raise TypeError(f"{type(self).__name__} does not say how to transform rows.")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = bool(self.accepts_sparse)
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _as_csr(X: Any) -> Any:
+    return X.tocsr() if hasattr(X, "tocsr") else X

@@ -1,0 +1,36 @@
+"""The map that leaves rows as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gramian._arrays import Array
+from gramian._checks import check_table
+from gramian.features.base import FeatureMap
+
+
+class Identity(FeatureMap):
+    """φ(x) = x, the feature map of the linear kernel.
+
+    Examples
+    --------
+    >>> from gramian.features import Identity
+    >>> Identity().fit_transform([[1.0, 2.0]])
+    array([[1., 2.]])
+    """
+
+    invertible: Any = True
+
+    @property
+    def dim(self) -> int:
+        return int(self.n_features_in_)
+
+    def inverse_transform(self, F: Any) -> Array:
+        """x = φ(x)."""
+        return check_table(self, F, reset=False, name="F")
+
+    def _fit(self, X: Any, sample_weight: Any) -> None:
+        """Only the number of columns is kept."""
+
+    def _features(self, X: Any) -> Array:
+        return X.copy()

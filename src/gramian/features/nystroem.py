@@ -1,0 +1,111 @@
+"""Nystroem features: the kernel seen from a few landmarks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from sklearn.utils.validation import check_is_fitted
+
+from gramian._arrays import Array, row_chunks, symmetrized
+from gramian._checks import check_count, check_random_state, check_table, check_weights, positive_rows
+from gramian.features.base import FeatureMap
+from gramian.kernels import Precomputed, as_kernel, finite_gram
+
+CUT = 1e-12
+"""Directions of the landmarks' Gram matrix below this fraction of its largest eigenvalue are left out."""
+
+
+class Nystroem(FeatureMap):
+    """φ(x) = L^-½ Vᵀ k_m(x), with K_mm = V L Vᵀ of m landmarks: k(x, y) ≈ φ(x)ᵀφ(y), exactly at landmarks.
+
+    Parameters
+    ----------
+    kernel : kernel object, name, function or scikit-learn GP kernel, default="rbf"
+        What is approximated; "median" is settled on the rows given to `fit`.
+    n_landmarks : int, default=100
+        m, drawn without replacement (with probabilities as ``sample_weight``); all rows when there are no more.
+    random_state : int, Generator or RandomState, optional
+        Draws the landmarks.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The resolved kernel.
+    landmarks_ : array of shape (m, d)
+        Training rows.
+    normalization_ : array of shape (m, dim)
+        V L^-½, over the directions kept (relative cut 1e-12).
+    dim : int
+        The number of features: the rank of K_mm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian.features import Nystroem
+    >>> from gramian.kernels import RBF
+    >>> X = np.linspace(0, 3, 50)[:, None]
+    >>> features = Nystroem(RBF(1.0), n_landmarks=10, random_state=0).fit(X)
+    >>> F = features.transform(X)
+    >>> bool(np.abs(F @ F.T - RBF(1.0)(X)).max() < 1e-3)
+    True
+    """
+
+    def __init__(self, kernel: Any = "rbf", n_landmarks: int = 100, random_state: Any = None) -> None:
+        self.kernel = kernel
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+
+    @property
+    def accepts_sparse(self) -> bool:
+        return bool(as_kernel(self.kernel).accepts_sparse)
+
+    @property
+    def dim(self) -> int:
+        check_is_fitted(self)
+        return int(self.normalization_.shape[1])
+
+    def landmark_weights(self, F: Any) -> Array:
+        """γ with Φ_m γ = f for feature points f in the rows of F: γ = V L^-½ f, shape (n, m)."""
+        check_is_fitted(self)
+        return np.asarray(F) @ self.normalization_.T
+
+    def approximation_error(self, X: Any) -> float:
+        """The mean over rows of k(x, x) - |φ(x)|² >= 0: what of the kernel's trace the landmarks do not see."""
+        check_is_fitted(self)
+        X = check_table(self, X, reset=False, accept_sparse=self.accepts_sparse)
+        features = self._features(X)
+        residual = self.kernel_.diagonal(X) - np.einsum("ij,ij->i", features, features)
+        return float(np.maximum(residual, 0.0).mean())
+
+    def _fit(self, X: Any, sample_weight: Any) -> None:
+        n_landmarks = check_count("n_landmarks", self.n_landmarks, 1)
+        kernel = as_kernel(self.kernel)
+        if isinstance(kernel, Precomputed):
+            raise ValueError("Nystroem needs inputs to take landmarks from; a precomputed kernel has none.")
+        rng = check_random_state(self.random_state)
+        X, weights = positive_rows(X, check_weights(sample_weight, X))
+        kernel = kernel.resolve(X)
+        n_rows = X.shape[0]
+        if n_landmarks < n_rows:
+            chosen = rng.choice(n_rows, n_landmarks, replace=False, p=weights / weights.sum())
+            X = X[np.sort(chosen)]
+        # in float64 whatever the rows: L^-½ magnifies rounding a millionfold
+        wide = X.astype(np.float64)
+        gram = finite_gram(symmetrized(np.asarray(kernel(wide))), kernel)
+        values, vectors = linalg.eigh(gram)
+        keep = values > CUT * max(values[-1], 0.0)
+        if not keep.any():
+            raise ValueError(f"{kernel!r} is zero (or negative) at all {X.shape[0]} landmarks: there are no features.")
+        self.kernel_ = kernel
+        self.landmarks_ = X
+        self.normalization_ = np.ascontiguousarray(vectors[:, keep][:, ::-1] / np.sqrt(values[keep][::-1]))
+
+    def _features(self, X: Any) -> Array:
+        features = np.empty((X.shape[0], self.normalization_.shape[1]))
+        tile = self.kernel_.tiles(X, self.landmarks_, np.float64)
+        landmarks = slice(0, self.landmarks_.shape[0])
+        for rows in row_chunks(X.shape[0]):
+            features[rows] = finite_gram(tile(rows, landmarks), self.kernel_) @ self.normalization_
+        return features

@@ -1,0 +1,1 @@
+"""Hyper-parameters by Bayesian optimisation: spaces, surrogate, objectives, the search and quick suggestions."""

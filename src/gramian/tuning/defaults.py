@@ -1,0 +1,204 @@
+"""What to search, and by which objective, when the user says nothing: one table by the name of the estimator's class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from gramian.tuning.space import Category, Dimension, Integer, Real, Space, build_space, named_object
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the default ranges depend on: the rows that a fold trains on, the columns, the widest of them."""
+
+    n_train: int
+    n_features: int
+    n_smallest_class: int
+
+
+def default_key(estimator: Any) -> str | None:
+    """The row of the table that an estimator belongs to; a pipeline belongs to that of its last step."""
+    final = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    for base in type(final).__mro__:
+        if base.__name__ in DEFAULTS and base.__module__.split(".")[0] in ("gramian", final.__module__.split(".")[0]):
+            return base.__name__
+    return None
+
+
+def default_objective(estimator: Any, space: Space | None = None) -> str | None:
+    """The name of the objective, or None for the estimator's own ``score``.
+
+    A kernel mixture's likelihood compares numbers of clusters and of components, not kernels or noises; where the space moves
+    these, reconstruction takes its place.
+    """
+    key = default_key(estimator)
+    if key is None:
+        return None
+    objective = DEFAULTS[key].objective
+    if objective == "log_likelihood" and space is not None and moves_the_measure(estimator, space):
+        return "reconstruction"
+    return objective
+
+
+def moves_the_measure(estimator: Any, space: Space) -> bool:
+    """Whether the space holds parameters that change the space in which a dual model's density is measured."""
+    final = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    final = getattr(final, "estimator", None) or final
+    if "kernel" not in final.get_params(deep=False):
+        return False
+    own = [name.rpartition("estimator__")[2] for name in space.dimensions]
+    words = {name.split("__")[-2] if "__" in name else name for name in own} | set(own)
+    fixed = {"kernel", "noise_dim"} | ({"noise_variance"} if "Mixture" in type(final).__name__ else set())
+    return bool(words & fixed)
+
+
+def default_space(estimator: Any, X: Any, shape: Shape) -> Space:
+    """The space of the table's row, as far as it is one: what has a single value left is not searched."""
+    key = default_key(estimator)
+    if key is None:
+        raise ValueError(
+            f"space=None: there is no default space for {type(estimator).__name__}. Give a dict from parameter names to dimensions."
+        )
+    prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+    final = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    dimensions = DEFAULTS[key].space(final, X, shape)
+    kept = {
+        f"{prefix}{name}": dimension
+        for name, dimension in dimensions.items()
+        if isinstance(dimension, Category) or dimension.low < dimension.high
+    }
+    return build_space(kept, estimator)
+
+
+# ---------------------------------------------------------------- rows of the table
+
+
+def _count(low: int, high: int) -> Integer:
+    """A count that is searched on a log scale: between 1 and 2 there is as much to see as between 50 and 100."""
+    return Integer(float(low), float(max(low, high)), log=low > 0)
+
+
+def kernel_dimensions(name: str, kernel: Any, X: Any) -> dict[str, Dimension]:
+    """Ranges of a kernel's own parameters: length scales around the median distance, the rest around their usual values."""
+    kernel = named_object(name, kernel)
+    if not hasattr(kernel, "get_params"):
+        return {}
+    params = kernel.get_params(deep=True)
+    found: dict[str, Dimension] = {}
+    for parameter in params:
+        if parameter.split("__")[-1] == "length_scale":
+            middle = median_distance(X)
+            if type(kernel).__name__ == "Laplacian":
+                middle *= np.sqrt(np.shape(X)[1])  # its distances are city-block ones
+            found[f"{name}__{parameter}"] = Real(middle / 20.0, middle * 20.0, log=True)
+    if type(kernel).__name__ == "Polynomial":
+        found[f"{name}__degree"] = Integer(1.0, 5.0)
+        found[f"{name}__coef0"] = Real(1e-2, 1e2, log=True)
+    if type(kernel).__name__ == "RationalQuadratic":
+        found[f"{name}__alpha"] = Real(0.1, 10.0, log=True)
+    return found
+
+
+def median_distance(X: Any) -> float:
+    """The median heuristic, as the kernels themselves resolve it; 1 where all rows are equal."""
+    from gramian.kernels import RBF
+
+    table = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=float)
+    table = table[np.isfinite(table).all(axis=1)]
+    if len(np.unique(table, axis=0)) < 2:
+        return 1.0
+    return float(RBF(length_scale="median").resolve(table).length_scale)
+
+
+def _ppca(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
+    return {"n_components": _count(1, min(shape.n_train - 1, shape.n_features - 1))}
+
+
+def _kernel_ppca(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
+    return {
+        **kernel_dimensions("kernel", estimator.kernel, X),
+        "n_components": _count(1, min(shape.n_train - 1, 100)),
+    }
+
+
+def _ppca_mixture(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
+    return {
+        "n_clusters": Integer(1.0, float(max(1, min(8, shape.n_train // 10)))),
+        "n_components": _count(1, min(shape.n_features - 1, max(1, shape.n_train // 20))),
+    }
+
+
+def _kernel_mixture(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
+    return {
+        "n_clusters": Integer(1.0, float(max(1, min(6, shape.n_train // 10)))),
+        "n_components": _count(1, min(10, max(1, shape.n_train // 20))),
+    }
+
+
+def _classifier(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
+    return {
+        **kernel_dimensions("kernel", estimator.kernel, X),
+        "n_components": _count(1, min(50, shape.n_smallest_class - 1)),
+    }
+
+
+def _views(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
+    return {"n_components": _count(1, min(50, shape.n_features - 1, shape.n_train - 1))}
+
+
+def _rkm(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
+    return {
+        **kernel_dimensions("kernel", estimator.kernel, X),
+        "n_components": _count(1, min(100, shape.n_train - 2)),
+    }
+
+
+def _forecaster(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
+    most = max(2, min(60, shape.n_train // 5))
+    found: dict[str, Dimension] = {
+        "lags": _count(min(2, most), most),
+        "n_components": _count(1, max(1, min(150, shape.n_train - most - 2))),
+    }
+    kernel = named_object("kernel", estimator.kernel)
+    if "length_scale" in getattr(kernel, "get_params", dict)():
+        # standardised windows of p values lie about sqrt(2 p) apart
+        found["kernel__length_scale"] = Real(0.3, 30.0, log=True)
+    return found
+
+
+def _face(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
+    """A face on another model: that model's space, under its name."""
+    inner = estimator.estimator
+    if inner is None:
+        return {}  # the default model has no parameters to set before it exists
+    key = default_key(inner)
+    rows = DEFAULTS[key].space(inner, X, shape) if key else {}
+    return {f"estimator__{name}": dimension for name, dimension in rows.items()}
+
+
+@dataclass(frozen=True)
+class Default:
+    """A row of the table."""
+
+    objective: str | None
+    space: Callable[[Any, Any, Shape], dict[str, Dimension]]
+
+
+DEFAULTS: dict[str, Default] = {
+    "PPCA": Default("log_likelihood", _ppca),
+    "KernelPPCA": Default("reconstruction", _kernel_ppca),
+    "PPCAMixture": Default("log_likelihood", _ppca_mixture),
+    "KernelPPCAMixture": Default("log_likelihood", _kernel_mixture),
+    "KernelPPCAClassifier": Default("accuracy", _classifier),
+    "MultiViewRKM": Default("reconstruction", _views),
+    "RKMRegressor": Default(None, _rkm),
+    "RKMClassifier": Default("accuracy", _rkm),
+    "RKMForecaster": Default("forecast", _forecaster),
+    "LatentImputer": Default("reconstruction", _face),
+    "LatentOutlierDetector": Default("log_likelihood", _face),
+}

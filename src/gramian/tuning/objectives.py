@@ -1,0 +1,209 @@
+"""What a search maximises: scores on rows that the model has not seen, chosen so that copying or smoothing cannot win.
+
+Every objective is called as scikit-learn's scorers are, ``objective(model, X, y)``, with a model fitted on other rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import accuracy_score
+from sklearn.pipeline import Pipeline
+
+from gramian._arrays import Array
+
+Objective = Callable[[Any, Any, Any], float]
+
+HIDDEN_SHARE = 0.2
+"""Share of the cells of held-out rows that `reconstruction` hides from models of missing values."""
+NOISE_SHARE = 0.5
+"""Standard deviation of the noise that `denoising` adds, in units of each column's."""
+LEVEL = 0.9
+"""Nominal coverage of the intervals that `interval_score` judges."""
+
+
+def reconstruction(model: Any, X: Any, y: Any = None) -> float:
+    """Minus the mean squared error with which held-out inputs are reconstructed.
+
+    Models that take missing values (PPCA, its mixture, LatentImputer) are asked for cells of the held-out rows that were
+    hidden from them: shown whole, a linear model with q = d copies its input and scores a perfect 0. Models of several views
+    are asked for each view from the others, in units of its variance. Models that map whole inputs back through a
+    pre-image are shown the whole row and judged in input space.
+    """
+    model, X = _final(model, X)
+    if hasattr(model, "predict_view") and not _one_view(model):
+        return _hidden_views(model, X)
+    table = _table(X)
+    if hasattr(model, "impute") or _fills(model):
+        return _hidden_cells(model, table)
+    if not hasattr(model, "reconstruct"):
+        raise ValueError(
+            f'scoring="reconstruction" needs a model with reconstruct, impute or predict_view; {type(model).__name__} has none.'
+        )
+    return -float(np.mean((table - np.asarray(model.reconstruct(X))) ** 2))
+
+
+def denoising(model: Any, X: Any, y: Any = None) -> float:
+    """Minus the mean squared error, column by column in units of the variance, of held-out rows reconstructed after noise
+    was added to them.
+
+    The target is the clean row, so that copying the input earns -0.25 and only structure earns more: the objective to
+    compare a linear kernel with others by.
+    """
+    model, X = _final(model, X)
+    table = _table(X)
+    scale = _column_scale(table)
+    noisy = table + NOISE_SHARE * scale * np.random.default_rng(0).standard_normal(table.shape)
+    return -float(np.mean(((table - np.asarray(model.reconstruct(noisy))) / scale) ** 2))
+
+
+def log_likelihood(model: Any, X: Any, y: Any = None) -> float:
+    """Mean log-density of the held-out rows [2]. Likelihoods of different kernels do not compare."""
+    model, X = _final(model, X)
+    return float(np.mean(model.score_samples(X)))
+
+
+def kernel_error(model: Any, X: Any, y: Any = None) -> float:
+    """How much more of scrambled held-out rows than of the true ones is left outside the principal subspace.
+
+    With e = Σ residual / Σ ‖φ(y) - μ‖² over held-out rows, and e° the same after every column was shuffled among these rows
+    (the margins stay, what links the columns goes), the score is e° - e, between -1 and 1. The plain error alone is won by a
+    width so large that every kernel is linear, or by q = N - 1; these lose here, as they fit scrambled rows just as well.
+    """
+    model, X = _final(model, X)
+    table = _table(X)
+    if getattr(model, "kernel", None) == "precomputed":
+        raise ValueError('scoring="kernel_error" scrambles columns and so needs inputs, not a precomputed kernel.')
+    rng = np.random.default_rng(0)
+    scrambled = np.column_stack([rng.permutation(column) for column in table.T])
+    return _left_over(model, scrambled) - _left_over(model, table)
+
+
+def _left_over(model: Any, X: Array) -> float:
+    residual = np.maximum(model.residual(X), 0.0).sum()
+    total = residual + (np.asarray(model.scores(X)) ** 2).sum()
+    return float(residual / total) if total > 0 else 0.0
+
+
+def accuracy(model: Any, X: Any, y: Any) -> float:
+    """Share of the held-out rows whose class is predicted."""
+    return float(accuracy_score(y, model.predict(X)))
+
+
+def forecast(model: Any, X: Any, y: Any = None) -> float:
+    """Minus the mean squared error of the held-out stretch that follows the training series, all steps forecast at once."""
+    truth = np.asarray(X, dtype=float)
+    answer = _reshaped(_predicted(model, "predict", len(truth), y), truth)
+    seen = np.isfinite(truth)
+    if not seen.any():
+        raise ValueError("a held-out stretch of the series has no observed value. Use fewer or longer folds (cv).")
+    return -float(np.mean((truth[seen] - answer[seen]) ** 2))
+
+
+def interval_score(model: Any, X: Any, y: Any = None) -> float:
+    """Minus the mean interval score of 90 % intervals on held-out targets.
+
+    With α = 0.1: (u - l) + 2/α (l - y)₊ + 2/α (y - u)₊ (Gneiting & Raftery 2007). It is proper: neither wider nor narrower
+    intervals than the truth's can win.
+    """
+    if hasattr(model, "predict_interval"):
+        truth = np.asarray(X, dtype=float)
+        lower, upper = (
+            _reshaped(end, truth) for end in _predicted(model, "predict_interval", len(truth), y, level=LEVEL)
+        )
+    else:
+        from scipy.special import ndtri
+
+        truth = np.asarray(y, dtype=float)
+        mean, std = model.predict(X, return_std=True)
+        half = ndtri(0.5 + LEVEL / 2.0) * _reshaped(std, truth)
+        lower, upper = _reshaped(mean, truth) - half, _reshaped(mean, truth) + half
+    seen = np.isfinite(truth)
+    truth, lower, upper = truth[seen], lower[seen], upper[seen]
+    outside = np.maximum(lower - truth, 0.0) + np.maximum(truth - upper, 0.0)
+    return -float(np.mean(upper - lower + 2.0 / (1.0 - LEVEL) * outside))
+
+
+OBJECTIVES: dict[str, Objective] = {
+    "reconstruction": reconstruction,
+    "log_likelihood": log_likelihood,
+    "kernel_error": kernel_error,
+    "forecast": forecast,
+    "accuracy": accuracy,
+    "interval_score": interval_score,
+    "denoising": denoising,
+}
+
+
+# ---------------------------------------------------------------- details
+
+
+def _final(model: Any, X: Any) -> tuple[Any, Any]:
+    """The last step of a pipeline and what reaches it."""
+    if isinstance(model, Pipeline):
+        return model.steps[-1][1], model[:-1].transform(X) if len(model) > 1 else X
+    return model, X
+
+
+def _table(X: Any) -> Array:
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=float)
+
+
+def _fills(model: Any) -> bool:
+    return any(base.__name__ == "LatentImputer" for base in type(model).__mro__)
+
+
+def _column_scale(table: Array) -> Array:
+    """Standard deviations of the columns; of constant ones, the mean one, or 1."""
+    scale = np.nanstd(table, axis=0)
+    positive = scale[scale > 0]
+    return np.where(scale > 0, scale, positive.mean() if positive.size else 1.0)
+
+
+def hidden_mask(table: Array, share: float = HIDDEN_SHARE) -> Array:
+    """Which observed cells to hide: a fixed random share, and always at least one of each row that has two."""
+    rng = np.random.default_rng(0)
+    seen = np.isfinite(table)
+    draw = np.where(seen, rng.random(table.shape), np.inf)
+    count = np.where(seen.sum(axis=1) > 1, np.maximum(1, np.rint(share * seen.sum(axis=1))), 0)
+    rank = np.argsort(np.argsort(draw, axis=1, kind="stable"), axis=1, kind="stable")
+    return seen & (rank < count[:, None])
+
+
+def _hidden_cells(model: Any, table: Array) -> float:
+    hidden = hidden_mask(table)
+    if not hidden.any():
+        raise ValueError(
+            'scoring="reconstruction" hides cells of the held-out rows and needs rows with two observed cells or more.'
+        )
+    holes = np.where(hidden, np.nan, table)
+    filled = np.asarray(model.transform(holes) if _fills(model) else model.impute(holes))
+    return -float(np.mean((table[hidden] - filled[hidden]) ** 2))
+
+
+def _one_view(model: Any) -> bool:
+    return len(view_names(model)) < 2
+
+
+def view_names(model: Any) -> list[Any]:
+    """Names or positions of a fitted multi-view model's views."""
+    names = getattr(model, "view_names_", None)
+    if names is None:
+        views = getattr(model, "views", None)
+        names = list(views) if isinstance(views, dict) else list(range(len(getattr(model, "noise_variances_", []))))
+    return list(names)
+
+
+def _hidden_views(model: Any, X: Any) -> float:
+    raise NotImplementedError
+
+
+def _predicted(model: Any, method: str, steps: int, exogenous: Any, **options: Any) -> Any:
+    call = getattr(model, method)
+    return call(steps, **options) if exogenous is None else call(steps, X=exogenous, **options)
+
+
+def _reshaped(values: Any, like: Array) -> Array:
+    return np.asarray(values, dtype=float).reshape(like.shape)

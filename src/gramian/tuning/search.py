@@ -1,0 +1,561 @@
+"""BayesSearch: hyper-parameters by Bayesian optimisation, as a scikit-learn meta-estimator."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from joblib import hash as content_hash
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.utils import get_tags, indexable
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted
+
+from gramian._arrays import Array
+from gramian._checks import check_choice, check_count, check_flag, check_number, check_random_state, is_count
+from gramian._progress import Progress
+from gramian.tuning.backends import BACKENDS, import_optuna
+from gramian.tuning.defaults import Shape, default_objective, default_space, moves_the_measure
+from gramian.tuning.evaluation import Evaluation, Outcome, is_views, rows_of, seeded
+from gramian.tuning.fast import fast_evaluation
+from gramian.tuning.objectives import OBJECTIVES
+from gramian.tuning.space import Space, build_space, configured
+from gramian.tuning.surrogate import Surrogate
+from gramian.tuning.trials import Trial, best_index, check_identity, columns, decoded, read_checkpoint, write_checkpoint
+
+
+class BayesSearch(MetaEstimatorMixin, BaseEstimator):
+    """Search hyper-parameters with a Gaussian-process surrogate and expected improvement (MM 5.1).
+
+    The score of a setting is its mean over held-out folds. A Gaussian process (Matérn 5/2, one length scale a parameter, noise)
+    is conditioned on the trials so far, and the next setting maximises log E[max(0, f(θ) - f_best)]. The first trials are the
+    centre of the space and a Sobol sequence. The best setting is fitted again on all rows.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Cloned for every trial; never changed itself.
+    space : dict, default=None
+        Parameter name -> dimension: a list (categories); ``(low, high)``, two ints meaning an integer range;
+        ``("log", low, high)``; ``("log", low, high, d)`` for d values such as a length scale a feature; or
+        ``{"range": one of the ranges, "prior": (mean, std), "integer": bool}`` with a Gaussian prior (on a log range the mean
+        is in the parameter's unit and the std in natural logarithms). Parameters of a kernel that is itself searched, such as
+        ``kernel__degree``, apply where the chosen kernel has them. None: a default space for every estimator of this package.
+    scoring : str or callable, default=None
+        An objective by name (``"reconstruction"``, ``"log_likelihood"``, ``"kernel_error"``, ``"forecast"``, ``"accuracy"``,
+        ``"interval_score"``, ``"denoising"``), a scikit-learn scorer's name, or ``scorer(estimator, X, y)``; always maximised, always on
+        held-out rows. None: the estimator's default objective, else its ``score``.
+    cv : int, splitter or iterable, default=5
+        An int: that many shuffled folds (stratified for classifiers; rolling origins for forecasters).
+    n_trials : int, default=50
+        Trials in all, those of a checkpoint or of an earlier fit with ``warm_start`` included. A finite space may end sooner.
+    n_jobs : int, default=None
+        Trials evaluated side by side, chosen together by the constant liar. The sequence depends on the seed and on this number.
+    timeout : float, default=None
+        Seconds after which no further trial is started.
+    backend : {"gp", "optuna"}, default="gp"
+    warm_start : bool, default=False
+        Go on from the trials of the last fit (to the same data).
+    checkpoint : path, default=None
+        A JSON file rewritten after every trial; a search that finds its own file goes on from there.
+    random_state : int, Generator, RandomState or None, default=None
+    verbose : int, default=0
+
+    Attributes
+    ----------
+    best_params_, best_score_, best_index_, best_estimator_ : the best setting, its score, its trial and the model fitted with it
+    trials_ : dict of columns ``number``, ``params``, ``score``, ``std`` (over folds), ``status`` ("complete" or "failed"), ``seconds``
+    errors_ : dict from the number of a failed trial to what it said
+    space_ : the space that was searched
+    objective_ : name of the objective, or the callable
+    n_splits_, seed_, refit_time_ : number of folds, the seed in use, seconds of the last fit
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.datasets import make_regression
+    >>> from gramian.tuning.search import BayesSearch
+    >>> X, y = make_regression(60, 5, noise=5.0, random_state=0)
+    >>> search = BayesSearch(Ridge(), {"alpha": ("log", 1e-4, 1e3)}, n_trials=8, random_state=0).fit(X, y)
+    >>> search.best_params_["alpha"] < 10
+    True
+    >>> len(search.trials_["score"])
+    8
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        space: Any = None,
+        *,
+        scoring: Any = None,
+        cv: Any = 5,
+        n_trials: int = 50,
+        n_jobs: int | None = None,
+        timeout: float | None = None,
+        backend: str = "gp",
+        warm_start: bool = False,
+        checkpoint: Any = None,
+        fast_paths: bool = True,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.space = space
+        self.scoring = scoring
+        self.cv = cv
+        self.n_trials = n_trials
+        self.n_jobs = n_jobs
+        self.timeout = timeout
+        self.backend = backend
+        self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.fast_paths = fast_paths
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ------------------------------------------------------------ fit
+
+    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> BayesSearch:
+        """Search, then fit the best setting on all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), views, or a series for a forecaster
+        y : array-like, default=None
+            Targets; for a forecaster its exogenous inputs.
+        **fit_params
+            Handed to the estimator's ``fit``; arrays with one entry a row, such as ``sample_weight``, are cut to the fold.
+            ``groups`` goes to the splitter.
+        """
+        budget = self._checked()
+        plan = self._plan(X, y, fit_params)
+        seed, trials = self._earlier(plan)
+        evaluation = plan.evaluation(seed)
+        started = time.monotonic()
+        try:
+            trials = self._run(plan, evaluation, seed, trials, budget)
+        except KeyboardInterrupt as interrupt:
+            kept: list[Trial] = getattr(interrupt, "trials", trials)
+            self._remember(plan, seed, kept)
+            raise
+        best = best_index(trials)
+        if best is None:
+            raise _all_failed(trials)
+        refitted = time.monotonic()
+        model = seeded(configured(self.estimator, trials[best].params), seed if self._is_seeded() else None)
+        _fit(model, X, y, plan.fit_params)
+        self._remember(plan, seed, trials)
+        self.best_estimator_ = model
+        self.best_index_ = best
+        self.best_params_ = trials[best].params
+        self.best_score_ = trials[best].score
+        self.refit_time_ = time.monotonic() - refitted
+        self.search_time_ = refitted - started
+        if hasattr(model, "feature_names_in_"):
+            self.feature_names_in_ = model.feature_names_in_
+        return self
+
+    def _checked(self) -> float:
+        """Check the plain parameters; returns the time budget in seconds."""
+        check_count("n_trials", self.n_trials, 1)
+        check_flag("warm_start", self.warm_start)
+        check_flag("fast_paths", self.fast_paths)
+        check_choice("backend", self.backend, BACKENDS)
+        check_count("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose)
+        if self.n_jobs is not None and (not is_count(self.n_jobs) or self.n_jobs == 0):
+            raise ValueError(
+                f"n_jobs={self.n_jobs!r} must be None, a positive integer, or a negative one counted from all processors."
+            )
+        if self.backend == "optuna":
+            import_optuna()
+        if not hasattr(self.estimator, "fit") or not hasattr(self.estimator, "get_params"):
+            raise TypeError(
+                f"estimator={self.estimator!r} must be an estimator with fit and get_params, as scikit-learn's are."
+            )
+        return float("inf") if self.timeout is None else check_number("timeout", self.timeout, 0.0, open_low=True)
+
+    def _is_seeded(self) -> bool:
+        return self.random_state is not None
+
+    def _plan(self, X: Any, y: Any, fit_params: dict[str, Any]) -> _Plan:
+        """Everything that the trials share, checked before the first of them."""
+        fit_params = {name: value for name, value in fit_params.items() if value is not None}
+        groups = fit_params.pop("groups", None)
+        seed = int(check_random_state(self.random_state).integers(2**31 - 1))
+        if y is None and get_tags(self.estimator).target_tags.required:
+            raise ValueError(f"{type(self.estimator).__name__} requires y to be passed, but the target y is None.")
+        if not is_views(X):
+            X, y = indexable(X, y)
+        forecaster = hasattr(self.estimator, "predict_interval")
+        folds = _folds(self.cv, self.estimator, X, y, groups, seed, forecaster)
+        shape = _shape(X, y, folds, is_classifier(self.estimator))
+        space = (
+            default_space(self.estimator, X, shape) if self.space is None else build_space(self.space, self.estimator)
+        )
+        if self.space is not None and not space.dimensions:
+            raise ValueError(
+                "space is empty: there is nothing to search. Name a parameter, or use None for the default space."
+            )
+        name, objective = self._objective(space)
+        return _Plan(
+            self.estimator, space, name, objective, X, y, folds, fit_params, seed, self._is_seeded(), self.fast_paths
+        )
+
+    def _objective(self, space: Space) -> tuple[Any, Any]:
+        scoring = self.scoring
+        if scoring is None:
+            scoring = default_objective(self.estimator, space)
+            if scoring is None:
+                if not hasattr(self.estimator, "score"):
+                    raise TypeError(
+                        f"scoring=None: {type(self.estimator).__name__} has no default objective and no score. Give scoring."
+                    )
+                return "score", _own_score
+        if callable(scoring):
+            return scoring, scoring
+        if not isinstance(scoring, str) or (scoring not in OBJECTIVES and scoring not in get_scorer_names()):
+            raise ValueError(
+                f"scoring={scoring!r} is not known. Use one of {', '.join(map(repr, OBJECTIVES))}, a scikit-learn scorer's name, "
+                "a callable scorer(estimator, X, y), or None."
+            )
+        if scoring == "log_likelihood" and moves_the_measure(self.estimator, space):
+            raise ValueError(
+                'scoring="log_likelihood" cannot compare settings of the kernel (nor, in a kernel mixture, of the noise): their densities '
+                'live on different spaces, and the widest kernel wins. Use "reconstruction", or search n_components alone.'
+            )
+        return scoring, OBJECTIVES[scoring] if scoring in OBJECTIVES else get_scorer(scoring)
+
+    def _earlier(self, plan: _Plan) -> tuple[int, list[Trial]]:
+        """The seed and the trials to go on from: of the checkpoint, else of the last fit, else none."""
+        if self.checkpoint is not None:
+            found = read_checkpoint(self.checkpoint, plan.identity)
+            if found is not None:
+                return found[0], decoded(found[1], plan.searched)
+        if self.warm_start and hasattr(self, "_records"):
+            check_identity(
+                self._identity,
+                plan.identity,
+                "warm_start=True: the kept trials were made otherwise",
+                "Use warm_start=False to start anew.",
+            )
+            return self.seed_, list(self._records)
+        return plan.seed, []
+
+    def _run(self, plan: _Plan, evaluation: Evaluation, seed: int, trials: list[Trial], budget: float) -> list[Trial]:
+        backend = BACKENDS[self.backend]()
+        n_jobs = effective_n_jobs(self.n_jobs)
+        space = plan.searched
+        limit = min(self.n_trials, space.n_points())
+        started = time.monotonic()
+        trials = list(trials)
+        try:
+            with Progress("trials", int(limit), self.verbose) as bar, Parallel(n_jobs=n_jobs) as pool:
+                bar.step(len(trials))
+                while len(trials) < limit and (not trials or time.monotonic() - started < budget):
+                    points = backend.propose(space, trials, int(min(n_jobs, limit - len(trials))), seed, self.n_trials)
+                    if not points:
+                        break
+                    settings = [space.decode(point) for point in points]
+                    if n_jobs == 1:
+                        outcomes = [evaluation(params) for params in settings]
+                    else:
+                        outcomes = pool(delayed(evaluation)(params) for params in settings)
+                    for point, params, outcome in zip(points, settings, outcomes):
+                        trials.append(_trial(len(trials), point, params, outcome))
+                        best = best_index(trials)
+                        bar.step(score=trials[-1].score, best=float("nan") if best is None else trials[best].score)
+                    if self.checkpoint is not None:
+                        write_checkpoint(self.checkpoint, plan.identity, seed, trials)
+        except KeyboardInterrupt as interrupt:
+            interrupt.trials = trials  # type: ignore[attr-defined]
+            raise
+        return trials
+
+    def _remember(self, plan: _Plan, seed: int, trials: list[Trial]) -> None:
+        self._records = list(trials)
+        self._identity = plan.identity
+        self.trials_ = columns(trials)
+        self.errors_ = {trial.number: trial.error for trial in trials if trial.status == "failed"}
+        self.space_ = plan.space
+        self._searched = plan.searched
+        self.objective_ = plan.name
+        self.n_splits_ = len(plan.folds)
+        self.seed_ = seed
+
+    # ------------------------------------------------------------ what the trials say
+
+    def surrogate(self) -> Surrogate:
+        """The Gaussian process conditioned on all trials, in the unit coordinates of ``space_``."""
+        check_is_fitted(self, "trials_")
+        points = np.array([trial.point for trial in self._records])
+        return Surrogate.fit(points, np.array([trial.score for trial in self._records]), seed=self.seed_)
+
+    def importance(self) -> dict[str, float]:
+        """Share of the surrogate's variation that each searched parameter explains alone (first-order Sobol index)."""
+        check_is_fitted(self, "trials_")
+        return self.surrogate().main_effects(self._searched, seed=self.seed_)
+
+    # ------------------------------------------------------------ the best model's face
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The objective of the best model on given rows."""
+        check_is_fitted(self, "best_estimator_")
+        objective = self.objective_
+        if callable(objective):
+            return float(objective(self.best_estimator_, X, y))
+        if objective == "score":
+            return _own_score(self.best_estimator_, X, y)
+        if objective in OBJECTIVES:
+            return OBJECTIVES[objective](self.best_estimator_, X, y)
+        return float(get_scorer(objective)(self.best_estimator_, X, y))
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns seen in fit."""
+        try:
+            check_is_fitted(self, "best_estimator_")
+        except NotFittedError as error:
+            raise AttributeError(
+                f"{type(self).__name__} object has no n_features_in_ attribute: it is not fitted."
+            ) from error
+        return int(self.best_estimator_.n_features_in_)
+
+    @property
+    def classes_(self) -> Array:
+        """The classes of the best classifier."""
+        try:
+            check_is_fitted(self, "best_estimator_")
+        except NotFittedError as error:
+            raise AttributeError(
+                f"{type(self).__name__} object has no classes_ attribute: it is not fitted."
+            ) from error
+        return np.asarray(self.best_estimator_.classes_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "best_estimator_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags = inner.classifier_tags
+        tags.regressor_tags = inner.regressor_tags
+        tags.transformer_tags = inner.transformer_tags
+        tags.target_tags = inner.target_tags
+        tags.input_tags = inner.input_tags
+        tags.non_deterministic = inner.non_deterministic
+        return tags
+
+
+_DELEGATED = (
+    "predict",
+    "predict_proba",
+    "predict_log_proba",
+    "decision_function",
+    "score_samples",
+    "transform",
+    "inverse_transform",
+    "get_feature_names_out",
+    "scores",
+    "posterior",
+    "reconstruct",
+    "impute",
+    "sample",
+    "mahalanobis",
+    "residual",
+    "anomaly",
+    "kernel_mean",
+    "predict_view",
+    "predict_interval",
+    "predict_quantiles",
+    "sample_paths",
+)
+
+
+def _has(method: str) -> Any:
+    """Whether the best model, or before the fit the given one, has the method; raises its own AttributeError if not."""
+
+    def check(search: BayesSearch) -> bool:
+        getattr(search.best_estimator_ if hasattr(search, "best_estimator_") else search.estimator, method)
+        return True
+
+    return check
+
+
+def _delegate(method: str) -> Any:
+    def call(self: BayesSearch, *args: Any, **kwargs: Any) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        return getattr(self.best_estimator_, method)(*args, **kwargs)
+
+    call.__name__ = method
+    call.__qualname__ = f"BayesSearch.{method}"
+    call.__doc__ = f"``best_estimator_.{method}``; there only where the estimator has it."
+    return available_if(_has(method))(call)
+
+
+for _method in _DELEGATED:
+    setattr(BayesSearch, _method, _delegate(_method))
+
+
+# ---------------------------------------------------------------- details
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What all trials of a search share."""
+
+    estimator: Any
+    space: Space
+    name: Any
+    objective: Any
+    X: Any
+    y: Any
+    folds: list[tuple[Array, Array]]
+    fit_params: dict[str, Any]
+    seed: int
+    seeded: bool
+    fast_paths: bool
+
+    @cached_property
+    def fast(self) -> Any:
+        """The shared decomposition that serves these trials, or None; it may settle some parameters itself."""
+        return fast_evaluation(self) if self.fast_paths else None
+
+    @cached_property
+    def searched(self) -> Space:
+        """The space without what a fast path settles."""
+        fast = self.fast
+        space = self.space
+        for name in fast.settles if fast is not None else ():
+            space = space.without(name)
+        return space
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """What scores depend on: trials may be continued only where all of it is the same."""
+        return {
+            "estimator": repr(self.estimator),
+            "space": self.searched.summary(),
+            "scoring": self.name if isinstance(self.name, str) else getattr(self.name, "__qualname__", repr(self.name)),
+            "data": content_hash((_plain(self.X), _plain(self.y), self.fit_params)),
+            "n_splits": len(self.folds),
+        }
+
+    def evaluation(self, seed: int) -> Evaluation:
+        fast = self.fast
+        if fast is not None:
+            return fast
+        return Evaluation(
+            self.estimator, self.objective, self.X, self.y, self.folds, self.fit_params, seed if self.seeded else None
+        )
+
+
+def _plain(X: Any) -> Any:
+    """Data whose hash does not depend on how it is stored."""
+    if is_views(X):
+        return {str(key): _plain(view) for key, view in (X.items() if isinstance(X, dict) else enumerate(X))}
+    if X is None or hasattr(X, "tocsr"):
+        return X
+    return np.ascontiguousarray(np.asarray(X))
+
+
+def _own_score(model: Any, X: Any, y: Any) -> float:
+    return float(model.score(X) if y is None else model.score(X, y))
+
+
+def _folds(
+    cv: Any, estimator: Any, X: Any, y: Any, groups: Any, seed: int, forecaster: bool
+) -> list[tuple[Array, Array]]:
+    """Train and test rows of every fold. Whole numbers mean shuffled folds: tables are often sorted."""
+    n = rows_of(X)
+    if cv is None:
+        cv = 5
+    if is_count(cv):
+        count = check_count("cv", cv, 2)
+        if forecaster:
+            return _rolling_origins(n, count)
+        if n < count:
+            raise ValueError(f"cv={count} needs at least {count} rows, got n_samples={n}. Lower cv or give more rows.")
+        splitter: Any = KFold(count, shuffle=True, random_state=seed)
+        if y is not None and is_classifier(estimator) and type_of_target(y) in ("binary", "multiclass"):
+            splitter = StratifiedKFold(count, shuffle=True, random_state=seed)
+            return _split(splitter, np.zeros(n), y, groups)
+        return _split(splitter, np.zeros(n), None, groups)
+    if isinstance(cv, bool | str):
+        raise ValueError(
+            f"cv={cv!r} must be an integer of at least 2, a splitter or an iterable of (train, test) rows."
+        )
+    splitter = check_cv(cv, y, classifier=is_classifier(estimator))
+    return _split(splitter, np.zeros(n), y, groups)
+
+
+def _split(splitter: Any, X: Any, y: Any, groups: Any) -> list[tuple[Array, Array]]:
+    folds = [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y, groups)]
+    if not folds:
+        raise ValueError("cv has no folds. Give a splitter with at least one.")
+    return folds
+
+
+def _rolling_origins(n: int, count: int) -> list[tuple[Array, Array]]:
+    """Forecast the last ``count`` stretches, each from all that came before it; half of the series is never forecast."""
+    steps = max(1, min(100, n // (2 * count)))
+    if n - count * steps < 3:
+        raise ValueError(f"cv={count} rolling origins need a longer series than {n} values.")
+    origins = [n - (count - i) * steps for i in range(count)]
+    return [(np.arange(origin), np.arange(origin, origin + steps)) for origin in origins]
+
+
+def _shape(X: Any, y: Any, folds: list[tuple[Array, Array]], classes: bool) -> Shape:
+    n_train = min(len(train) for train, _ in folds)
+    if is_views(X):
+        views = X.values() if isinstance(X, dict) else X
+        n_features = sum(int(np.shape(view)[1]) for view in views if view is not None)
+    else:
+        shape = getattr(X, "shape", None) or np.shape(X)
+        n_features = int(shape[1]) if len(shape) > 1 else 1
+    smallest = n_train
+    if classes and y is not None:
+        labels = np.asarray(y).ravel()
+        smallest = min(int(np.unique(labels[train], return_counts=True)[1].min()) for train, _ in folds)
+    return Shape(n_train, n_features, smallest)
+
+
+def _fit(model: Any, X: Any, y: Any, fit_params: dict[str, Any]) -> None:
+    if y is None:
+        model.fit(X, **fit_params)
+    else:
+        model.fit(X, y, **fit_params)
+
+
+def _trial(number: int, point: Array, params: dict[str, Any], outcome: Outcome) -> Trial:
+    scores = np.asarray(outcome.scores, dtype=float)
+    fine = outcome.error == "" and bool(np.isfinite(scores).all())
+    error = outcome.error or ("" if fine else f"the objective returned {scores.tolist()}")
+    return Trial(
+        number=number,
+        point=tuple(float(value) for value in point),
+        params={**params, **outcome.settled},
+        score=float(scores.mean()) if fine else float("nan"),
+        std=float(scores.std()) if fine else float("nan"),
+        status="complete" if fine else "failed",
+        seconds=outcome.seconds,
+        settled=outcome.settled,
+        error=error,
+        error_type=outcome.error_type,
+    )
+
+
+def _all_failed(trials: list[Trial]) -> Exception:
+    """The error of a search without a single score, of the kind that every trial met."""
+    kinds = {trial.error_type for trial in trials}
+    kind = TypeError if kinds == {"TypeError"} else MemoryError if kinds == {"MemoryError"} else ValueError
+    return kind(f"All {len(trials)} trials failed. The first said: {trials[0].error}")

@@ -123,13 +123,13 @@ def check_table(
     """
     X = _plain(X, missing=missing, accept_sparse=accept_sparse, name=name)
     dtype = getattr(X, "dtype", None)
-    if isinstance(dtype, np.dtype) and dtype.kind in "iu" and dtype.itemsize == 8 and np.size(X):
-        if max(abs(int(X.max())), abs(int(X.min()))) > 2**53:
-            warnings.warn(
-                f"{name} holds integers above 2**53, which float64 keeps only to rounding. Subtract an offset first to keep them exact.",
-                DataConversionWarning,
-                stacklevel=3,
-            )
+    wide = isinstance(dtype, np.dtype) and dtype.kind in "iu" and dtype.itemsize == 8 and np.size(X) > 0
+    if wide and max(abs(int(X.max())), abs(int(X.min()))) > 2**53:
+        warnings.warn(
+            f"{name} holds integers above 2**53, which float64 keeps only to rounding. Subtract an offset first to keep them exact.",
+            DataConversionWarning,
+            stacklevel=3,
+        )
     keep = (np.float64, np.float32)
     options = {
         "dtype": keep,

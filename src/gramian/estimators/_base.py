@@ -35,10 +35,10 @@ def atomic(method: Method) -> Method:
     return guarded  # type: ignore[return-value]
 
 
-def forget(estimator: Any) -> None:
-    """Drop everything an earlier fit left: `fit` starts anew."""
-    for name in [name for name in vars(estimator) if name.endswith("_") or name.startswith("_")]:
-        if not name.startswith("__") and name not in ("_sklearn_output_config",):
+def forget(estimator: Any, *private: str) -> None:
+    """Drop everything an earlier fit left (names ending in "_", and the private ones named): `fit` starts anew."""
+    for name in list(vars(estimator)):
+        if (name.endswith("_") and not name.startswith("_")) or name in private:
             delattr(estimator, name)
 
 

@@ -164,7 +164,7 @@ class KernelPPCA(LatentModelMixin, BaseEstimator):
             With a precomputed kernel: the rows behind it, so that pre-images and samples can be had.
         """
         self._check_params()
-        forget(self)
+        forget(self, "_model", "_gram", "_weights")
         if inputs is not None and not self._precomputed:
             raise ValueError("inputs= goes with kernel='precomputed' only: otherwise X holds the inputs already.")
         if self._precomputed:

@@ -41,6 +41,7 @@ from gramian.solvers.spectrum import Spectrum, positive_signs
 TAIL_SIZE = 2000
 """Up to this many columns the fit keeps the power sums of the discarded spectrum, for control limits."""
 PPCA_SOLVERS = ("auto", "eigh", "randomized", "em", "stiefel")
+PRIVATE = ("_model", "_moments", "_n_rows", "_tail")
 LAZY = frozenset(
     [
         "_model",
@@ -119,6 +120,9 @@ class PPCA(LatentModelMixin, BaseEstimator):
     (False, 0.3)
     """
 
+    _moments: Moments
+    _n_rows: int
+
     def __init__(
         self,
         n_components: Any = None,
@@ -166,7 +170,7 @@ class PPCA(LatentModelMixin, BaseEstimator):
         PPCA
         """
         self._check_params()
-        forget(self)
+        forget(self, *PRIVATE)
         X = check_table(self, X, reset=True, missing=True, accept_sparse=True, min_samples=2)
         X, weights = positive_rows(X, check_weights(sample_weight, X))
         if has_holes(X):
@@ -184,7 +188,7 @@ class PPCA(LatentModelMixin, BaseEstimator):
         self._check_params()
         fresh = "_moments" not in vars(self)
         if fresh:
-            forget(self)
+            forget(self, *PRIVATE)
         else:
             for name in LAZY & vars(self).keys():
                 delattr(self, name)
@@ -209,7 +213,7 @@ class PPCA(LatentModelMixin, BaseEstimator):
 
         Equal to `fit` on the concatenated rows, whatever the batches.
         """
-        vars(self).pop("_moments", None)
+        self.__dict__.pop("_moments", None)
         with Progress("batches", verbose=self.verbose) as bar:
             for batch in batches:
                 self.partial_fit(batch)
@@ -545,7 +549,7 @@ def model_of_missing(fitted: MissingFit, n_features: int) -> LatentModel:
         total,
         n_iter=fitted.n_iter,
         converged=fitted.converged,
-        log_likelihoods=fitted.log_likelihoods,
+        log_likelihoods=np.asarray(fitted.log_likelihoods),
     )
     subspace = PrimalSubspace(fitted.mean, np.ascontiguousarray(axes.T))
     return LatentModel(subspace, LatentGaussian(eigenvalues, noise, float(n_features)), spectrum)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from gramian._arrays import single_blas_thread
+from gramian._arrays import Array, single_blas_thread
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.spectrum import Spectrum, residual_norm
 
@@ -28,11 +28,13 @@ class Eigh(Solver):
                 return self._solve(matrix, n_components, operator.trace())
         return self._solve(matrix, n_components, operator.trace())
 
-    def _solve(self, matrix: np.ndarray, n_components: int, trace: float) -> Spectrum:  # type: ignore[type-arg]
+    def _solve(self, matrix: Array, n_components: int, trace: float) -> Spectrum:
         size = matrix.shape[0]
         q = min(n_components, size)
         if 0 < q < SUBSET_SHARE * size and size > 64:
-            values, vectors = linalg.eigh(matrix, subset_by_index=(size - q, size - 1), driver="evr", check_finite=False)
+            values, vectors = linalg.eigh(
+                matrix, subset_by_index=(size - q, size - 1), driver="evr", check_finite=False
+            )
             smallest = None
         else:
             values, vectors = linalg.eigh(matrix, driver="evd", check_finite=False)

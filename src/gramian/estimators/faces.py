@@ -131,7 +131,7 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.estimator_ = model.fit(table, **weight)
         weights = check_weights(sample_weight, table)
-        self.offset_ = float(np.percentile(self._scores(table), 100 * share, weights=weights, method="inverted_cdf"))
+        self.offset_ = threshold(self._scores(table), weights, share)
         return self
 
     def _scores(self, table: Array) -> Array:
@@ -157,3 +157,11 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
         """T², SPE and column contributions of the inner model."""
         check_is_fitted(self)
         return self.estimator_.anomaly(X, level=level)
+
+
+def threshold(scores: Array, weights: Array, share: float) -> float:
+    """Halfway between the last score of the lowest ``share`` of the weight and the next: ties fall on one side."""
+    values, inverse = np.unique(scores[weights > 0], return_inverse=True)
+    below = np.cumsum(np.bincount(inverse, weights[weights > 0]))
+    last = int(np.searchsorted(below, share * below[-1] * (1 - 1e-12)))
+    return float((values[last] + values[min(last + 1, len(values) - 1)]) / 2)

@@ -5,16 +5,41 @@ from __future__ import annotations
 from inspect import signature
 from typing import Any
 
+from gramian.solvers.arpack import Arpack
 from gramian.solvers.auto import Auto
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.eigh import Eigh
+from gramian.solvers.em import Em
 from gramian.solvers.krylov import Krylov
+from gramian.solvers.randomized import Randomized
 from gramian.solvers.spectrum import Spectrum
+from gramian.solvers.stiefel import Stiefel
 
-SOLVERS: dict[str, type[Solver]] = {"auto": Auto, "eigh": Eigh, "krylov": Krylov}
+SOLVERS: dict[str, type[Solver]] = {
+    "auto": Auto,
+    "eigh": Eigh,
+    "krylov": Krylov,
+    "arpack": Arpack,
+    "randomized": Randomized,
+    "em": Em,
+    "stiefel": Stiefel,
+}
 """The names that ``solver=`` accepts."""
 
-__all__ = ["SOLVERS", "Auto", "Eigh", "Krylov", "Operator", "Solver", "Spectrum", "as_solver"]
+__all__ = [
+    "SOLVERS",
+    "Arpack",
+    "Auto",
+    "Eigh",
+    "Em",
+    "Krylov",
+    "Operator",
+    "Randomized",
+    "Solver",
+    "Spectrum",
+    "Stiefel",
+    "as_solver",
+]
 
 
 def as_solver(solver: Any, **options: Any) -> Solver:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array, symmetrized
 from gramian._checks import check_random_state, check_tolerance
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.eigh import Eigh
+from gramian.solvers.rayleigh import SAFE, orthonormal, power_of_two
 from gramian.solvers.spectrum import Spectrum
 
 BLOCK = 16
@@ -29,8 +29,6 @@ BASIS = 160
 SINGLE_FLOOR = 2e-6
 """Relative residual that float32 products can reach with certainty."""
 DOUBLE_FLOOR = 100 * np.finfo(np.float64).eps
-SAFE = (1e-12, 1e12)
-"""Magnitudes of images within which squares are safe in float32 too."""
 
 
 class Krylov(Solver):
@@ -84,30 +82,43 @@ class Krylov(Solver):
         size, q = operator.size, min(n_components, operator.size)
         if q == 0:
             return Spectrum(np.empty(0), np.empty((size, 0)), operator.trace())
-        if q > size / 8 or size <= 2 * BASIS:
+        if _dense(size, q):
             return Eigh().solve(operator, q)
-        search = _Search(operator, q, tol, max_iter, rng)
+        search = _Search(operator, q, tol, max_iter, rng, **self._options())
         search.run()
         if not search.converged:
             warnings.warn(
-                f"Krylov stopped after max_iter={max_iter} products at a relative residual of {search.residual:.2g}, not "
-                f"yet at tol={tol:g}. Raise max_iter, lower n_components={q}, or use solver='eigh'.",
+                f"{type(self).__name__} stopped after max_iter={max_iter} products at a relative residual of "
+                f"{search.residual:.2g}, before tol={tol:g} and the eigenvalues' own bound were reached. Raise max_iter, "
+                f"lower n_components={q}, or use solver='eigh'.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        values, vectors = search.values[:q] * search.scale, search.vectors[:, :q]
         return Spectrum(
-            values, vectors, operator.trace(), search.residual, n_iter=search.products, converged=search.converged
+            search.values[:q] * search.scale,
+            search.vectors[:, :q],
+            operator.trace(),
+            search.residual,
+            n_iter=search.products,
+            converged=search.converged,
         ).signed()
 
+    def _options(self) -> dict[str, Any]:
+        return {}
+
     def bytes_needed(self, size: int, n_components: int) -> int:
-        if n_components > size / 8 or size <= 2 * BASIS:
+        if _dense(size, n_components):
             return Eigh().bytes_needed(size, n_components)
-        return 8 * size * (2 * _basis_limit(n_components) + _sketch_vectors(n_components))
+        return 8 * size * (2 * _basis_limit(n_components + GUARD) + _sketch_vectors(n_components))
 
 
-def _basis_limit(q: int) -> int:
-    return max(BASIS, 4 * max(q + GUARD, BLOCK))
+def _dense(size: int, q: int) -> bool:
+    """Whether there is too little room beside the wanted vectors for a search to pay."""
+    return q > size / 8 or size <= 2 * BASIS
+
+
+def _basis_limit(width: int) -> int:
+    return max(BASIS, 4 * width)
 
 
 def _sketch_vectors(q: int) -> int:
@@ -116,29 +127,33 @@ def _sketch_vectors(q: int) -> int:
 
 @dataclass
 class _Search:
-    """One run: the basis Q, its images AQ, and what is known of the leading eigenpairs."""
+    """One run: what is known of the leading eigenpairs, and what it took."""
 
     operator: Operator
     q: int
     tol: float
     max_iter: int
     rng: np.random.Generator
+    guard: int = GUARD
+    single: bool = True  # whether to search in float32 first
     scale: float = 1.0
     products: int = 0
     residual: float = np.inf
     converged: bool = False
     values: Array = field(init=False)
     vectors: Array = field(init=False)
+    sketch: tuple[Array, Array] | None = None
 
     def run(self) -> None:
-        self.width = max(self.q + GUARD, BLOCK)
-        size = self.operator.size
-        sketch = getattr(self.operator, "sketch", None)
+        self.width = max(self.q + self.guard, BLOCK)
+        sketch = getattr(self.operator, "sketch", None) if self.single else None
         self.sketch = sketch(_sketch_vectors(self.q), self.rng) if sketch is not None else None
-        probes = self.rng.standard_normal((size, PROBES if self.sketch else self.width)).astype(np.float32)
-        start = np.hstack([self.sketch[1][:, : self.width], probes]) if self.sketch else probes
-        start = self._climb(start, np.float32)
-        self._climb(start, np.float64)
+        start = self.rng.standard_normal((self.operator.size, PROBES if self.sketch else self.width))
+        if self.sketch:
+            start = np.hstack([self.sketch[1][:, : self.width], start.astype(np.float32)])
+        if self.single:
+            start = self._climb(start.astype(np.float32), np.float32)
+        self._climb(start.astype(np.float64), np.float64)
 
     def _image(self, block: Array) -> Array:
         self.products += 1
@@ -148,109 +163,73 @@ class _Search:
     def _climb(self, start: Array, dtype: Any) -> Array:
         """Grow a basis from ``start`` as far as products of this dtype lead; what the next dtype starts from."""
         double = dtype == np.float64
-        basis = orthonormal(start.astype(dtype, copy=False))
+        basis = orthonormal(start)
         image = self._image(basis)
-        magnitude = float(np.abs(image).max())
-        if not SAFE[0] <= magnitude <= SAFE[1]:
-            if not double:
-                return start  # the squares would leave the range of float32
-            if magnitude > 0:
-                self.scale *= 2.0 ** np.floor(np.log2(magnitude))
-                image = image / self.scale
+        if not double and not SAFE[0] <= float(np.abs(image).max()) <= SAFE[1]:
+            return start  # zero, or its squares would leave the range of float32
+        if double:
+            self.scale = power_of_two(image)
+            image = image / self.scale
         projected = symmetrized((basis.T @ image).astype(np.float64))
-        limit, probe, last = _basis_limit(self.q), image[:, -PROBES:], None
+        limit, probe, last = _basis_limit(self.width), image[:, -PROBES:], None
         while True:
             values, rotation = np.linalg.eigh(projected)
             values, rotation = values[::-1], rotation[:, ::-1].astype(dtype)
             keep = min(self.width, len(values))
             vectors, images = basis @ rotation[:, :keep], image @ rotation[:, :keep]
-            residuals = images - vectors * values[:keep].astype(dtype)
-            norms = np.linalg.norm(residuals, axis=0).astype(np.float64)
-            goals = self._goals(values, keep, floor=DOUBLE_FLOOR if double else SINGLE_FLOOR)
+            rest = images - vectors * values[:keep].astype(dtype)
+            norms = np.linalg.norm(rest, axis=0).astype(np.float64)
+            open_ = norms[: self.q] / self._goals(values, keep, DOUBLE_FLOOR if double else SINGLE_FLOOR)[: self.q]
+            worst = float(open_.max())
+            self.converged = worst <= 1.0
             if double:
                 self.values, self.vectors = values, vectors
-                self.residual = float(norms[: self.q].max() / abs(values).max()) if norms[: self.q].any() else 0.0
-            worst = norms[: self.q] / goals[: self.q]
-            self.converged = bool(worst.max() <= 1.0)
+                self.residual = float(norms[: self.q].max() / max(np.abs(values).max(), np.finfo(float).tiny))
             if self.products >= (self.max_iter if double else self.max_iter - 1) or (double and self.converged):
                 return vectors
-            steps = self._steps(residuals, values[:keep], worst)
+            steps = self._steps(rest, values[:keep], open_)
             if not double:
-                # the gain of a product: what the last one brought, or what the quality of the sketch promises
-                gain = (
-                    worst.max() / last if last is not None else float((norms[: self.q] / values[: self.q]).max() * 1.5)
-                )
-                if self.converged or (worst.max() * min(gain, 1.0) <= 1.0 and keep <= WIDE):
-                    return np.hstack([vectors, steps, probe] if keep <= WIDE else [vectors, probe])
-                last = worst.max()
+                # what a product gains: as much as the last one did, or as the quality of the sketch promises
+                gain = worst / last if last else 1.5 * float((norms[: self.q] / np.abs(values[: self.q])).max())
+                wide = keep > WIDE
+                if self.converged or (worst * min(gain, 1.0) <= 1.0 and not wide):
+                    return np.hstack([vectors, probe] if wide else [vectors, steps, probe])
+                last = worst
             new = orthonormal(np.hstack([steps, probe]), basis)
-            if new.shape[1] == 0:  # an invariant subspace
-                self.converged = True
-                return vectors
             if basis.shape[1] + new.shape[1] > limit:
-                keep = min(limit // 2, basis.shape[1])
+                keep = limit // 2
                 basis, image = basis @ rotation[:, :keep], image @ rotation[:, :keep]
                 projected = np.diag(values[:keep])
                 new = orthonormal(new, basis)
+            if new.shape[1] == 0:  # the basis is an invariant subspace to the last digit
+                self.converged = True
+                return vectors
             new_image = self._image(new)
-            corner = (new.T @ new_image).astype(np.float64)
-            side = (basis.T @ new_image).astype(np.float64)
+            side, corner = ((block.T @ new_image).astype(np.float64) for block in (basis, new))
             projected = symmetrized(np.block([[projected, side], [side.T, corner]]))
             basis, image = np.hstack([basis, new]), np.hstack([image, new_image])
             probe = new_image[:, -PROBES:]
 
     def _goals(self, values: Array, keep: int, floor: float) -> Array:
-        """The residual to reach: tol l₁, and |r|² / gap within 4 tol² of the eigenvalue."""
+        """The residuals to reach: tol l₁, and |r|² / gap within 4 tol² of the eigenvalue, if rounding lets them."""
         top = max(abs(values[0]), abs(values[-1]))
         own = np.maximum(values[:keep], 0.0)
         gap = np.maximum(own - own[-1], 0.05 * own)
-        return (
-            np.maximum(np.minimum(self.tol * top, 2 * self.tol * np.sqrt(own * gap)), floor * top)
-            + np.finfo(float).tiny
-        )
+        goals = np.minimum(self.tol * top, 2 * self.tol * np.sqrt(own * gap))
+        return np.maximum(goals, floor * top) + np.finfo(float).tiny
 
-    def _steps(self, residuals: Array, values: Array, worst: Array) -> Array:
+    def _steps(self, rest: Array, values: Array, open_: Array) -> Array:
         """New directions: the residuals of what has not converged, and of the guards while a block has room."""
-        open_ = np.flatnonzero(worst > 1.0)
-        rest = np.setdiff1d(np.arange(len(values)), open_)
-        rest = np.concatenate([rest[rest >= self.q], rest[rest < self.q]])
-        chosen = np.sort(np.concatenate([open_, rest[: max(0, BLOCK - len(open_))]]))
-        residuals, values = residuals[:, chosen], values[chosen]
+        wanted = np.flatnonzero(open_ > 1.0)
+        others = np.setdiff1d(np.arange(len(values))[::-1], wanted)
+        others = np.concatenate([others[others >= self.q], others[others < self.q]])
+        chosen = np.sort(np.concatenate([wanted, others[: max(0, BLOCK - len(wanted))]]))
+        rest, values = rest[:, chosen], values[chosen]
         if not self.sketch:
-            return residuals
+            return rest
         known, known_vectors = self.sketch
         outside = slice(self.width, None)  # those inside are in the basis
         below = known[outside, None] / self.scale
         gain = below / np.maximum(values - below, 0.05 * np.abs(values) + np.finfo(float).tiny)
-        inner = known_vectors[:, outside].T @ residuals.astype(np.float32)
-        return residuals + known_vectors[:, outside] @ (inner * gain.astype(np.float32))
-
-
-def orthonormal(block: Array, basis: Array | None = None) -> Array:
-    """What the block adds to the basis, orthonormal, column after column; those lost in rounding are dropped.
-
-    Cholesky's factor of the Gram matrix costs a tenth of Householder's; the second pass removes what the rounding of
-    the first left.
-    """
-    eps = float(np.finfo(block.dtype).eps)
-    for _ in range(2):
-        if basis is not None:
-            block = block - basis @ (basis.T @ block)
-        norms = np.linalg.norm(block, axis=0)
-        block = block[:, norms > 0] / norms[norms > 0]
-        gram = (block.T @ block).astype(np.float64)
-        kept = _independent(gram, 20 * block.shape[1] * eps)
-        factor = np.linalg.cholesky(gram[np.ix_(kept, kept)])
-        block = block[:, kept] @ linalg.solve_triangular(factor, np.eye(len(kept)), lower=True).T.astype(block.dtype)
-    return block
-
-
-def _independent(gram: Array, floor: float) -> list[int]:
-    """The columns that add more than ``floor`` of their squared length to those before them."""
-    rest, kept = gram.copy(), []
-    for column in range(len(rest)):
-        if rest[column, column] > floor:
-            kept.append(column)
-            side = rest[:, column] / np.sqrt(rest[column, column])
-            rest -= np.outer(side, side)
-    return kept
+        inner = known_vectors[:, outside].T @ rest.astype(np.float32)
+        return rest + known_vectors[:, outside] @ (inner * gain.astype(np.float32))

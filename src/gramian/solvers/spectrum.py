@@ -22,7 +22,8 @@ class Spectrum:
     """Leading eigenpairs of a weighted covariance or Gram matrix, largest first, and its trace.
 
     ``residual_norm`` is the certificate max_p |A v_p - l_p v_p| / l_1. ``smallest`` is the least eigenvalue where the
-    solver saw it (dense solvers do): negative ones betray an indefinite kernel.
+    solver saw it (dense solvers do): negative ones betray an indefinite kernel. A frame A that was not rotated to the
+    eigenvectors comes with ``gamma`` = AᵀBA, whose eigenvalues are the ``eigenvalues`` [8].
     """
 
     eigenvalues: Array
@@ -33,14 +34,23 @@ class Spectrum:
     converged: bool = True
     smallest: float | None = None
     log_likelihoods: Array = field(default_factory=lambda: np.empty(0))
+    gamma: Array | None = None
 
     def leading(self, n_components: int) -> Spectrum:
         """The same with fewer components."""
-        return replace(self, eigenvalues=self.eigenvalues[:n_components], eigenvectors=self.eigenvectors[:, :n_components])
+        kept = slice(0, n_components)
+        gamma = None if self.gamma is None else self.gamma[kept, kept]
+        return replace(self, eigenvalues=self.eigenvalues[kept], eigenvectors=self.eigenvectors[:, kept], gamma=gamma)
 
     def signed(self) -> Spectrum:
         """The same with the largest |entry| of every eigenvector positive."""
-        return replace(self, eigenvectors=self.eigenvectors * positive_signs(self.eigenvectors))
+        signs = positive_signs(self.eigenvectors)
+        gamma = None if self.gamma is None else signs[:, None] * self.gamma * signs
+        return replace(self, eigenvectors=self.eigenvectors * signs, gamma=gamma)
+
+    def unrotated(self, frame: Array, gamma: Array) -> Spectrum:
+        """The same with a frame A in place of the eigenvectors, and its AᵀBA."""
+        return replace(self, eigenvectors=frame, gamma=gamma)
 
 
 def residual_norm(images: Array, eigenvalues: Array, eigenvectors: Array) -> float:

@@ -1,0 +1,141 @@
+"""Stiefel: Cayley-Adam on the manifold of orthonormal frames, as the trainable maps of [AC] use it [8]."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from gramian._arrays import Array, symmetrized
+from gramian._checks import check_flag, check_number, check_random_state, check_tolerance
+from gramian.solvers.base import Operator, Solver
+from gramian.solvers.rayleigh import Scaled, orthonormal
+from gramian.solvers.spectrum import Spectrum, residual_norm
+
+MOMENTUM, FORGET = 0.9, 0.99
+
+
+class Stiefel(Solver):
+    """min -½ tr(Aᵀ B A) subject to AᵀA = I, by Cayley-Adam (Li, Li & Todorovic 2020; [AC] algorithms 3, 4).
+
+    The momentum is projected to the tangent space as W A with the skew W = M̂Aᵀ - A M̂ᵀ, and A moves along the Cayley
+    curve (I + ½ηW)⁻¹ (I - ½ηW) A, which stays orthonormal; W has rank 2q, so the inverse is that of a 2q x 2q
+    matrix. The step is halved whenever the objective rises, so that the iteration settles. At the end A is rotated
+    by the eigenvectors of Γ = AᵀBA, which gives the eigenvectors of B. For fixed features every other solver is faster:
+    this one is for comparison, and for frames that are trained together with maps.
+
+    Parameters
+    ----------
+    tol : float
+        Relative residual |B A - A Γ| / |Γ| (spectral norms of columns) at which to stop.
+    max_iter : int
+        Steps at most; a `ConvergenceWarning` tells when they did not suffice.
+    learning_rate : float
+        First step, in units of the gradient's length.
+    rotate : bool
+        Whether to rotate at the end. Without it the spectrum carries A as found, and Γ as ``gamma``.
+    random_state : None, int, Generator or RandomState
+        Seeds the start.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian.operators.covariance import Stored
+    >>> spectrum = Stiefel(tol=1e-8).solve(Stored(np.diag([5.0, 3.0, 1.0, 0.5])), 2)
+    >>> spectrum.eigenvalues.round(6).tolist()
+    [5.0, 3.0]
+    """
+
+    rtol = 1e-8
+    atol = 1e-8
+
+    def __init__(
+        self,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        learning_rate: float = 4.0,
+        rotate: bool = True,
+        random_state: Any = 0,
+    ) -> None:
+        self.tol = tol
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.rotate = rotate
+        self.random_state = random_state
+
+    def solve(
+        self, operator: Operator, n_components: int, *, dim: float | None = None, noise_variance: float | None = None
+    ) -> Spectrum:
+        tol, max_iter = check_tolerance(self.tol, self.max_iter)
+        step = check_number("learning_rate", self.learning_rate, 0.0, open_low=True)
+        rotate = check_flag("rotate", self.rotate)
+        rng = check_random_state(self.random_state)
+        size, q = operator.size, min(n_components, operator.size)
+        if q == 0:
+            return Spectrum(np.empty(0), np.empty((size, 0)), operator.trace())
+        scaled = Scaled.of(operator, rng)
+        frame = orthonormal(rng.standard_normal((size, q)))
+        frame, image, residual, n_iter = _descend(scaled, frame, step, tol, max_iter)
+        converged = residual <= max(tol, 100 * np.finfo(float).eps)
+        if not converged:
+            warnings.warn(
+                f"Stiefel stopped after max_iter={max_iter} steps at a relative residual of {residual:.2g}, above "
+                f"tol={tol:g}. Raise max_iter, lower n_components={q}, or use solver='eigh'.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        gamma = symmetrized(frame.T @ image)
+        values, rotation = np.linalg.eigh(gamma)
+        values, rotation = values[::-1], rotation[:, ::-1]
+        spectrum = Spectrum(
+            values * scaled.scale,
+            frame @ rotation,
+            operator.trace(),
+            residual_norm(image @ rotation, values, frame @ rotation),
+            n_iter=n_iter,
+            converged=converged,
+        )
+        if rotate:
+            return spectrum.signed()
+        return spectrum.unrotated(frame, gamma * scaled.scale).signed()
+
+    def bytes_needed(self, size: int, n_components: int) -> int:
+        return 8 * size * 10 * (n_components + 1)
+
+
+def _descend(scaled: Scaled, frame: Array, step: float, tol: float, max_iter: int) -> tuple[Array, Array, float, int]:
+    """Cayley-Adam from a frame; the frame reached, its image, the relative residual and the steps taken."""
+    q = frame.shape[1]
+    momentum, second = np.zeros_like(frame), 0.0
+    image = scaled @ frame
+    objective = -0.5 * float(np.vdot(frame, image))
+    for n_iter in range(1, max_iter + 1):
+        gamma = symmetrized(frame.T @ image)
+        top = max(float(np.linalg.norm(gamma, 2)), np.finfo(float).tiny)
+        residual = float(np.linalg.norm(image - frame @ gamma, 2) / top)
+        if residual <= max(tol, 100 * np.finfo(float).eps):
+            return frame, image, residual, n_iter - 1
+        momentum = MOMENTUM * momentum - (1 - MOMENTUM) * image  # the gradient is -B A
+        second = FORGET * second + (1 - FORGET) * float(np.vdot(image, image))
+        length = (1 - MOMENTUM**n_iter) * np.sqrt(second / (1 - FORGET**n_iter))
+        half = momentum - 0.5 * frame @ (frame.T @ momentum)
+        momentum = half - frame @ (half.T @ frame)  # W A, up to the length
+        moved = _cayley(frame, half, 0.5 * step / length)
+        if np.abs(moved.T @ moved - np.eye(q)).max() > 1e-10:
+            moved = orthonormal(moved)
+        moved_image = scaled @ moved
+        moved_objective = -0.5 * float(np.vdot(moved, moved_image))
+        if moved_objective > objective + 1e-14 * abs(objective):
+            step *= 0.5
+            momentum = np.zeros_like(frame)
+        frame, image, objective = moved, moved_image, moved_objective
+    return frame, image, residual, max_iter
+
+
+def _cayley(frame: Array, half: Array, rate: float) -> Array:
+    """(I + ηW)⁻¹ (I - ηW) A for W = H Aᵀ - A Hᵀ = L Rᵀ with L = [H, -A], R = [A, H]: A - 2η L (I + η RᵀL)⁻¹ RᵀA."""
+    left, right = np.hstack([half, -frame]), np.hstack([frame, half])
+    inner = np.eye(left.shape[1]) + rate * (right.T @ left)
+    return np.asarray(frame - 2 * rate * left @ np.linalg.solve(inner, right.T @ frame))

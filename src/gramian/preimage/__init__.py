@@ -7,17 +7,29 @@ from typing import Any
 
 from gramian.preimage.base import PreImage, PreImageInfo, has_identity_features
 from gramian.preimage.exact import Exact
+from gramian.preimage.fixed_point import FixedPoint
+from gramian.preimage.gradient import Gradient
+from gramian.preimage.mds import MDS
+from gramian.preimage.ridge import KernelRidge
 from gramian.preimage.smoother import KernelSmoother
 
 PREIMAGES: dict[str, type[PreImage]] = {
     "smoother": KernelSmoother,
+    "fixed_point": FixedPoint,
+    "mds": MDS,
+    "ridge": KernelRidge,
+    "gradient": Gradient,
     "exact": Exact,
 }
 """The names that ``preimage=`` accepts."""
 
 __all__ = [
+    "MDS",
     "PREIMAGES",
     "Exact",
+    "FixedPoint",
+    "Gradient",
+    "KernelRidge",
     "KernelSmoother",
     "PreImage",
     "PreImageInfo",

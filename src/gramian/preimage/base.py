@@ -45,7 +45,7 @@ class PreImage(BaseEstimator):
 
     A feature point is φ = Φγ, known by its ``weights`` γ over the fitted rows and its ``kernel_values`` k = K₀γ,
     uncentred and exact [3, 4]. For kernels whose feature map is the identity (linear ones) every method answers
-    x = Σᵢ γᵢxᵢ, which is exact; for all others the answer stays in the box that the fitted rows span, however far φ lies.
+    x = Σᵢ γᵢxᵢ, which is exact; for all others the answer stays in the box that the fitted rows span, however far φ is.
     """
 
     needs_gram = False
@@ -149,3 +149,13 @@ def _box(X: Any) -> tuple[Array, Array]:
     if sparse.issparse(lower):
         lower, upper = lower.toarray(), upper.toarray()
     return np.asarray(lower, dtype=np.float64).ravel(), np.asarray(upper, dtype=np.float64).ravel()
+
+
+def data_scale(X: Any) -> float:
+    """The root mean squared distance of the rows from their mean; 1 where all rows are the same."""
+    mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+    if sparse.issparse(X):
+        total = float(X.multiply(X).sum()) / X.shape[0] - float(mean @ mean)
+    else:
+        total = sum(float(np.square(X[rows] - mean).sum()) for rows in row_chunks(X.shape[0])) / X.shape[0]
+    return float(np.sqrt(max(total, 0.0))) or 1.0

@@ -1,0 +1,78 @@
+"""Kwok and Tsang's pre-image: a position from its distances to the nearest training points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array, row_chunks
+from gramian._checks import check_count
+from gramian.preimage.base import PreImage, PreImageInfo, fitted_rows, squared_norms
+from gramian.preimage.smoother import nearest
+
+RCOND = 1e-10  # directions in which the neighbours do not spread are left to their mean
+ENTRIES_AT_ONCE = 1 << 21
+
+
+class MDS(PreImage):
+    """The least-squares position from distances to the nearest training points (Kwok & Tsang 2003) [4].
+
+    Feature distances |φ(xᵢ) - Φγ|² = k(xᵢ, xᵢ) - 2kᵢ + γᵀK₀γ become input distances by inverting the kernel, clipped at
+    the diameter of the data where it cannot reach. With the neighbours x̃ centred on their mean x̄, x = x̄ + y solves
+    2 x̃ᵢᵀy = |x̃ᵢ|² - dᵢ² less its mean. Closed form; needs a kernel of |x - y| with one length scale.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        How many training points are measured from, nearest in feature space first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian.kernels import RBF
+    >>> from gramian.preimage import MDS
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [3.0, 1.0]])
+    >>> K0 = RBF(2.0)(X)
+    >>> MDS().fit(X, K0, kernel=RBF(2.0)).transform(np.eye(4)[:1], K0[:1]).round(6) + 0.0
+    array([[0., 0.]])
+    """
+
+    reproduces_training = True
+
+    def __init__(self, n_neighbors: int = 10) -> None:
+        self.n_neighbors = n_neighbors
+
+    def prepare(self, K0: Any, scores: Array | None) -> None:
+        check_count("n_neighbors", self.n_neighbors, 1)
+        if not self.kernel_.isotropic:
+            raise ValueError(
+                f"preimage='mds' needs a kernel of |x - y| with one length scale (RBF, Matern, RationalQuadratic), got "
+                f"{self.kernel_!r}. Use 'gradient' for other smooth kernels, or 'smoother', which takes any."
+            )
+        self.kernel_at_zero_ = float(self.kernel_.diagonal(self.X_[:1])[0])
+        self.squared_diameter_ = float(np.square(self.upper_ - self.lower_).sum())
+
+    def invert(self, weights: Array, values: Array) -> tuple[Array, PreImageInfo]:
+        chosen = nearest(values, None, self.n_neighbors)
+        # as if Φγ were an image: k(x, xᵢ) = k(0) - |φ(xᵢ) - Φγ|²/2
+        similar = np.take_along_axis(values, chosen, axis=1)
+        similar += 0.5 * (self.kernel_at_zero_ - squared_norms(weights, values))[:, None]
+        squares = np.minimum(self.kernel_.squared_distance(similar), self.squared_diameter_)
+        found = np.empty((len(values), self.X_.shape[1]))
+        for rows in row_chunks(len(values), max(1, ENTRIES_AT_ONCE // (chosen.shape[1] * self.X_.shape[1]))):
+            found[rows] = positions(fitted_rows(self.X_, chosen[rows]), squares[rows])
+        return found, PreImageInfo.closed_form(len(values))
+
+
+def positions(neighbors: Array, squares: Array) -> Array:
+    """Points (n, d) nearest to having the squared distances (n, k) from their neighbours (n, k, d)."""
+    means = neighbors.mean(axis=1)
+    centred = neighbors - means[:, None, :]
+    right = np.einsum("nkd,nkd->nk", centred, centred) - squares
+    right -= right.mean(axis=1, keepdims=True)
+    left, sizes, axes = np.linalg.svd(centred, full_matrices=False)
+    kept = sizes > RCOND * sizes[:, :1]
+    inverse = np.divide(0.5, sizes, out=np.zeros_like(sizes), where=kept)
+    along = inverse * np.einsum("nkr,nk->nr", left, right)
+    return np.asarray(means + np.einsum("nr,nrd->nd", along, axes))

@@ -19,7 +19,7 @@ demo: $(VENV)/.all
 	$(BIN)/gramian demo -o gramian-demo --force
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto -q
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -q
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -164,7 +164,7 @@ class KernelPPCA(LatentModelMixin, BaseEstimator):
             With a precomputed kernel: the rows behind it, so that pre-images and samples can be had.
         """
         self._check_params()
-        forget(self, "_model", "_gram", "_weights")
+        forget(self, "_model", "_gram")
         if inputs is not None and not self._precomputed:
             raise ValueError("inputs= goes with kernel='precomputed' only: otherwise X holds the inputs already.")
         if self._precomputed:
@@ -223,14 +223,9 @@ class KernelPPCA(LatentModelMixin, BaseEstimator):
         K = check_table(self, K, reset=True, min_samples=2)
         check_gram(K)
         weights = check_weights(sample_weight, K)
-        keep = np.flatnonzero(weights > 0)
         points = None if inputs is None else check_table(None, inputs, reset=False, name="inputs")
         if points is not None and len(points) != len(K):
             raise ValueError(f"inputs has {len(points)} rows, but the Gram matrix has {len(K)}.")
-        if len(keep) < len(K):
-            raise ValueError(
-                "Zero sample weights need a smaller Gram matrix: drop those rows and columns of K yourself."
-            )
         self.kernel_ = as_kernel(self.kernel)
         K = np.asarray(K, dtype=np.float64)
         return self._dual_sample(self.kernel_, None, DenseGram(0.5 * (K + K.T)), weights), points, weights
@@ -251,7 +246,6 @@ class KernelPPCA(LatentModelMixin, BaseEstimator):
         shrink = np.sqrt(1 - gaussian.noise_variance / gaussian.eigenvalues) if gaussian.n_components else np.empty(0)
         self.dual_coef_ = np.sqrt(sample.weights)[:, None] * self.eigenvectors_ * shrink
         self.X_fit_ = points
-        self._weights = sample.weights
         if sample.points is None:
             self._gram = sample.raw.matrix
         self._fit_preimage(sample.raw)
@@ -288,11 +282,11 @@ class KernelPPCA(LatentModelMixin, BaseEstimator):
         self.preimage_ = preimage.fit(self.X_fit_, gram, kernel=self.kernel_, scores=self._training_scores())
 
     def _training_scores(self) -> Array:
-        """The scores of the rows that weights refer to; training rows need no kernel evaluation: t = s^-½ V L^½."""
+        """The scores of the rows that weights refer to; training rows need no kernel evaluation: t = K₀axes - c."""
         if isinstance(self._model.subspace, FeatureSubspace):
             return self._model.subspace.primal.project(self._model.subspace.point_features).scores
-        roots = np.sqrt(self.explained_variance_)
-        return self.eigenvectors_ * roots / np.sqrt(self._weights)[:, None]
+        subspace = self._model.subspace
+        return np.asarray(subspace.images - subspace.raw_mean @ subspace.axes)
 
     # ------------------------------------------------------------ approximations
 

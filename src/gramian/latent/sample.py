@@ -199,5 +199,9 @@ class DualSample:
         roots = np.sqrt(spectrum.eigenvalues)
         axes = centering.apply(spectrum.eigenvectors) / roots
         raw_mean = self._operator.raw_mean if self.center else np.zeros(len(self.weights))
-        images = spectrum.eigenvectors * roots / np.sqrt(self.weights)[:, None] + raw_mean @ axes
+        seen = self.weights > 0
+        images = np.empty_like(axes)
+        images[seen] = spectrum.eigenvectors[seen] * roots / np.sqrt(self.weights[seen])[:, None] + raw_mean @ axes
+        if not seen.all():
+            images[~seen] = (self.raw @ axes)[~seen]
         return DualSubspace(self.kernel, self.points, centering.affine, axes, raw_mean, images, self.dim)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gramian._memory import require_memory
 from gramian.solvers.auto import Auto
 from gramian.solvers.base import Operator, Solver
+from gramian.solvers.eigh import Eigh
 from gramian.solvers.spectrum import Spectrum
 
 
@@ -17,6 +18,8 @@ class Budgeted(Solver):
     def __init__(self, solver: Solver, budget: int) -> None:
         self.solver = solver
         self.budget = budget
+        self.used: Solver = Eigh()
+        self.reason = "the kernel may be indefinite, so its whole spectrum is looked at"
 
     def solve(
         self, operator: Operator, n_components: int, *, dim: float | None = None, noise_variance: float | None = None

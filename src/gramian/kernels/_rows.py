@@ -19,11 +19,9 @@ def as_rows(kernel: Any, X: Any, name: str = "X") -> Any:
                 f"Sparse data was passed for {name}, but {type(kernel).__name__} needs dense rows. "
                 "Use '.toarray()' to convert to a dense numpy array."
             )
-        return (
-            X
-            if X.format == "csr" and X.dtype in (np.float32, np.float64)
-            else check_table(None, X, reset=False, accept_sparse=True).tocsr()
-        )
+        if X.format == "csr" and X.dtype in (np.float32, np.float64) and np.isfinite(X.data).all():
+            return X
+        return check_table(None, X, reset=False, accept_sparse=True, name=name).tocsr()
     if type(X) is np.ndarray and X.ndim == 2 and X.dtype in (np.float32, np.float64) and X.size:
         with np.errstate(over="ignore", invalid="ignore"):
             if np.isfinite(X.sum()):  # a NaN or Inf anywhere would show; a mere overflow is looked at again below

@@ -137,8 +137,14 @@ class TableWriter:
 
     def _cells(self, column: Array) -> list[str]:
         if column.dtype.kind in "fiub":
-            return [self.cell(value) for value in column.astype(np.float64).tolist()]
+            return self._numbers(column.astype(np.float64))
         return ["" if value is None else str(value) for value in column.tolist()]
+
+    def _numbers(self, values: Array) -> list[str]:
+        if self.dialect.decimal == "." and self.digits >= 10 and (np.abs(values) < 1e10).all():
+            form = f"%.{self.digits}g"  # the quick way: below 1e10 it writes whole numbers whole, as format_number does
+            return [form % value for value in (values + 0.0).tolist()]
+        return [self.cell(value) for value in values.tolist()]
 
     def _write_parquet(self, columns: Sequence[Array]) -> None:
         arrow = pyarrow()

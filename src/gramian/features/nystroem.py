@@ -99,7 +99,7 @@ class Nystroem(FeatureMap):
         if not keep.any():
             raise ValueError(f"{kernel!r} is zero (or negative) at all {X.shape[0]} landmarks: there are no features.")
         self.kernel_ = kernel
-        self.landmarks_ = X
+        self.landmarks_ = X.copy()  # never the caller's own array: it may change, and kernels treat k(X, X) as special
         self.normalization_ = np.ascontiguousarray(vectors[:, keep][:, ::-1] / np.sqrt(values[keep][::-1]))
 
     def _features(self, X: Any) -> Array:

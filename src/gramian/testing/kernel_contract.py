@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -57,9 +58,14 @@ def _check_parameters(kernel: Kernel) -> None:
     copy = clone(kernel)
     _require(type(copy) is type(kernel), "clone must give the same class")
     _require(repr(copy.get_params()) == repr(kernel.get_params()), "clone must keep every parameter")
-    if type(kernel).__name__ != "CallableKernel":  # a function may be local, and then has no pickle
+    if _importable(type(kernel)) and type(kernel).__name__ != "CallableKernel":  # functions may be local as well
         restored = pickle.loads(pickle.dumps(kernel))
         _require(repr(restored.get_params()) == repr(kernel.get_params()), "pickle must keep every parameter")
+
+
+def _importable(kind: type) -> bool:
+    """Whether pickle can find the class: those written in a function or a notebook's cell may be out of its reach."""
+    return getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is kind
 
 
 def _check_shape_and_dtype(kernel: Kernel, X: Array) -> None:

@@ -132,4 +132,4 @@ def contributions_of(gaussian: LatentGaussian, seen: Projection, centred: Array,
     inner = np.broadcast_to(inverse, (len(centred), *inverse.shape[-2:])) * np.outer(gains, gains)
     residuals = (centred - np.einsum("nij,nj->ni", inner, seen.scores) @ components) / noise
     precision = (1 - np.einsum("nij,id,jd->nd", inner, components, components, optimize=True)) / noise
-    return residuals**2 / np.maximum(precision, np.finfo(float).tiny)
+    return residuals**2 / np.where(precision > 0, precision, np.inf)

@@ -338,7 +338,7 @@ class KernelPPCA(LatentModelMixin, BaseEstimator):
             if count > n:
                 raise ValueError(f"n_landmarks={count} exceeds the {n} training rows.")
             return FEATURE_MAPS["nystroem"](self.kernel_, n_landmarks=count, random_state=self.random_state)
-        return FEATURE_MAPS["random_fourier"](self.kernel_, n_features=count, random_state=self.random_state)
+        return FEATURE_MAPS["rff"](self.kernel_, n_features=count, random_state=self.random_state)
 
     # ------------------------------------------------------------ rows
 

@@ -51,8 +51,11 @@ class PreImage(BaseEstimator):
     needs_gram = False
     """Whether `fit` needs K₀; if not it may be None."""
 
+    exact_on_linear = True
+    """Whether a linear kernel gives Σᵢ γᵢxᵢ; held by the pre-image contract, as is the next."""
+
     reproduces_training = False
-    """Whether φ(xᵢ) of a fitted row gives xᵢ back; held by the pre-image contract."""
+    """Whether φ(xᵢ) of a fitted row gives xᵢ back."""
 
     def fit(self, X: Any, K0: Any = None, *, kernel: Any, scores: Array | None = None) -> PreImage:
         """Learn from the rows X, their Gram matrix K₀ and their scores t; ``kernel`` is resolved."""

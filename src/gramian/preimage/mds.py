@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array, row_chunks
+from gramian._arrays import Array, row_chunks, single_blas_thread
 from gramian._checks import check_count
 from gramian.preimage.base import PreImage, PreImageInfo, fitted_rows, squared_norms
 from gramian.preimage.smoother import nearest
@@ -71,7 +71,8 @@ def positions(neighbors: Array, squares: Array) -> Array:
     centred = neighbors - means[:, None, :]
     right = np.einsum("nkd,nkd->nk", centred, centred) - squares
     right -= right.mean(axis=1, keepdims=True)
-    left, sizes, axes = np.linalg.svd(centred, full_matrices=False)
+    with single_blas_thread():
+        left, sizes, axes = np.linalg.svd(centred, full_matrices=False)
     kept = sizes > RCOND * sizes[:, :1]
     inverse = np.divide(0.5, sizes, out=np.zeros_like(sizes), where=kept)
     along = inverse * np.einsum("nkr,nk->nr", left, right)

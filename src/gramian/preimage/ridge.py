@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-from gramian._arrays import Array, symmetrized
+from gramian._arrays import Array, single_blas_thread, symmetrized
 from gramian._checks import check_count, check_number
 from gramian.kernels import RBF
 from gramian.preimage.base import PreImage, PreImageInfo
 
-WIDTHS = (0.5, 1.0, 2.0, 4.0)  # of the median distance between scores
-PENALTIES = np.logspace(-10, 1, 12)  # of the largest eigenvalue of the features' scatter
+WIDTHS = (8.0, 4.0, 2.0, 1.0, 0.5)  # of the median distance between scores; of equals the first, smoothest, is taken
+PENALTIES = np.logspace(1, -10, 12)  # of the largest eigenvalue of the features' scatter
 HELD_OUT = 512
 RANK = 1e-12
+RESOLVED = 1e-6  # of the variance: errors below it are equally good, and rounding must not choose between them
 
 
 class KernelRidge(PreImage):
@@ -58,16 +59,11 @@ class KernelRidge(PreImage):
         inputs = self.X_.toarray() if sparse.issparse(self.X_) else self.X_
         inputs = np.asarray(inputs, dtype=np.float64)
         centers = np.linspace(0, len(inputs) - 1, n_centers).astype(np.intp)
-        if scores is None:
-            gram = np.asarray(self.kernel_(self.X_) if K0 is None else K0, dtype=np.float64)
-            fits = [_fit(gram[:, centers], gram[np.ix_(centers, centers)], inputs, penalties)]
-            widths: list[Any] = [None]
-        else:
-            scores = np.asarray(scores, dtype=np.float64)
-            widths = self._widths(scores)
-            fits = [_fit(*_products(scores, centers, width), inputs, penalties) for width in widths]
-        best = int(np.argmin([fit.error for fit in fits]))
-        self.scores_, self.centers_, self.length_scale_ = scores, centers, widths[best]
+        with single_blas_thread():
+            fits, widths = self._fits(K0, scores, inputs, centers, penalties)
+        best = int(np.argmin([max(fit.error, fit.floor) for fit in fits]))
+        self.scores_ = None if scores is None else np.asarray(scores, dtype=np.float64)
+        self.centers_, self.length_scale_ = centers, widths[best]
         self.mean_, self.coefficients_ = fits[best].mean, fits[best].coefficients
         self.penalty_, self.held_out_error_ = fits[best].penalty, fits[best].error
 
@@ -77,6 +73,16 @@ class KernelRidge(PreImage):
         else:
             rows = RBF(self.length_scale_)(_rows(weights @ self.scores_), _rows(self.scores_[self.centers_]))
         return self.mean_ + rows @ self.coefficients_, PreImageInfo.closed_form(len(weights))
+
+    def _fits(
+        self, K0: Any, scores: Any, inputs: Array, centers: Array, penalties: Any
+    ) -> tuple[list[_Fit], list[Any]]:
+        if scores is None:
+            gram = np.asarray(self.kernel_(self.X_) if K0 is None else K0, dtype=np.float64)
+            return [_fit(gram[:, centers], gram[np.ix_(centers, centers)], inputs, penalties)], [None]
+        scores = np.asarray(scores, dtype=np.float64)
+        widths = self._widths(scores)
+        return [_fit(*_products(scores, centers, width), inputs, penalties) for width in widths], widths
 
     def _widths(self, scores: Array) -> list[Any]:
         if self.length_scale is not None:
@@ -93,6 +99,7 @@ class _Fit:
     coefficients: Array
     penalty: float
     error: float
+    floor: float
 
 
 def _rows(scores: Array) -> Array:
@@ -126,12 +133,13 @@ def _fit(gram: Array, central: Array, inputs: Array, penalties: Any) -> _Fit:
     held_out = np.linspace(0, n_rows - 1, min(n_rows, HELD_OUT)).astype(np.intp)
     seen = features[held_out] @ turns  # P D, (held out, r)
     target = inputs[held_out] - mean
+    floor = RESOLVED * float(np.square(target).sum(axis=1).mean())
     errors = []
     for penalty in penalties:
         shrunk = seen / (squares + penalty * scale)
         leverage = np.einsum("nr,nr->n", shrunk, seen) + 1.0 / n_rows
         remainder = np.square(target - shrunk @ along).sum(axis=1)
         errors.append(float(np.mean(remainder / np.square(np.maximum(1.0 - leverage, 1e-8)))))
-    best = int(np.argmin(errors))
+    best = int(np.argmin(np.maximum(errors, floor)))
     slopes = turns @ (along / (squares + penalties[best] * scale)[:, None])
-    return _Fit(mean - shift @ slopes, basis @ slopes, float(penalties[best]), errors[best])
+    return _Fit(mean - shift @ slopes, basis @ slopes, float(penalties[best]), errors[best], floor)

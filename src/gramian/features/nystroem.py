@@ -8,10 +8,11 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, row_chunks, symmetrized
+from gramian._arrays import Array, blas_threads, row_chunks, single_blas_thread, symmetrized, thread_map
 from gramian._checks import check_count, check_random_state, check_table, check_weights, positive_rows
 from gramian.features.base import FeatureMap
 from gramian.kernels import Precomputed, as_kernel, finite_gram
+from gramian.kernels.base import TILE_ROWS
 
 CUT = 1e-12
 """Directions of the landmarks' Gram matrix below this fraction of its largest eigenvalue are left out."""
@@ -106,6 +107,11 @@ class Nystroem(FeatureMap):
         features = np.empty((X.shape[0], self.normalization_.shape[1]))
         tile = self.kernel_.tiles(X, self.landmarks_, np.float64)
         landmarks = slice(0, self.landmarks_.shape[0])
-        for rows in row_chunks(X.shape[0]):
-            features[rows] = finite_gram(tile(rows, landmarks), self.kernel_) @ self.normalization_
+
+        def fill(rows: slice) -> None:
+            np.matmul(finite_gram(tile(rows, landmarks), self.kernel_), self.normalization_, out=features[rows])
+
+        n_threads = blas_threads()
+        with single_blas_thread():
+            thread_map(fill, row_chunks(X.shape[0], TILE_ROWS), n_threads)
         return features

@@ -65,13 +65,14 @@ class Polynomial(DotProduct):
     def _power(self, products: Array, degree: int) -> Array:
         """(products + c)^degree in place, by repeated squaring: `**` takes a logarithm for each entry."""
         products += check_number("coef0", self.coef0)
-        base, left = products.copy(), degree
-        products[...] = 1.0
+        if degree == 0:
+            products[...] = 1.0
+            return products
+        digits = f"{degree:b}"[1:]
+        base = products.copy() if "1" in digits else products
         with np.errstate(over="ignore", invalid="ignore"):  # callers look at the result: finite_gram
-            while left:
-                if left & 1:
+            for digit in digits:
+                products *= products
+                if digit == "1":
                     products *= base
-                left >>= 1
-                if left:
-                    base *= base
         return products

@@ -124,8 +124,6 @@ def test_bad_options_are_refused_in_fit(preimage, option, rows, gram, kernel):
     ],
 )
 def test_a_kernel_that_the_method_cannot_use_is_refused_with_an_alternative(name, kernel, rows):
-    if getattr(kernel, "differentiable", False) and name == "gradient":
-        pytest.skip("this kernel offers a gradient")
     with pytest.raises(
         ValueError, match=f"preimage='{name}' needs .*Use 'smoother'|preimage='{name}' needs .*or 'smoother'"
     ):

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gramian import features, kernels
 from gramian.features import FEATURE_MAPS, Identity, Nystroem, RandomFourier, as_feature_map
@@ -131,7 +132,7 @@ def test_nystroem_leaves_out_rows_without_weight():
     X[10:] += 100.0
     weights = np.r_[np.ones(10), np.zeros(20)]
     feature_map = Nystroem("rbf", n_landmarks=20, random_state=0).fit(X, sample_weight=weights)
-    assert_array_equal(feature_map.landmarks_, X[:10])
+    assert {tuple(row) for row in feature_map.landmarks_} == {tuple(row) for row in X[:10]}
     assert feature_map.kernel_.length_scale == RBF("median").resolve(X[:10]).length_scale
 
 
@@ -142,6 +143,17 @@ def test_nystroem_of_repeated_rows_has_the_rank_as_its_dimension():
     assert feature_map.n_features_out == 5
     F = feature_map.transform(X)
     assert_allclose(F @ F.T, RBF(1.0)(X), atol=1e-10)
+
+
+@pytest.mark.parametrize("n_landmarks", [7, 100])
+def test_nystroem_of_repeated_rows_equals_that_of_weighted_rows(n_landmarks):
+    X = rows(40)
+    weights = np.random.default_rng(0).integers(1, 4, 40)
+    weighted = Nystroem("rbf", n_landmarks, random_state=0).fit(X, sample_weight=weights)
+    repeated = np.random.default_rng(1).permutation(np.repeat(X, weights, axis=0))
+    assert_allclose(
+        Nystroem("rbf", n_landmarks, random_state=0).fit(repeated).transform(X), weighted.transform(X), atol=1e-7
+    )
 
 
 def test_nystroem_takes_sparse_rows():
@@ -251,10 +263,8 @@ def test_failed_fit_leaves_the_map_as_it_was(name):
     before = feature_map.transform(X)
     with pytest.raises(ValueError):
         feature_map.fit(np.full((5, 2), np.nan))
-    with pytest.raises(ValueError):
-        feature_map.fit(rows(d=2), sample_weight=-np.ones(60)) if name in ("nystroem", "rff") else feature_map.fit(
-            [["a"]]
-        )
+    with pytest.raises(ValueError, match="sample_weight"):
+        feature_map.fit(rows(d=2), sample_weight=-np.ones(60))
     assert_array_equal(feature_map.transform(X), before)
 
 
@@ -263,3 +273,8 @@ def test_unknown_feature_map_lists_the_names():
         as_feature_map("fourier")
     with pytest.raises(TypeError, match="no feature map"):
         as_feature_map(3)
+
+
+@parametrize_with_checks([Nystroem(n_landmarks=20), RandomFourier(n_features=20), features.Polynomial(2), Identity()])
+def test_feature_maps_pass_the_common_checks(estimator, check):
+    check(estimator)

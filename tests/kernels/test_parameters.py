@@ -32,6 +32,7 @@ from gramian.kernels import (
     as_kernel,
     finite_gram,
 )
+from gramian.kernels._rows import distinct_rows
 from gramian.kernels._scales import median_distance
 
 STATIONARY = [RBF, Laplacian, Matern, RationalQuadratic, Periodic]
@@ -123,6 +124,19 @@ def test_median_ignores_order_and_repetition_of_rows():
     shuffled = np.random.default_rng(1).permutation(np.repeat(X, 3, axis=0))
     assert median_distance(shuffled) == pytest.approx(median_distance(X), rel=1e-13)
     assert median_distance(X) == pytest.approx(np.median(pdist(X)), rel=0.05)
+
+
+@pytest.mark.parametrize("d", [1, 3, 8, 17])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_distinct_rows_are_found_whatever_their_order_memory_and_scale(d, dtype):
+    X = (rows(300, d) * np.logspace(-12, 12, d) + 1e3).astype(dtype)
+    X = np.unique(X, axis=0)
+    places = np.random.default_rng(1).permutation(np.repeat(np.arange(len(X)), 3))
+    for table in (X[places], np.asfortranarray(X[places])):
+        first, which = distinct_rows(table)
+        assert len(first) == len(X)
+        assert_array_equal(table[first], X[distinct_rows(X)[0]])
+        assert_array_equal(table[first][which], table)
 
 
 def test_median_of_shifted_and_scaled_rows():

@@ -8,13 +8,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
-from gramian._checks import check_table
+from gramian._checks import check_table, check_weights
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """What every feature map offers: ``fit(X)``, ``transform(X)`` of shape (n, ``dim``), an inverse where one exists.
 
-    A new one writes ``_fit(X, sample_weight)``, ``_features(X)`` and ``dim``; checks of the rows are made here.
+    A new one writes ``_fit(X, weights)``, ``_features(X)`` and ``dim``; checks of the rows are made here.
     """
 
     accepts_sparse: Any = False
@@ -28,7 +28,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         before = self.__dict__.copy()
         try:
             X = check_table(self, X, reset=True, accept_sparse=self.accepts_sparse)
-            self._fit(_as_csr(X), sample_weight)
+            self._fit(_as_csr(X), check_weights(sample_weight, X))
         except BaseException:
             self.__dict__ = before  # a failed fit leaves the map as it was
             raise
@@ -54,7 +54,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _n_features_out(self) -> int:
         return self.dim
 
-    def _fit(self, X: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, weights: Array) -> None:
         raise TypeError(f"{type(self).__name__} does not say how to fit itself.")
 
     def _features(self, X: Any) -> Array:

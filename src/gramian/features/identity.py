@@ -29,7 +29,7 @@ class Identity(FeatureMap):
         """x = φ(x)."""
         return check_table(self, F, reset=False, name="F")
 
-    def _fit(self, X: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, weights: Array) -> None:
         """Only the number of columns is kept."""
 
     def _features(self, X: Any) -> Array:

@@ -9,9 +9,10 @@ from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, blas_threads, row_chunks, single_blas_thread, symmetrized, thread_map
-from gramian._checks import check_count, check_random_state, check_table, check_weights, positive_rows
+from gramian._checks import check_count, check_random_state, check_table, positive_rows
 from gramian.features.base import FeatureMap
 from gramian.kernels import Precomputed, as_kernel, finite_gram
+from gramian.kernels._rows import distinct_rows
 from gramian.kernels.base import TILE_ROWS
 
 CUT = 1e-12
@@ -26,7 +27,7 @@ class Nystroem(FeatureMap):
     kernel : kernel object, name, function or scikit-learn GP kernel, default="rbf"
         What is approximated; "median" is settled on the rows given to `fit`.
     n_landmarks : int, default=100
-        m, drawn without replacement (with probabilities as ``sample_weight``); all rows when there are no more.
+        m, drawn from the distinct rows without replacement, by weight; all of them when there are no more.
     random_state : int, Generator or RandomState, optional
         Draws the landmarks.
 
@@ -80,18 +81,21 @@ class Nystroem(FeatureMap):
         residual = self.kernel_.diagonal(X) - np.einsum("ij,ij->i", features, features)
         return float(np.maximum(residual, 0.0).mean())
 
-    def _fit(self, X: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, weights: Array) -> None:
         n_landmarks = check_count("n_landmarks", self.n_landmarks, 1)
         kernel = as_kernel(self.kernel)
         if isinstance(kernel, Precomputed):
             raise ValueError("Nystroem needs inputs to take landmarks from; a precomputed kernel has none.")
         rng = check_random_state(self.random_state)
-        X, weights = positive_rows(X, check_weights(sample_weight, X))
+        X, weights = positive_rows(X, weights)
         kernel = kernel.resolve(X)
-        n_rows = X.shape[0]
-        if n_landmarks < n_rows:
-            chosen = rng.choice(n_rows, n_landmarks, replace=False, p=weights / weights.sum())
-            X = X[np.sort(chosen)]
+        # among distinct rows, so that a row's weight and its repetition are the same, and K_mm is not singular for nothing
+        first, which = distinct_rows(X)
+        if n_landmarks < first.shape[0]:
+            totals = np.bincount(which, weights)
+            chosen = rng.choice(first.shape[0], n_landmarks, replace=False, p=totals / totals.sum())
+            first = first[np.sort(chosen)]
+        X = X[first]
         # in float64 whatever the rows: L^-½ magnifies rounding a millionfold
         wide = X.astype(np.float64)
         gram = finite_gram(symmetrized(np.asarray(kernel(wide))), kernel)
@@ -100,7 +104,7 @@ class Nystroem(FeatureMap):
         if not keep.any():
             raise ValueError(f"{kernel!r} is zero (or negative) at all {X.shape[0]} landmarks: there are no features.")
         self.kernel_ = kernel
-        self.landmarks_ = X.copy()  # never the caller's own array: it may change, and kernels treat k(X, X) as special
+        self.landmarks_ = X
         self.normalization_ = np.ascontiguousarray(vectors[:, keep][:, ::-1] / np.sqrt(values[keep][::-1]))
 
     def _features(self, X: Any) -> Array:

@@ -59,7 +59,7 @@ class Polynomial(FeatureMap):
         check_is_fitted(self)
         return int(self.powers_.shape[0])
 
-    def _fit(self, X: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, weights: Array) -> None:
         degree = check_count("degree", self.degree, 1)
         coef0 = check_number("coef0", self.coef0, 0.0)
         gamma = check_rate(self.gamma, X.shape[1])

@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
-from gramian._checks import check_count, check_flag, check_random_state, check_weights, positive_rows
+from gramian._checks import check_count, check_flag, check_random_state, positive_rows
 from gramian.features.base import FeatureMap
 from gramian.kernels import RBF, Kernel, Laplacian, Matern, as_kernel
 from gramian.kernels._scales import check_length_scale
@@ -87,11 +87,11 @@ class RandomFourier(FeatureMap):
             return ready.fit(X).transform(X)
         return super().transform(X)
 
-    def _fit(self, X: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, weights: Array) -> None:
         self._check_parameters()
         kernel = self._spectral_kernel()
         rng = check_random_state(self.random_state)
-        X, _ = positive_rows(X, check_weights(sample_weight, X))
+        X, _ = positive_rows(X, weights)
         kernel = kernel.resolve(X)
         frequencies = draw_frequencies(kernel, X.shape[1], (self.dim + 1) // 2, self.orthogonal, rng)
         self.__dict__.pop("seed_", None)

@@ -10,7 +10,7 @@ from scipy.spatial.distance import pdist
 
 from gramian._arrays import Array
 from gramian._checks import check_number
-from gramian.kernels._rows import dense, squared_norms
+from gramian.kernels._rows import dense, distinct_rows, squared_norms
 
 MEDIAN_ROWS = 1000
 
@@ -52,10 +52,13 @@ def resolved_length_scale(length_scale: Any, X: Any) -> float | Array:
 def median_distance(X: Any) -> float:
     """The median Euclidean distance between distinct rows of X, or 1.0 when all are equal.
 
-    Above 1000 distinct rows a fixed random 1000 of them are used: those that a fixed random projection puts at fixed
-    random ranks, so that neither the order of the rows nor their repetition matters.
+    Above 1000 distinct rows a fixed random 1000 of them are used; neither the order of the rows nor their repetition
+    matters.
     """
-    rows = _distinct_rows(X)
+    first, _ = distinct_rows(X)
+    if first.shape[0] > MEDIAN_ROWS:
+        first = first[np.random.default_rng(0).permutation(first.shape[0])[:MEDIAN_ROWS]]
+    rows = X[first]
     if rows.shape[0] < 2:
         return 1.0
     if not sparse.issparse(rows):
@@ -70,17 +73,3 @@ def median_distance(X: Any) -> float:
         return unit * float(np.sqrt(middle))
     distance = unit * float(np.median(pdist(dense(rows))))  # far outliers: products would have cancelled
     return distance if distance > 0 else 1.0
-
-
-def _distinct_rows(X: Any) -> Any:
-    rng = np.random.default_rng(0)
-    directions = rng.standard_normal((X.shape[1], 1))
-    if sparse.issparse(X):
-        ranks = np.asarray(X @ directions).ravel()
-    else:
-        # not BLAS: there a row's rounding may depend on its position, and equal rows would come apart
-        ranks = np.einsum("ij,j->i", np.ascontiguousarray(X, dtype=np.float64), directions[:, 0])
-    first = np.unique(ranks, return_index=True)[1]
-    if first.shape[0] > MEDIAN_ROWS:
-        first = first[rng.permutation(first.shape[0])[:MEDIAN_ROWS]]
-    return X[first]

@@ -365,6 +365,28 @@ def test_overflow_of_the_polynomial_kernel_is_found():
     assert finite_gram(K, Polynomial(3)) is K
 
 
+@pytest.mark.parametrize(
+    "kernel", [Linear(), Polynomial(), Linear() + 1.0, Linear() * Linear(), 2.0 * Linear()], ids=repr
+)
+@pytest.mark.parametrize("n_rows", [30, 1100])
+def test_overflow_of_products_is_left_to_finite_gram(kernel, n_rows):
+    X = 1e200 * rows(n_rows)
+    with pytest.raises(ValueError, match="kernel values not finite"):
+        finite_gram(kernel(X), kernel)
+    with pytest.raises(ValueError, match="kernel values not finite"):
+        finite_gram(kernel.diagonal(X), kernel)
+    with pytest.raises(ValueError, match="kernel values not finite"):
+        finite_gram(kernel(sparse.csr_array(X)), kernel)
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_cosine_does_not_depend_on_the_scale(scale):
+    X = rows()
+    assert_allclose(Cosine()(scale * X), Cosine()(X), rtol=0, atol=1e-14)
+    assert_allclose(Cosine()(sparse.csr_array(scale * X)), Cosine()(X), rtol=0, atol=1e-14)
+    assert_array_equal(Cosine().diagonal(scale * X), 1.0)
+
+
 def test_data_too_large_for_the_length_scale_is_refused():
     with pytest.raises(ValueError, match="rescale"):
         RBF(1.0)(1e200 * rows())

@@ -30,7 +30,8 @@ class DotProduct(Kernel):
 
     def diagonal(self, X: Any) -> Array:
         X = as_rows(self, X)
-        return self.profile(self.rate(X.shape[1]) * squared_norms(X))
+        with np.errstate(over="ignore", invalid="ignore"):  # callers look at the result: finite_gram
+            return self.profile(self.rate(X.shape[1]) * squared_norms(X))
 
     def factors(self, X: Any, Y: Any, dtype: Any) -> tuple[Array, Array] | None:
         if sparse.issparse(X) or sparse.issparse(Y):
@@ -41,10 +42,16 @@ class DotProduct(Kernel):
         return np.asarray(X, dtype=dtype), right
 
     def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
-        if not (sparse.issparse(X) or sparse.issparse(Y)):
-            return super().tiles(X, Y, dtype)
+        pair = self.factors(X, Y, dtype)
         rate = self.rate(X.shape[1])
-        return lambda rows, columns: self.profile(np.asarray(rate * dense(X[rows] @ Y[columns].T), dtype=dtype))
+
+        def tile(rows: slice, columns: slice) -> Array:
+            with np.errstate(over="ignore", invalid="ignore"):  # callers look at the result: finite_gram
+                if pair is not None:
+                    return self.profile(pair[0][rows] @ pair[1][columns].T)
+                return self.profile(np.asarray(rate * dense(X[rows] @ Y[columns].T), dtype=dtype))
+
+        return tile
 
     def gradient(self, X: Any, Y: Any, coefficients: Any) -> Array:
         X, Y = pair_of_rows(self, X, Y)

@@ -29,7 +29,7 @@ class Cosine(Kernel):
 
     def diagonal(self, X: Any) -> Array:
         X = as_rows(self, X)
-        return (squared_norms(X) > 0).astype(np.float64)
+        return (_largest(X) > 0).astype(np.float64)
 
     def factors(self, X: Any, Y: Any, dtype: Any) -> tuple[Array, Array] | None:
         if sparse.issparse(X) or sparse.issparse(Y):
@@ -58,9 +58,20 @@ class Cosine(Kernel):
 
 
 def _directions(X: Any) -> tuple[Any, Array]:
-    """x/|x| (0 stays 0) in float64, and |x|."""
-    norms = np.sqrt(squared_norms(X))
-    inverse = 1.0 / np.where(norms > 0, norms, 1.0)
+    """x/|x| (0 stays 0) in float64, and |x|; by way of x/max|xⱼ|, whose square neither overflows nor vanishes."""
+    largest = _largest(X)
+    units = _divided(X, largest)
+    norms = np.sqrt(squared_norms(units))
+    return _divided(units, norms), largest * norms
+
+
+def _largest(X: Any) -> Array:
+    largest = abs(X).max(axis=1)
+    return np.asarray(largest.toarray() if sparse.issparse(largest) else largest, dtype=np.float64).ravel()
+
+
+def _divided(X: Any, divisors: Array) -> Any:
+    divisors = np.where(divisors > 0, divisors, 1.0)
     if sparse.issparse(X):
-        return sparse.csr_array(sparse.diags_array(inverse) @ X), norms
-    return np.asarray(X, dtype=np.float64) * inverse[:, None], norms
+        return sparse.csr_array(sparse.diags_array(1.0 / divisors) @ X)
+    return np.asarray(X, dtype=np.float64) / divisors[:, None]

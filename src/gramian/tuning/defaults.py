@@ -116,7 +116,10 @@ def median_distance(X: Any) -> float:
 
 
 def _ppca(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
-    return {"n_components": _count(1, min(shape.n_train - 1, shape.n_features - 1))}
+    most = max(0, min(shape.n_train - 1, shape.n_features - 1))
+    if most == 0:
+        return {"n_components": Category((0,))}  # one column: a Gaussian, without a latent
+    return {"n_components": Integer(0.0, float(most)) if most <= 20 else _count(1, most)}
 
 
 def _kernel_ppca(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:

@@ -1,7 +1,397 @@
+"""Fast paths: what trials of a kernel model share is computed once.
+
+Distances do not depend on the width, and serve all widths of an isotropic kernel and all folds. An eigendecomposition does not
+depend on q: the model with q components is the leading part of the one with more. So a trial decomposes once a fold, looks at
+many q, and settles q itself; the search is left with one parameter less. The scores are those of refitting, to rounding.
+"""
+
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+from sklearn.base import clone
+from sklearn.metrics.pairwise import euclidean_distances
 
-def fast_evaluation(plan: Any) -> Any:
+from gramian._arrays import Array
+from gramian._checks import is_count
+from gramian.kernels import as_kernel
+from gramian.latent.gaussian import LatentGaussian, Projection
+from gramian.latent.model import fit_latent_model
+from gramian.latent.noise import resolve_noise
+from gramian.latent.sample import DualSample
+from gramian.operators.gram import DenseGram
+from gramian.preimage import as_preimage
+from gramian.solvers import Eigh
+from gramian.tuning.evaluation import Evaluation, Outcome, guarded
+from gramian.tuning.space import Category, Integer, Space, configured
+
+MOST_ROWS = 2000
+"""Beyond, the Gram matrices of all folds would not fit beside each other."""
+MANY = 16
+"""Up to this many values of q each is looked at; beyond, a geometric grid and then the neighbourhood of its best."""
+_QUERIES_KEPT = 16
+_SHARED_OBJECTIVES = ("reconstruction", "kernel_error", "denoising")
+
+
+def fast_evaluation(plan: Any) -> Evaluation | None:
+    """The shared evaluation that serves a search, or None where every trial has to be fitted on its own."""
+    if plan.fit_params or not isinstance(plan.name, str):
+        return None
+    for path in PATHS:
+        found = path(plan)
+        if found is not None:
+            return found
     return None
+
+
+def counts_of(space: Space) -> list[int] | None:
+    """The values of ``n_components`` in a space: None where it is not searched; [] where they are not all counts."""
+    dimension = space.dimensions.get("n_components")
+    if dimension is None:
+        return None
+    if isinstance(dimension, Integer) and dimension.prior is None:
+        return dimension.values()
+    if isinstance(dimension, Category) and all(is_count(choice) for choice in dimension.choices):
+        return sorted({int(choice) for choice in dimension.choices})
+    return []
+
+
+def only_kernel(space: Space) -> bool:
+    """Whether nothing but the kernel and n_components is searched."""
+    return all(name in ("kernel", "n_components") or name.startswith("kernel__") for name in space.dimensions)
+
+
+def dense_table(X: Any) -> Array | None:
+    """X as float64 where it is a finite dense table of moderate size and no kernel matrix; else None."""
+    if hasattr(X, "tocsr") or isinstance(X, dict):
+        return None
+    try:
+        table = np.asarray(X)
+    except ValueError:
+        return None
+    if table.ndim != 2 or table.dtype.kind not in "fiu" or table.dtype.itemsize > 8 or len(table) > MOST_ROWS:
+        return None
+    table = table.astype(np.float64)
+    return table if np.isfinite(table).all() and table.shape[1] else None
+
+
+def best_count(values: list[int], score: Callable[[int], float]) -> int | None:
+    """The q of the best score: over all of a few, else over a geometric grid refined twice around its best.
+
+    ``score`` may be nan where a q is impossible; None where all are.
+    """
+    seen: dict[int, float] = {}
+
+    def look(candidates: Any) -> None:
+        for q in candidates:
+            if q not in seen:
+                seen[q] = score(q)
+
+    if len(values) <= MANY:
+        look(values)
+    else:
+        look(values[i] for i in sorted(set(np.rint(np.geomspace(1, len(values), 12)).astype(int) - 1)))
+        for _ in range(2):
+            known = sorted(q for q in seen if np.isfinite(seen[q]))
+            if not known:
+                return None
+            place = known.index(max(known, key=lambda q: (seen[q], -q)))
+            left, right = known[max(place - 1, 0)], known[min(place + 1, len(known) - 1)]
+            between = [q for q in values if left < q < right and q not in seen]
+            step = max(1, len(between) // 4)
+            look(between[step // 2 :: step])
+    finite = [q for q in seen if np.isfinite(seen[q])]
+    return max(finite, key=lambda q: (seen[q], -q)) if finite else None
+
+
+# ---------------------------------------------------------------- kernel matrices
+
+
+@dataclass(frozen=True)
+class Distances:
+    """-|x - y|²/2 between all rows, computed once, and between rows and further queries, computed once a query."""
+
+    X: Array
+    offset: Array
+    products: Array
+    queries: dict[Any, Array] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, X: Array) -> Distances:
+        offset = X.mean(axis=0)  # left in, it would cancel digits of the distances
+        X = X - offset
+        return cls(X, offset, -0.5 * euclidean_distances(X, squared=True))
+
+    def gram(self, kernel: Any, rows: Array, columns: Array) -> Array | None:
+        """k(X[rows], X[columns]) for a kernel of the isotropic kind; None for others."""
+        return _profiled(kernel, self.products[np.ix_(rows, columns)])
+
+    def against(self, kernel: Any, Y: Array, columns: Array, fold: int) -> Array | None:
+        """k(Y, X[columns]) for other rows Y, whose distances are remembered."""
+        if not _isotropic(kernel):
+            return None
+        key = (fold, digest(Y))
+        if key not in self.queries:
+            if len(self.queries) >= _QUERIES_KEPT:
+                self.queries.pop(next(iter(self.queries)))
+            self.queries[key] = -0.5 * euclidean_distances(Y - self.offset, self.X[columns], squared=True)
+        return _profiled(kernel, self.queries[key])
+
+
+def digest(values: Array) -> bytes:
+    """A key for an array's contents."""
+    return hashlib.sha1(np.ascontiguousarray(values).data, usedforsecurity=False).digest()
+
+
+def _isotropic(kernel: Any) -> bool:
+    return bool(getattr(kernel, "isotropic", False)) and hasattr(kernel, "squared_radius")
+
+
+def _profiled(kernel: Any, products: Array) -> Array | None:
+    if not _isotropic(kernel):
+        return None
+    return np.asarray(kernel.profile(products / float(kernel.length_scale) ** 2))
+
+
+# ---------------------------------------------------------------- KernelPPCA
+
+
+@dataclass(frozen=True)
+class KernelEvaluation(Evaluation):
+    """Trials of KernelPPCA: one Gram matrix and one eigendecomposition a fold, whatever q."""
+
+    counts: list[int] | None = None
+    distances: Any = None
+
+    def __call__(self, params: Mapping[str, Any]) -> Outcome:
+        return guarded(lambda: self._settled(params))
+
+    def _settled(self, params: Mapping[str, Any]) -> tuple[list[float], dict[str, Any]]:
+        folds = self.fold_models(params)
+        scores: dict[int, list[float]] = {}
+
+        def mean_score(q: int) -> float:
+            if any(q > fold.limit for fold in folds):
+                return float("nan")
+            scores[q] = [self.fold_score(fold, q) for fold in folds]
+            return float(np.mean(scores[q]))
+
+        if self.counts is None:
+            return [self.fold_score(fold, len(fold.model.spectrum.eigenvalues)) for fold in folds], {}
+        best = best_count(self.counts, mean_score)
+        if best is None:
+            raise ValueError(
+                f"no n_components of {self.counts[0]}..{self.counts[-1]} could be fitted and scored on every fold."
+            )
+        return scores[best], {"n_components": best}
+
+    def fold_models(self, params: Mapping[str, Any]) -> list[FoldModel]:
+        """The largest model of every fold at a setting of the kernel."""
+        template = configured(self.estimator, params)
+        most = None if self.counts is None else self.counts[-1]
+        return [FoldModel.fit(template, self, number, most) for number in range(len(self.folds))]
+
+    def fold_score(self, fold: FoldModel, q: int) -> float:
+        """The objective of the model with q components on the fold's held-out rows; nan where there is none."""
+        try:
+            return float(self.objective(fold.at(q), self.X[self.folds[fold.number][1]], None))
+        except ValueError:
+            return float("nan")
+
+
+@dataclass(frozen=True)
+class FoldModel:
+    """The largest model of a fold; :meth:`at` cuts it to q components."""
+
+    evaluation: KernelEvaluation
+    number: int
+    template: Any
+    kernel: Any
+    gram: Array
+    model: Any
+    limit: int
+    seen: dict[Any, Projection] = field(default_factory=dict)
+
+    @classmethod
+    def fit(cls, template: Any, evaluation: KernelEvaluation, number: int, most: int | None) -> FoldModel:
+        train = evaluation.folds[number][0]
+        rows = evaluation.X[train]
+        kernel = as_kernel(template.kernel).resolve(rows)
+        gram = evaluation.distances.gram(kernel, train, train)
+        if gram is None:
+            gram = np.asarray(kernel(rows), dtype=np.float64)
+        if not np.isfinite(gram).all():
+            raise ValueError(f"kernel values not finite: {kernel!r} overflows on these data.")
+        n = len(train)
+        dim = float(template.noise_dim) if is_count(template.noise_dim) else float(n)
+        sample = DualSample(kernel, rows, DenseGram(gram), np.full(n, 1.0 / n), dim, template.center)
+        count = template.n_components if most is None else min(most, sample.max_components)
+        noise = template.noise_variance if most is None else "ml"
+        model = fit_latent_model(sample, count, Eigh(), noise, default_fraction=0.95)
+        return cls(evaluation, number, template, kernel, gram, model, sample.max_components)
+
+    def kernel_rows(self, Y: Any) -> Array:
+        """k(Y, training rows)."""
+        train = self.evaluation.folds[self.number][0]
+        shared = self.evaluation.distances.against(self.kernel, Y, train, self.number)
+        return np.asarray(self.kernel(Y, self.evaluation.X[train]), dtype=np.float64) if shared is None else shared
+
+    def project(self, Y: Any) -> Projection:
+        """What the largest model sees of rows, once for all q."""
+        Y = np.ascontiguousarray(Y, dtype=np.float64)
+        key = digest(Y)
+        if key not in self.seen:
+            rows_only = replace(self.model.subspace, points=None)
+            self.seen[key] = rows_only.project(self.kernel_rows(Y), self.kernel.diagonal(Y))
+        return self.seen[key]
+
+    def at(self, q: int) -> CutModel:
+        """The model with q components, or as many as the rank allows."""
+        spectrum = self.model.spectrum.leading(q)
+        whole = self.model.subspace
+        noise = resolve_noise(self.template.noise_variance, spectrum, whole.dim)
+        gaussian = LatentGaussian(spectrum.eigenvalues, noise, whole.dim)
+        subspace = replace(whole, points=None, axes=whole.axes[:, :q], images=whole.images[:, :q])
+        return CutModel(self, gaussian, subspace)
+
+
+@dataclass(frozen=True)
+class CutModel:
+    """As much of KernelPPCA as the objectives ask for."""
+
+    fold: FoldModel
+    gaussian: LatentGaussian
+    subspace: Any
+
+    def _project(self, X: Any) -> Projection:
+        whole = self.fold.project(X)
+        return replace(whole, scores=whole.scores[:, : self.gaussian.n_components])
+
+    def scores(self, X: Any) -> Array:
+        return self._project(X).scores
+
+    def residual(self, X: Any) -> Array:
+        return self.gaussian.residual(self._project(X))
+
+    def reconstruct(self, X: Any) -> Array:
+        scores = self.gaussian.decode(self.gaussian.posterior(self._project(X)).mean)
+        fold = self.fold
+        preimage = clone(as_preimage(fold.template.preimage, kernel=fold.kernel))
+        rows = fold.evaluation.X[fold.evaluation.folds[fold.number][0]]
+        training = fold.model.spectrum.eigenvectors[:, : self.gaussian.n_components]
+        training = training * np.sqrt(self.gaussian.eigenvalues * len(rows))
+        preimage.fit(rows, fold.gram, kernel=fold.kernel, scores=training)
+        return np.asarray(preimage.transform(self.subspace.embed(scores), self.subspace.kernel_values(scores)))
+
+
+def kernel_path(plan: Any) -> Evaluation | None:
+    """KernelPPCA with exact solvers and dense rows, by an objective that looks at projections only."""
+    from gramian.estimators.kernel_ppca import KernelPPCA
+
+    model, counts = plan.estimator, counts_of(plan.space)
+    if (
+        type(model) is not KernelPPCA
+        or plan.name not in _SHARED_OBJECTIVES
+        or counts == []
+        or not only_kernel(plan.space)
+    ):
+        return None
+    if model.approximation is not None or model.noise_dim == "rank" or model.solver not in ("auto", "eigh"):
+        return None
+    if _is_precomputed(plan):
+        return None
+    table = dense_table(plan.X)
+    if table is None:
+        return None
+    settles = () if counts is None else ("n_components",)
+    return KernelEvaluation(
+        model, plan.objective, table, None, plan.folds, {}, None, settles, counts=counts, distances=Distances.of(table)
+    )
+
+
+# ---------------------------------------------------------------- KernelPPCAClassifier
+
+
+@dataclass(frozen=True)
+class ClassifierEvaluation(Evaluation):
+    """Trials of KernelPPCAClassifier: one decomposition a class and fold serves every q."""
+
+    counts: list[int] | None = None
+    distances: Any = None
+
+    def __call__(self, params: Mapping[str, Any]) -> Outcome:
+        return guarded(lambda: self._settled(params))
+
+    def _settled(self, params: Mapping[str, Any]) -> tuple[list[float], dict[str, Any]]:
+        from gramian.estimators._classifier_path import class_paths
+        from gramian.estimators._kernel_fit import resolved_kernel
+
+        assert self.counts is not None
+        template = configured(self.estimator, params)
+        weights, everyone = np.ones(len(self.X)), np.arange(len(self.X))
+        folds: list[tuple[list[Any], Array, Array]] = []
+        known: dict[str, Array] = {}  # with a number for a width, the Gram matrix is the same in all folds
+        for train, test in self.folds:
+            kernel = resolved_kernel(template.kernel, self.X[train])
+            if repr(kernel) not in known:
+                shared = self.distances.gram(kernel, everyone, everyone)
+                known = {repr(kernel): np.asarray(kernel(self.X)) if shared is None else shared}
+            gram = known[repr(kernel)]
+            if not np.isfinite(gram).all():
+                raise ValueError(f"kernel values not finite: {kernel!r} overflows on these data.")
+            paths = class_paths(gram, self.y, weights, train, test, self.counts[-1])
+            folds.append((paths, np.unique(self.y[train]), self.y[test]))
+
+        def fold_scores(q: int) -> list[float]:
+            scores = []
+            for paths, present, truth in folds:
+                evidence = np.column_stack([path.evidence(q, template.noise_variance) for path in paths])
+                scores.append(float(np.mean(present[evidence.argmax(axis=1)] == truth)))
+            return scores
+
+        best = best_count(self.counts, lambda q: float(np.mean(fold_scores(q))))
+        if best is None:
+            raise ValueError("no n_components could be scored on every fold.")
+        return fold_scores(best), {"n_components": best}
+
+
+def classifier_path(plan: Any) -> Evaluation | None:
+    """KernelPPCAClassifier with one Gaussian a class, by accuracy, where n_components is a count that is searched."""
+    model, counts = plan.estimator, counts_of(plan.space)
+    if f"{type(model).__module__}.{type(model).__name__}" != "gramian.estimators.classifier.KernelPPCAClassifier":
+        return None
+    if plan.name != "accuracy" or not counts or counts[0] < 1 or not only_kernel(plan.space):
+        return None
+    if model.priors is not None or model.n_clusters != 1 or _is_precomputed(plan):
+        return None
+    table = dense_table(plan.X)
+    if table is None:
+        return None
+    codes = np.unique(np.asarray(plan.y), return_inverse=True)[1].ravel()
+    return ClassifierEvaluation(
+        model,
+        plan.objective,
+        table,
+        codes,
+        plan.folds,
+        {},
+        None,
+        ("n_components",),
+        counts=counts,
+        distances=Distances.of(table),
+    )
+
+
+def _is_precomputed(plan: Any) -> bool:
+    from gramian.estimators._kernel_fit import is_precomputed
+
+    dimension = plan.space.dimensions.get("kernel")
+    choices = dimension.choices if isinstance(dimension, Category) else (plan.estimator.kernel,)
+    return any(is_precomputed(choice) for choice in choices)
+
+
+PATHS: tuple[Callable[[Any], Evaluation | None], ...] = (kernel_path, classifier_path)

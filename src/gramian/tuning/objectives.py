@@ -46,17 +46,21 @@ def reconstruction(model: Any, X: Any, y: Any = None) -> float:
 
 
 def denoising(model: Any, X: Any, y: Any = None) -> float:
-    """Minus the mean squared error, column by column in units of the variance, of held-out rows reconstructed after noise
-    was added to them.
+    """Minus the squared error of held-out rows reconstructed after noise was added to them, over their variance.
 
-    The target is the clean row, so that copying the input earns -0.25 and only structure earns more: the objective to
-    compare a linear kernel with others by.
+    The noise has half the standard deviation of each column, and the target is the clean row: copying the input earns -0.25
+    and only structure earns more. The objective to compare a linear kernel with others by, or to choose q of any kernel.
     """
     model, X = _final(model, X)
     table = _table(X)
-    scale = _column_scale(table)
-    noisy = table + NOISE_SHARE * scale * np.random.default_rng(0).standard_normal(table.shape)
-    return -float(np.mean(((table - np.asarray(model.reconstruct(noisy))) / scale) ** 2))
+    spread = table.std(axis=0)
+    if not spread.any():
+        raise ValueError(
+            'scoring="denoising": the held-out rows are all equal. Use fewer folds (cv) or another objective.'
+        )
+    noisy = table + NOISE_SHARE * spread * np.random.default_rng(0).standard_normal(table.shape)
+    errors = ((table - np.asarray(model.reconstruct(noisy))) ** 2).mean(axis=0)
+    return -float(errors.sum() / (spread**2).sum())
 
 
 def log_likelihood(model: Any, X: Any, y: Any = None) -> float:
@@ -153,13 +157,6 @@ def _table(X: Any) -> Array:
 
 def _fills(model: Any) -> bool:
     return any(base.__name__ == "LatentImputer" for base in type(model).__mro__)
-
-
-def _column_scale(table: Array) -> Array:
-    """Standard deviations of the columns; of constant ones, the mean one, or 1."""
-    scale = np.nanstd(table, axis=0)
-    positive = scale[scale > 0]
-    return np.where(scale > 0, scale, positive.mean() if positive.size else 1.0)
 
 
 def hidden_mask(table: Array, share: float = HIDDEN_SHARE) -> Array:

@@ -402,6 +402,13 @@ def _delegate(method: str) -> Any:
     return available_if(_has(method))(call)
 
 
+def _fit_transform(self: BayesSearch, X: Any, y: Any = None, **fit_params: Any) -> Any:
+    """``fit(X, y).transform(X)``; there only where the estimator has transform."""
+    return self.fit(X, y, **fit_params).best_estimator_.transform(X)
+
+
+_fit_transform.__name__ = "fit_transform"
+BayesSearch.fit_transform = available_if(_has("transform"))(_fit_transform)  # type: ignore[attr-defined]
 for _method in _DELEGATED:
     setattr(BayesSearch, _method, _delegate(_method))
 
@@ -486,6 +493,8 @@ def _folds(
         if n < count:
             raise ValueError(f"cv={count} needs at least {count} rows, got n_samples={n}. Lower cv or give more rows.")
         splitter: Any = KFold(count, shuffle=True, random_state=seed)
+        if is_classifier(estimator):
+            _check_labels(y)
         if y is not None and is_classifier(estimator) and type_of_target(y) in ("binary", "multiclass"):
             splitter = StratifiedKFold(count, shuffle=True, random_state=seed)
             return _split(splitter, np.zeros(n), y, groups)
@@ -496,6 +505,13 @@ def _folds(
         )
     splitter = check_cv(cv, y, classifier=is_classifier(estimator))
     return _split(splitter, np.zeros(n), y, groups)
+
+
+def _check_labels(y: Any) -> None:
+    """NaN among labels would be a class of its own to the splitter."""
+    labels = np.asarray(y)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError(f"Input y contains {'NaN' if np.isnan(labels).any() else 'infinity'}. Drop those rows.")
 
 
 def _split(splitter: Any, X: Any, y: Any, groups: Any) -> list[tuple[Array, Array]]:

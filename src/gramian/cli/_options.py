@@ -1,0 +1,81 @@
+"""Options that several sub-commands share, as decorators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+Command = Callable[..., Any]
+
+KINDS = ("ppca", "kernel", "mixture", "kernel-mixture", "classifier", "regressor", "views", "forecast")
+
+
+def _debug(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        context.ensure_object(dict)["debug"] = True
+
+
+def _stacked(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+common_options = _stacked(
+    click.option("--json", "as_json", is_flag=True, help="Say the results as one JSON object."),
+    click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors."),
+    click.option("--debug", is_flag=True, expose_value=False, callback=_debug, help="Full traceback of an error."),
+)
+
+read_options = _stacked(
+    click.option("--delimiter", help="Between cells (found out otherwise); 'tab' for a tab."),
+    click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark (found out otherwise)."),
+    click.option("--header/--no-header", default=None, help="Whether the first row has names (found out otherwise)."),
+    click.option("--encoding", help="Of the text, such as latin-1. [default: UTF-8]"),
+    click.option("--missing", multiple=True, metavar="TOKEN", help="A cell that means missing, beside NA, NaN, ?, ..."),
+    click.option("--array", metavar="NAME", help="Which array of an NPZ file."),
+    click.option("--text", multiple=True, metavar="COLUMNS", help="Columns to take as text."),
+)
+
+role_options = _stacked(
+    click.option("--id", "ids", multiple=True, metavar="COLUMNS", help="Row names: carried along, not modelled."),
+    click.option("--drop", multiple=True, metavar="COLUMNS", help="Columns to leave out: names, 3, 5-9."),
+    click.option("--no-standardize", is_flag=True, help="Model the columns in their own units."),
+)
+
+model_options = _stacked(
+    click.option("--components", metavar="Q", help="Latent dimension: a number, a fraction, mle or bic."),
+    click.option("--noise", type=float, help="Noise variance, in standardised units. [default: maximum likelihood]"),
+    click.option("--kernel", help="rbf, linear, polynomial, laplacian, matern, ... [default: rbf]"),
+    click.option("--length-scale", type=float, help="Width of the kernel. [default: median distance]"),
+    click.option("--clusters", type=int, help="Number of mixture components. [default: by BIC, at most 6]"),
+    click.option("--landmarks", type=int, help="Nystroem approximation with so many landmarks."),
+    click.option("--lags", type=int, help="Past values that a forecast looks at."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random."),
+)
+
+force_option = click.option("-f", "--force", is_flag=True, help="Overwrite the output if it exists.")
+digits_option = click.option(
+    "--digits", type=click.IntRange(3, 17), default=10, show_default=True, help="Significant digits written."
+)
+
+
+def output_options(required: bool = True) -> Callable[[Command], Command]:
+    """``-o OUT``, ``--force`` and ``--digits``."""
+    return _stacked(
+        click.option(
+            "-o", "--output", required=required, metavar="OUT", help="File to write, '-' for standard output."
+        ),
+        force_option,
+        digits_option,
+    )
+
+
+level_option = click.option(
+    "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=None, help="Probability, as in 0.9."
+)

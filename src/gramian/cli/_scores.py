@@ -1,0 +1,75 @@
+"""Scores of rows under any model: which columns the output has, and how they are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian.io.preprocessing import Preprocessing
+from gramian.io.table_model import TableModel
+
+Scorer = Callable[[Array, Any], list[Array]]
+
+
+def scorer(model: TableModel, level: float) -> tuple[list[str], Scorer]:
+    """The names of the scores that the model can give, and the function that gives them for rows."""
+    estimator = model.estimator
+    if hasattr(estimator, "anomaly"):
+        return _with_limits(model, level)
+    if hasattr(estimator, "score_samples"):
+        return _by_likelihood(model, level)
+    raise ValueError(
+        f"a {model.kind} model has no likelihood of rows. Use predict, or fit --model ppca, kernel or mixture."
+    )
+
+
+def _with_limits(model: TableModel, level: float) -> tuple[list[str], Scorer]:
+    estimator, prepare = model.estimator, model.preprocessing
+    dense = estimator.noise_variance_ > 0
+
+    def scores(X: Array, _: Any) -> list[Array]:
+        found = estimator.anomaly(X, level=level)
+        flags = (found.p_t2 < 1 - level) | (found.p_spe < 1 - level)
+        because = np.full(len(X), None, dtype=object)
+        for row in np.flatnonzero(flags):
+            because[row] = responsible(found.contributions[row], prepare)
+        first = [estimator.score_samples(X)] if dense else []
+        return [*first, found.t2, found.spe, found.p_t2, found.p_spe, flags.astype(float), because]
+
+    names = (["log_likelihood"] if dense else []) + ["t2", "spe", "p_t2", "p_spe", "flag", "because"]
+    return names, scores
+
+
+def _by_likelihood(model: TableModel, level: float) -> tuple[list[str], Scorer]:
+    estimator = model.estimator
+    limits = {float(key): value for key, value in model.limits.items()}
+    if not limits:
+        raise ValueError(f"the {model.kind} model has no noise, so rows have no likelihood. Fit it without --noise 0.")
+    levels = sorted(limits)
+    limit = float(np.interp(level, levels, [limits[key] for key in levels]))
+    single = hasattr(estimator, "scores") and hasattr(estimator, "residual")
+
+    def scores(X: Array, _: Any) -> list[Array]:
+        likelihood = estimator.score_samples(X)
+        extra = []
+        if single:
+            variances = np.maximum(estimator.explained_variance_, np.finfo(float).tiny)
+            extra = [(estimator.scores(X) ** 2 / variances).sum(axis=1), estimator.residual(X)]
+        return [likelihood, *extra, (likelihood < limit).astype(float)]
+
+    return ["log_likelihood", *(["t2", "spe"] if single else []), "flag"], scores
+
+
+def responsible(contributions: Array, prepare: Preprocessing, most: int = 3) -> str:
+    """The columns that make a row odd, with their shares: ``alcohol 61%, ash 20%``."""
+    by_column = np.bincount(prepare.owner, weights=np.maximum(contributions, 0.0), minlength=len(prepare.names))
+    total = by_column.sum()
+    if not total > 0:
+        return ""
+    order = np.argsort(-by_column)[:most]
+    return ", ".join(
+        f"{prepare.names[j]} {100 * by_column[j] / total:.0f}%" for j in order if by_column[j] > 0.05 * total
+    )

@@ -1,0 +1,282 @@
+"""What every sub-command does alike: reading with the options given, refusing to overwrite, saying what was done."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from gramian._arrays import Array
+from gramian.io.model_file import load
+from gramian.io.preprocessing import Preprocessing, Roles, resolve_columns
+from gramian.io.source import Source, shown
+from gramian.io.table import ReadOptions, Table, concatenated
+from gramian.io.table_model import TableModel
+from gramian.io.tables import TableWriter, open_table, output_format
+
+
+class Session:
+    """One run of a sub-command: where notes and results go."""
+
+    def __init__(self, *, as_json: bool = False, quiet: bool = False, outputs: Sequence[str | None] = ()) -> None:
+        self.as_json, self.quiet = as_json, quiet
+        self.stdout_taken = "-" in outputs
+        self.verbose = int(sys.stderr.isatty() and not quiet)
+        self._noted: set[str] = set()
+
+    def note(self, *texts: str) -> None:
+        """A remark on standard error, each only once."""
+        for text in texts:
+            if not self.quiet and text not in self._noted:
+                self._noted.add(text)
+                click.echo(f"note: {text}", err=True)
+
+    def say(self, facts: Mapping[str, Any], lines: Sequence[str]) -> None:
+        """The results: ``facts`` for machines, ``lines`` for people; never mixed into a table on standard output."""
+        if self.as_json:
+            click.echo(json.dumps(jsonable(dict(facts)), allow_nan=False, ensure_ascii=False), err=self.stdout_taken)
+        elif not self.quiet:
+            click.echo("\n".join(lines), err=self.stdout_taken)
+
+
+def jsonable(value: Any) -> Any:
+    """Plain JSON: NaN and infinities as null, arrays as lists."""
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [jsonable(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return jsonable(value.tolist())
+    if isinstance(value, np.generic):
+        return jsonable(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+# ---------------------------------------------------------------- files
+
+
+def check_output(path: str | None, force: bool, *, table: bool = True) -> None:
+    """Refuse at once what could only fail at the end: an existing file, a missing folder, an unknown format."""
+    if path is None or path == "-":
+        return
+    if table:
+        output_format(path)
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"{path}: this is a folder. Give the name of a file in it.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{path}: the folder {target.parent} does not exist.")
+    if target.exists() and not force:
+        raise FileExistsError(f"{path}: the file exists. Pass --force to overwrite it.")
+
+
+def check_distinct(*paths: str | None) -> None:
+    """Refuse one file in two roles."""
+    given = [str(Path(path).resolve()) for path in paths if path not in (None, "-")]
+    if len(set(given)) < len(given):
+        raise ValueError("two outputs have the same name.")
+
+
+def read_options_of(options: Mapping[str, Any]) -> ReadOptions:
+    """The reading options among the options of a sub-command."""
+    delimiter = options.get("delimiter")
+    if delimiter is not None:
+        delimiter = {"tab": "\t", "\\t": "\t", "space": " "}.get(delimiter, delimiter)
+        if len(delimiter) != 1:
+            raise ValueError(f"--delimiter {shown(delimiter)} must be one character, or 'tab'.")
+    encoding = options.get("encoding")
+    if encoding is not None:
+        try:
+            "".encode(encoding)
+        except LookupError as error:
+            raise ValueError(f"--encoding {shown(encoding)} is not known. Try latin-1, cp1252 or utf-16.") from error
+    return ReadOptions(
+        delimiter=delimiter,
+        decimal=options.get("decimal"),
+        header=options.get("header"),
+        encoding=encoding,
+        missing=tuple(options.get("missing") or ()),
+        array=options.get("array"),
+    )
+
+
+def columns_of(names: Sequence[str], given: Sequence[str], option: str) -> tuple[str, ...]:
+    """The columns that all uses of an option name."""
+    return tuple(dict.fromkeys(name for wanted in given for name in resolve_columns(names, wanted, option)))
+
+
+def parsed_views(names: Sequence[str], text: str | None) -> dict[str, tuple[str, ...]]:
+    """``a=1-5,b=6-9`` as view -> columns."""
+    if not text:
+        return {}
+    views: dict[str, list[str]] = {}
+    current = None
+    for piece in text.split(","):
+        name, equals, columns = piece.partition("=")
+        if equals:
+            current = name.strip()
+            if not current or current in views:
+                raise ValueError(f"--views {shown(text)}: give each view a name of its own, as in a=1-5,b=6-9.")
+            views[current] = []
+        elif current is None:
+            raise ValueError(f"--views {shown(text)} must read like a=1-5,b=6-9.")
+        views[current].extend(resolve_columns(names, columns if equals else piece.strip(), "--views"))
+    if len(views) < 2:
+        raise ValueError(f"--views {shown(text)}: at least two views are needed, as in a=1-5,b=6-9.")
+    taken: dict[str, str] = {}
+    for view, members in views.items():
+        for column in members:
+            if column in taken:
+                raise ValueError(
+                    f"--views: the column {shown(column)} is in {shown(taken[column])} and in {shown(view)}."
+                )
+            taken[column] = view
+    return {view: tuple(columns) for view, columns in views.items()}
+
+
+class Input:
+    """A table with the roles that the options give to its columns."""
+
+    def __init__(self, session: Session, path: str, options: Mapping[str, Any], *, classes: bool = False) -> None:
+        self.session, self.options, self.classes = session, options, classes
+        self.reader = open_table(Source(path), read_options_of(options))
+        names = self.reader.names
+        target = options.get("target")
+        found = resolve_columns(names, target, "--target") if target else []
+        if len(found) > 1:
+            raise ValueError(f"--target {target}: one column is needed, not {len(found)}.")
+        self.roles = Roles(
+            id=columns_of(names, options.get("ids") or (), "--id"),
+            target=found[0] if found else None,
+            drop=columns_of(names, options.get("drop") or (), "--drop"),
+            views=parsed_views(names, options.get("views")),
+        )
+        text = {*self.roles.id, *columns_of(names, options.get("text") or (), "--text")}
+        if classes and found:
+            text.add(found[0])
+        self.reader.options = replace(self.reader.options, text=frozenset(text), skip=frozenset(self.roles.drop))
+        session.note(*self.reader.notes)
+
+    @property
+    def source(self) -> Source:
+        """The file."""
+        source: Source = self.reader.source
+        return source
+
+    @property
+    def dialect(self) -> Any:
+        """How the file writes its cells, or None where it is not text."""
+        return getattr(self.reader, "dialect", None)
+
+    def table(self) -> Table:
+        """The whole table."""
+        return concatenated(self.reader.batches())
+
+    def preprocessing(self, tables: Sequence[Table] | None = None, *, min_rows: int = 2) -> Preprocessing:
+        """What the columns are, from all rows."""
+        made = Preprocessing.fit(
+            tables if tables is not None else self.reader.batches(),
+            self.roles,
+            standardize=not self.options.get("no_standardize", False),
+            unnamed=getattr(self.reader, "unnamed", ()),
+            classes=self.classes,
+        )
+        if made.n_rows < min_rows:
+            raise self.source.fail(f"{made.n_rows} row(s); at least {min_rows} are needed to fit a model.")
+        self.session.note(*made.notes)
+        return made
+
+
+def load_model(path: str) -> TableModel:
+    """A model file that the command line wrote, or one that `gramian.save` wrote of a bare estimator."""
+    if not Path(path).exists():
+        raise FileNotFoundError(f"{path}: there is no such file.")
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{path}: this is a folder, not a model file.")
+    try:
+        loaded = load(path)
+    except ValueError as error:
+        raise type(error)(f"{path}: {error}") from error
+    if isinstance(loaded, TableModel):
+        return loaded
+    width = getattr(loaded, "n_features_in_", None)
+    if width is None:
+        raise ValueError(f"{path}: it holds a {type(loaded).__name__}, which is not a fitted model of tables.")
+    names = getattr(loaded, "feature_names_in_", None)
+    labels = [str(name) for name in names] if names is not None else [f"x{i}" for i in range(1, width + 1)]
+    plain = Preprocessing(labels, [[] for _ in labels], np.zeros(width), np.ones(width))
+    return TableModel(_kind_of(loaded), loaded, plain, facts={"columns by position": names is None})
+
+
+def _kind_of(estimator: Any) -> str:
+    kinds = {
+        "PPCA": "ppca",
+        "KernelPPCA": "kernel",
+        "PPCAMixture": "mixture",
+        "KernelPPCAMixture": "kernel-mixture",
+        "KernelPPCAClassifier": "classifier",
+        "RKMClassifier": "classifier",
+        "RKMRegressor": "regressor",
+        "MultiViewRKM": "views",
+        "RKMForecaster": "forecast",
+    }
+    return kinds.get(type(estimator).__name__, type(estimator).__name__)
+
+
+def opened_for(model: TableModel, session: Session, path: str, options: Mapping[str, Any]) -> Input:
+    """A table for a fitted model: its columns are read as they were when the model was fitted."""
+    opened = Input(session, path, options)
+    prepare = model.preprocessing
+    texts = {name for name, values in zip(prepare.names, prepare.categories) if values} | set(prepare.ids)
+    if prepare.target is not None and prepare.target_is_class:
+        texts.add(prepare.target)
+    names = opened.reader.names
+    if model.facts.get("columns by position") and not set(prepare.names) <= set(names):
+        if len(names) != len(prepare.names):
+            raise opened.source.fail(f"{len(names)} columns, but the model was fitted on {len(prepare.names)}.")
+        prepare.names = list(names)
+    wanted = {*prepare.names, *prepare.ids, prepare.target}
+    reading = opened.reader.options
+    skip = reading.skip | {name for name in names if name not in wanted and name not in opened.roles.id}
+    opened.reader.options = replace(reading, text=reading.text | texts, skip=frozenset(skip))
+    return opened
+
+
+def id_columns(model: TableModel, opened: Input) -> list[str]:
+    """The row names that go into the output: those of the model, and those asked for."""
+    names = [*opened.roles.id, *model.preprocessing.ids]
+    return [name for name in dict.fromkeys(names) if name in opened.reader.names]
+
+
+def write_rows(
+    opened: Input, model: TableModel, output: str, names: Sequence[str], function: Any, *, digits: int
+) -> tuple[int, dict[str, Array]]:
+    """Stream rows: ``function(X, table)`` gives the output's columns ``names``, the row names go first.
+
+    Returns the number of rows and, for the summary, the columns that are short enough to keep (numbers only).
+    """
+    ids = id_columns(model, opened)
+    kept: dict[str, list[Array]] = {name: [] for name in names}
+    count = 0
+    with TableWriter(output, [*ids, *names], dialect=_for_output(opened), digits=digits) as out:
+        for table in opened.reader.batches():
+            columns = function(model.preprocessing.matrix(table), table)
+            out.write([table[name] for name in ids] + list(columns))
+            count += table.n_rows
+            for name, column in zip(names, columns):
+                kept[name].append(np.asarray(column))
+    return count, {name: np.concatenate(parts) for name, parts in kept.items()}
+
+
+def _for_output(opened: Input) -> Any:
+    """Cells are written as the input writes them, but results always have a header."""
+    return replace(opened.dialect, header=True) if opened.dialect is not None else None

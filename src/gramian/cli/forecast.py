@@ -1,0 +1,111 @@
+"""gramian forecast: the next values of one or more series, with intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gramian.cli._options import common_options, level_option, model_options, output_options, read_options, role_options
+
+
+@click.command(short_help="The next values of series, with intervals.")
+@click.argument("table", metavar="IN")
+@click.option("--steps", type=click.IntRange(1, 100_000), required=True, metavar="H", help="How many steps ahead.")
+@output_options()
+@level_option
+@click.option("--target", metavar="COLUMNS", help="The series to forecast. [default: every column of numbers]")
+@model_options
+@role_options
+@read_options
+@common_options
+def forecast(
+    table: str,
+    steps: int,
+    output: str,
+    force: bool,
+    digits: int,
+    level: float | None,
+    target: str | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Forecast the next rows of a table whose rows follow each other in time. IN may also be a forecast model.
+
+    \b
+    gramian forecast sunspots.csv --steps 20 -o next.csv --level 0.9
+    """
+    import numpy as np
+
+    from gramian.cli._clock import Clock
+    from gramian.cli._session import Session, check_output
+    from gramian.io.tables import write_table
+
+    check_output(output, force)
+    level = 0.9 if level is None else level
+    session = Session(as_json=as_json, quiet=quiet, outputs=[output])
+    model, clock, dialect = _model_of(session, table, target, options)
+    prepare, estimator = model.preprocessing, model.estimator
+    middle = np.reshape(estimator.predict(steps), (steps, -1))
+    lower, upper = (np.reshape(bound, (steps, -1)) for bound in estimator.predict_interval(steps, level=level))
+    names, columns = ["step"], [np.arange(1.0, steps + 1)]
+    if isinstance(clock, Clock):
+        names.append(clock.name)
+        columns.append(clock.after(steps))
+    for j, (name, middle_j, low, high) in enumerate(zip(prepare.names, middle.T, lower.T, upper.T)):
+        unit = prepare.scale[j]
+        names += [name, f"{name}_lower", f"{name}_upper"]
+        columns += [values * unit + prepare.mean[j] for values in (middle_j, low, high)]
+    write_table(output, names, columns, dialect=dialect, digits=digits)
+    facts = {"output": output, "steps": steps, "level": level, "series": list(prepare.names), **model.facts}
+    session.say(
+        facts, [f"{steps} steps of {', '.join(prepare.names[:6])} with {100 * level:g} % intervals -> {output}"]
+    )
+
+
+def _model_of(session: Any, path: str, target: str | None, options: Any) -> tuple[Any, Any, Any]:
+    """The fitted forecaster: from a model file, or fitted to a table."""
+    from dataclasses import replace
+
+    from gramian.cli._clock import Clock
+    from gramian.cli._models import fitted
+    from gramian.cli._session import Input, columns_of, load_model
+    from gramian.io.preprocessing import Roles
+    from gramian.io.source import Source, TableError
+
+    try:
+        opened = Input(session, path, options)
+    except TableError:
+        if path == "-" or not _is_model(Source(path)):
+            raise
+        model = load_model(path)
+        if model.kind != "forecast":
+            raise ValueError(f"{path}: a {model.kind} model cannot forecast. Fit --model forecast.") from None
+        return model, None, None
+    whole = opened.table()
+    clock = Clock.of(whole, skip={*opened.roles.drop})
+    wanted = columns_of(whole.names, (target,), "--target") if target else ()
+    drop = opened.roles.drop
+    if wanted:
+        drop = tuple(name for name in whole.names if name not in wanted and name not in opened.roles.id)
+    ids = opened.roles.id
+    if clock is not None and clock.name not in wanted:
+        ids = tuple(dict.fromkeys((*ids, clock.name)))
+        drop = tuple(name for name in drop if name != clock.name)
+        session.note(f"column {clock.name!r} is the clock")
+    opened.roles = Roles(id=ids, drop=drop)
+    prepare = opened.preprocessing([whole])
+    texts = [name for name, values in zip(prepare.names, prepare.categories) if values]
+    if texts:
+        opened.roles = replace(opened.roles, drop=(*drop, *texts))
+        session.note(f"text columns are not forecast: {', '.join(texts[:5])}")
+        prepare = opened.preprocessing([whole])
+    model = fitted("forecast", options, prepare, prepare.matrix(whole), None, session.verbose)
+    return model, clock, replace(opened.dialect, header=True) if opened.dialect is not None else None
+
+
+def _is_model(source: Any) -> bool:
+    with source.open() as file:
+        head = file.read(64)
+    return head[8:9] == b"{" and b"__metadata__" in head

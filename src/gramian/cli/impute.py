@@ -1,0 +1,130 @@
+"""gramian impute: fill the holes of a table, with intervals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from gramian.cli._options import common_options, model_options, output_options, read_options, role_options
+
+
+@click.command(short_help="Fill the holes of a table, with uncertainty.")
+@click.argument("table", metavar="IN")
+@output_options()
+@click.option("--std", "std_file", metavar="FILE", help="Also write the standard deviations (0 where observed).")
+@click.option("-m", "--model-file", "model_file", metavar="MODEL", help="Use this model instead of fitting one.")
+@click.option(
+    "--model", "kind", type=click.Choice(["ppca", "mixture"]), default="ppca", show_default=True, help="Model to fit."
+)
+@model_options
+@role_options
+@read_options
+@common_options
+def impute(
+    table: str,
+    output: str,
+    std_file: str | None,
+    model_file: str | None,
+    kind: str,
+    force: bool,
+    digits: int,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Fill the holes of a table. Observed cells are copied as they are, to the last character.
+
+    \b
+    gramian impute holes.csv -o full.csv --std uncertainty.csv
+    """
+    from gramian.cli._models import facts_lines, fitted
+    from gramian.cli._session import Input, Session, check_distinct, check_output, load_model, opened_for
+
+    check_output(output, force)
+    check_output(std_file, force)
+    check_distinct(output, std_file)
+    session = Session(as_json=as_json, quiet=quiet, outputs=[output, std_file])
+    if model_file is not None:
+        model = load_model(model_file)
+        opened = opened_for(model, session, table, options)
+        opened.reader.options = replace(opened.reader.options, skip=frozenset(opened.roles.drop))
+    else:
+        opened = Input(session, table, options)
+        whole = opened.table()
+        prepare = opened.preprocessing([whole])
+        model = fitted(kind, options, prepare, prepare.matrix(whole), None, session.verbose)
+    if not hasattr(model.estimator, "impute"):
+        raise ValueError(f"{model_file}: a {model.kind} model cannot impute. Fit --model ppca or mixture.")
+    filled = _write(opened, model, output, std_file, digits)
+    total = sum(filled.values())
+    if not total:
+        session.note("the table has no missing cells: it is copied")
+    facts = {"output": output, "std": std_file, "imputed": total, "by column": filled, **model.facts}
+    lines = [f"{total} missing cells filled -> {output}"]
+    busiest = sorted(filled.items(), key=lambda item: -item[1])[:8]
+    lines += [f"  {name}: {count}" for name, count in busiest if count]
+    if len([count for count in filled.values() if count]) > len(busiest):
+        lines.append("  ...")
+    session.say(facts, [*lines, *facts_lines(model.facts)])
+
+
+def _write(opened: Any, model: Any, output: str, std_file: str | None, digits: int) -> dict[str, int]:
+    """Stream rows in the file's own layout; returns how many cells were filled in each column."""
+    from contextlib import ExitStack
+
+    import numpy as np
+
+    from gramian.io.tables import TableWriter, output_format
+
+    names = opened.reader.names
+    modelled = model.preprocessing.names
+    raw = opened.dialect is not None and output_format(output) in ("csv", "tsv")
+    filled = dict.fromkeys(modelled, 0)
+    with ExitStack() as stack:
+        dialect = opened.dialect
+        out = stack.enter_context(TableWriter(output, names, dialect=dialect, digits=digits))
+        keep_cells = raw and out.dialect.decimal == dialect.decimal
+        out_std = (
+            stack.enter_context(TableWriter(std_file, modelled, dialect=dialect, digits=digits)) if std_file else None
+        )
+        for part in opened.reader.batches(raw=keep_cells):
+            X = model.preprocessing.matrix(part)
+            full, std = model.estimator.impute(X, return_std=True) if np.isnan(X).any() else (X, np.zeros_like(X))
+            columns = dict(zip(modelled, model.preprocessing.columns(full)))
+            holes = {name: _holes(part[name]) for name in modelled}
+            for name in modelled:
+                filled[name] += int(holes[name].sum())
+            if keep_cells:
+                out.write_rows(_rows(part, columns, holes, out))
+            else:
+                out.write([_merged(part[name], columns.get(name), holes.get(name)) for name in names])
+            if out_std is not None:
+                spread = model.preprocessing.spread(std)
+                out_std.write([np.where(holes[name], column, 0.0) for name, column in zip(modelled, spread)])
+    return filled
+
+
+def _holes(column: Any) -> Any:
+    import numpy as np
+
+    return np.array([value is None for value in column]) if column.dtype == object else np.isnan(column)
+
+
+def _rows(part: Any, columns: Any, holes: Any, out: Any) -> list[list[str]]:
+    """The rows as they stand in the file, with the holes filled."""
+    rows = [list(row) for row in part.raw]
+    for j, name in enumerate(part.names):
+        if name not in columns:
+            continue
+        values = columns[name]
+        for row in holes[name].nonzero()[0]:
+            rows[row][j] = str(values[row]) if values.dtype == object else out.cell(float(values[row]))
+    return rows
+
+
+def _merged(column: Any, values: Any, holes: Any) -> Any:
+    import numpy as np
+
+    return column if values is None else np.where(holes, values, column)

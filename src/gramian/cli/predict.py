@@ -1,0 +1,48 @@
+"""gramian predict: classes, clusters, values or a missing view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gramian.cli._options import common_options, output_options, read_options
+
+
+@click.command(short_help="Classes, clusters, values or a missing view.")
+@click.argument("model", metavar="MODEL")
+@click.argument("table", metavar="IN")
+@output_options()
+@click.option("--view", metavar="NAME", help="The view to predict from the others (models of views).")
+@click.option("--id", "ids", multiple=True, metavar="COLUMNS", help="Row names to carry along.")
+@read_options
+@common_options
+def predict(
+    model: str,
+    table: str,
+    output: str,
+    view: str | None,
+    force: bool,
+    digits: int,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Write the class (classifier), the cluster (mixtures), the value (regressor) or a missing view (views) of each
+    row.
+
+    \b
+    gramian predict classes.model new.csv -o classes.csv
+    gramian predict views.model left.csv -o right.csv --view right
+    """
+    from gramian.cli._predictions import predictor
+    from gramian.cli._session import Session, check_output, load_model, opened_for, write_rows
+
+    check_output(output, force)
+    session = Session(as_json=as_json, quiet=quiet, outputs=[output])
+    fitted = load_model(model)
+    names, function, summary = predictor(fitted, view)
+    opened = opened_for(fitted, session, table, options)
+    count, columns = write_rows(opened, fitted, output, names, function, digits=digits)
+    facts, lines = summary(columns)
+    session.say({"output": output, "rows": count, **facts}, [f"{count} rows predicted -> {output}", *lines])

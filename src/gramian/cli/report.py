@@ -1,0 +1,46 @@
+"""gramian report: one HTML page about a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gramian.cli._options import common_options, force_option, read_options, role_options
+
+
+@click.command(short_help="One HTML page about a table.")
+@click.argument("table", metavar="IN")
+@click.option("-o", "--output", required=True, metavar="OUT.html", help="Page to write.")
+@click.option("--target", metavar="COLUMN", help="A column that colours the pictures; it is not modelled.")
+@click.option("--components", metavar="Q", help="Latent dimension: a number, a fraction, mle or bic.")
+@click.option("--title", help="Title of the page. [default: the file's name]")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
+@role_options
+@read_options
+@force_option
+@common_options
+def report(
+    table: str, output: str, title: str | None, seed: int, force: bool, as_json: bool, quiet: bool, **options: Any
+) -> None:
+    """Write a self-contained page: what the table is, what is missing, its structure, its odd rows, its clusters.
+
+    \b
+    gramian report wine.csv -o wine.html --target class
+    """
+    from gramian.cli._models import parsed_components
+    from gramian.cli._session import Input, Session, check_output
+    from gramian.report import write_report
+
+    check_output(output, force, table=False)
+    session = Session(as_json=as_json, quiet=quiet, outputs=[output])
+    opened = Input(session, table, options)
+    whole = opened.table()
+    prepare = opened.preprocessing([whole])
+    name = title or ("Report" if table == "-" else table)
+    facts = write_report(
+        output, whole, prepare, title=name, n_components=parsed_components(options["components"]), random_state=seed
+    )
+    session.say(
+        {"output": output, **facts}, [f"report of {whole.n_rows} rows x {len(prepare.names)} columns -> {output}"]
+    )

@@ -1,0 +1,52 @@
+"""gramian score: how likely each row is, and which rows are odd."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gramian.cli._options import common_options, level_option, output_options, read_options
+
+
+@click.command(short_help="Likelihood, T2, SPE and flags of rows.")
+@click.argument("model", metavar="MODEL")
+@click.argument("table", metavar="IN")
+@output_options()
+@level_option
+@click.option("--id", "ids", multiple=True, metavar="COLUMNS", help="Row names to carry along.")
+@read_options
+@common_options
+def score(
+    model: str,
+    table: str,
+    output: str,
+    force: bool,
+    digits: int,
+    level: float | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Write for each row its log-likelihood, its distance along (T2) and off (SPE) the model, and whether it is
+    flagged.
+
+    A row is flagged when it lies beyond what a share --level (0.99) of ordinary rows would reach.
+
+    \b
+    gramian score wine.model new.csv -o scores.csv
+    """
+    from gramian.cli._scores import scorer
+    from gramian.cli._session import Session, check_output, load_model, opened_for, write_rows
+
+    check_output(output, force)
+    session = Session(as_json=as_json, quiet=quiet, outputs=[output])
+    fitted = load_model(model)
+    opened = opened_for(fitted, session, table, options)
+    names, function = scorer(fitted, level if level is not None else 0.99)
+    count, columns = write_rows(opened, fitted, output, names, function, digits=digits)
+    flagged = int(columns["flag"].sum())
+    mean = float(columns["log_likelihood"].mean()) if "log_likelihood" in columns else None
+    lines = [f"{count} rows scored, {flagged} flagged -> {output}"]
+    lines += [f"  mean log-likelihood  {mean:.4g}"] if mean is not None else []
+    session.say({"output": output, "rows": count, "flagged": flagged, "mean log-likelihood": mean}, lines)

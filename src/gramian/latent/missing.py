@@ -4,15 +4,17 @@ Row i shows the cells o_i. With V = W / σ its posterior is one small symmetric 
 
     M_i = I + V_oᵀV_o,   b_i = V_oᵀ(x_o - μ_o) / σ,   E[z | x_o] = M_i⁻¹ b_i,   Cov[z | x_o] = M_i⁻¹,
 
-and M_i, b_i and g_i = |x_o - μ_o|² / σ² of all rows of a chunk come from two matrix products (the mask and the data, each
-with a small table made of V and μ), whatever the patterns of the holes are. The systems are kept as a structure of arrays,
-one vector over the rows an entry, so that the elimination is vectorised over rows.
+and M_i, b_i and g_i = |x_o - μ_o|² / σ² of all rows of a chunk come from two matrix products (the mask and the data,
+each with a small table made of V and μ), whatever the patterns of the holes are. The systems are kept as a structure of
+arrays, one vector over the rows an entry, so that the elimination is vectorised over rows. Several Gaussians go through
+the same products together: the components of a mixture, or the starts of a fit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,11 @@ from gramian.solvers.spectrum import positive_signs
 CACHE_BYTES = 2**29  # prepared tables above this are made anew, chunk by chunk, in each step
 PAIRWISE_COLUMNS = 1000  # up to so many columns the start sees every pair of them
 SAMPLE_ROWS = 2000  # above, it sees so many rows
+FEW_HOLES = 0.15
+MANY_CELLS = 150.0
+RANDOM_STARTS = 26
+RACE_STEPS = 15
+SAME_LEVEL = 1e-5  # per observed cell: starts so close have found the same maximum
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -40,7 +47,7 @@ class MissingFit:
         W, with orthogonal columns of falling length; the largest entry of each is positive.
     noise_variance : float
     log_likelihoods : list of float
-        Weighted mean over the rows after each step, never falling. Empty when the noise is fixed at 0: there is no density.
+        Weighted mean over the rows after each step, never falling.
     n_iter : int
     converged : bool
     """
@@ -55,15 +62,19 @@ class MissingFit:
 
 @dataclass(frozen=True)
 class Parameters:
-    """μ (d,), W (d, q) and σ² > 0 of one Gaussian."""
+    """μ (K, d), W (K, d, q) and σ² > 0 (K,) of K Gaussians; shorter W are padded with columns of 0, which EM leaves."""
 
     mean: Array
     loadings: Array
-    noise_variance: float
+    noise_variance: Array
 
     @property
     def n_components(self) -> int:
-        return int(self.loadings.shape[1])
+        return int(self.loadings.shape[2])
+
+    def __getitem__(self, which: Any) -> Parameters:
+        """Some of the Gaussians."""
+        return Parameters(self.mean[which], self.loadings[which], self.noise_variance[which])
 
 
 @dataclass(frozen=True)
@@ -113,9 +124,9 @@ class MaskedTable:
 
 @dataclass(frozen=True)
 class RowPosterior:
-    """z | x_o of each row of a chunk, and log p(x_o); entries first, rows last.
+    """z | x_o of each row of a chunk under each of K Gaussians, and log p(x_o) (K, n).
 
-    ``mean`` is (q, n); ``covariance`` (q (q + 1) / 2, n) holds the lower triangle, row by row.
+    ``mean`` is (q, K, n); ``covariance`` (q (q + 1) / 2, K, n) holds the lower triangle, row by row.
     """
 
     mean: Array
@@ -127,15 +138,16 @@ class RowPosterior:
 class Statistics:
     """Weighted sums of the E-step that the M-step needs; those of two sets of rows add up.
 
-    ``second`` (q (q + 1) / 2 + q + 1, d): Σ s_i m_ij of E[zzᵀ] (lower triangle), E[z] and 1. ``first`` (q + 1, d): Σ s_i x_ij
-    of E[z] and 1. ``totals``: Σ s_i of E[zzᵀ], E[z] and 1. ``square``: Σ s_i |x_o|². ``log_likelihood``: Σ s_i log p(x_o).
+    ``second`` (q (q + 1) / 2 + q + 1, K, d): Σ s_i m_ij of E[zzᵀ] (lower triangle), E[z] and 1. ``first`` (q + 1, K, d):
+    Σ s_i x_ij of E[z] and 1. ``totals``: Σ s_i of E[zzᵀ], E[z] and 1. ``square`` (K,): Σ s_i |x_o|². ``log_likelihood``
+    (K,): Σ s_i log p(x_o).
     """
 
     second: Array
     first: Array
     totals: Array
-    square: float
-    log_likelihood: float
+    square: Array
+    log_likelihood: Array
 
     def __add__(self, other: Statistics) -> Statistics:
         return Statistics(
@@ -145,6 +157,11 @@ class Statistics:
             self.square + other.square,
             self.log_likelihood + other.log_likelihood,
         )
+
+    @property
+    def cells(self) -> Array:
+        """Weighted number of observed cells, (K,)."""
+        return self.second[-1].sum(axis=-1)
 
 
 # ---------------------------------------------------------------- the E-step
@@ -156,19 +173,24 @@ def row_posterior(chunk: Chunk, parameters: Parameters) -> RowPosterior:
     size = q * (q + 1) // 2
     lower, other = np.tril_indices(q)
     sigma = np.sqrt(noise)
-    V = parameters.loadings / sigma
-    shifted = parameters.mean / sigma
-    by_mask = np.vstack([(V[:, lower] * V[:, other]).T, -(V * shifted[:, None]).T, (shifted**2)[None]])
-    by_value = np.vstack([V.T, -2.0 * shifted[None]]) / sigma
-    systems = by_mask @ chunk.mask.T  # the lower triangle of [[M - I, b], [bᵀ, g]], (size + q + 1, n)
-    systems[size:] += by_value @ chunk.values.T
-    systems[-1] += chunk.squares / noise
+    V = np.moveaxis(parameters.loadings, 2, 0) / sigma[:, None]  # (q, K, d)
+    shifted = parameters.mean / sigma[:, None]
+    by_mask = np.concatenate([V[lower] * V[other], -V * shifted, shifted[None] ** 2])
+    by_value = np.concatenate([V, -2.0 * shifted[None]]) / sigma[:, None]
+    systems = _product(by_mask, chunk.mask.T)  # the lower triangle of [[M - I, b], [bᵀ, g]], (size + q + 1, K, n)
+    systems[size:] += _product(by_value, chunk.values.T)
+    systems[-1] += chunk.squares / noise[:, None]
     for k in range(q):
         systems[k * (k + 3) // 2] += 1.0
     log_determinant = _eliminate(systems, q)
     distance = np.maximum(systems[-1], 0.0)
-    log_density = -0.5 * (chunk.counts * (LOG_2PI + np.log(noise)) + log_determinant + distance)
+    log_density = -0.5 * (chunk.counts * (LOG_2PI + np.log(noise))[:, None] + log_determinant + distance)
     return RowPosterior(systems[size:-1], -systems[:size], log_density)
+
+
+def _product(left: Array, right: Array) -> Array:
+    """(a, K, b) by (b, c), as one matrix product."""
+    return (left.reshape(-1, left.shape[2]) @ right).reshape(*left.shape[:2], right.shape[1])
 
 
 def _eliminate(systems: Array, q: int) -> Array:
@@ -177,8 +199,8 @@ def _eliminate(systems: Array, q: int) -> Array:
     [[M, b], [bᵀ, g]] becomes [[-M⁻¹, M⁻¹b], [bᵀM⁻¹, g - bᵀM⁻¹b]]. Every pivot is at least 1, so none needs a search.
     """
     starts = [i * (i + 1) // 2 for i in range(q + 1)]
-    log_determinant = np.zeros(systems.shape[1])
-    product = np.ones(systems.shape[1])
+    log_determinant = np.zeros(systems.shape[1:])
+    product = np.ones(systems.shape[1:])
     for k in range(q):
         positions = [starts[max(i, k)] + min(i, k) for i in range(q + 1)]
         column = systems[positions]
@@ -198,22 +220,23 @@ def _eliminate(systems: Array, q: int) -> Array:
 
 
 def row_statistics(chunk: Chunk, posterior: RowPosterior, weights: Array) -> Statistics:
-    """The weighted sums over a chunk that the M-step needs: two matrix products."""
-    q = posterior.mean.shape[0]
+    """The sums over a chunk that the M-step needs, with weights (n,) or (K, n): two matrix products."""
+    q, n_models, n = posterior.mean.shape
     size = q * (q + 1) // 2
     lower, other = np.tril_indices(q)
-    stacked = np.empty((size + q + 1, weights.size))
+    weights = np.broadcast_to(weights, (n_models, n))
+    stacked = np.empty((size + q + 1, n_models, n))
     np.multiply(posterior.mean[lower], posterior.mean[other], out=stacked[:size])
     stacked[:size] += posterior.covariance
     stacked[size:-1] = posterior.mean
     stacked[-1] = 1.0
     stacked *= weights
     return Statistics(
-        stacked @ chunk.mask,
-        stacked[size:] @ chunk.values,
-        stacked.sum(axis=1),
-        float(weights @ chunk.squares),
-        float(weights @ posterior.log_density),
+        _product(stacked, chunk.mask),
+        _product(stacked[size:], chunk.values),
+        stacked.sum(axis=2),
+        weights @ chunk.squares,
+        np.einsum("kn,kn->k", weights, posterior.log_density),
     )
 
 
@@ -223,7 +246,7 @@ def expectation(table: MaskedTable, weights: Array, parameters: Parameters, n_th
     def one(item: tuple[int, slice]) -> Statistics:
         index, rows = item
         chunk = table.chunk(index, rows)
-        return row_statistics(chunk, row_posterior(chunk, parameters), weights[rows])
+        return row_statistics(chunk, row_posterior(chunk, parameters), weights[..., rows])
 
     parts = thread_map(one, enumerate(table.rows()), n_threads)
     total = parts[0]
@@ -240,22 +263,28 @@ def maximization(
 ) -> Parameters:
     """The M-step for each column's [w_j; μ_j], then the parameter expansion of PX-EM [5].
 
-    With zb = mean E[z] and Ψ = mean E[zzᵀ] - zb zbᵀ = LLᵀ: μ += W zb, W ← WL. Without ``center`` the mean is 0 and stays:
-    Ψ without - zb zbᵀ, no shift. A column that no row of the sums shows keeps its old loadings and mean.
+    With zb = mean E[z] and Ψ = mean E[zzᵀ] - zb zbᵀ = LLᵀ: μ += W zb, W ← WL. Without ``center`` the mean is 0 and
+    stays: Ψ without - zb zbᵀ, no shift. A column that no row of the sums shows keeps its old loadings and mean.
     """
     q = parameters.n_components
     size = q * (q + 1) // 2
     loadings, mean = _regress_columns(statistics, parameters, center)
+    noise = np.full_like(parameters.noise_variance, noise_variance or 0.0)
     if noise_variance is None:
-        # at the solution of the normal equations the squared error is what the regression leaves of the squares
-        explained = np.sum(statistics.first[:-1] * loadings.T) + statistics.first[-1] @ mean
-        noise_variance = max(float(statistics.square - explained), 0.0) / float(statistics.second[-1].sum())
-    average = statistics.totals[size:-1] / statistics.totals[-1]
-    spread = _unpack(statistics.totals[:size, None] / statistics.totals[-1], q)[0]
+        noise = squared_error(statistics, loadings, mean) / statistics.cells
+    average = (statistics.totals[size:-1] / statistics.totals[-1]).T  # (K, q)
+    spread = _unpack(statistics.totals[:size] / statistics.totals[-1], q)
     if center:
-        spread = spread - np.outer(average, average)
-        mean = mean + loadings @ average
-    return Parameters(mean, loadings @ np.linalg.cholesky(spread), noise_variance)
+        spread = spread - average[:, :, None] * average[:, None, :]
+        mean = mean + np.einsum("kdq,kq->kd", loadings, average)
+    return Parameters(mean, loadings @ _lower_factor(spread), noise)
+
+
+def squared_error(statistics: Statistics, loadings: Array, mean: Array) -> Array:
+    """Σ s_i E|x_o - μ_o - W_o z|² (K,): at the solution of the normal equations what they leave of Σ s_i |x_o|²."""
+    explained = np.einsum("qkd,kdq->k", statistics.first[:-1], loadings)
+    explained += np.einsum("kd,kd->k", statistics.first[-1], mean)
+    return np.maximum(statistics.square - explained, 0.0)
 
 
 def _regress_columns(statistics: Statistics, parameters: Parameters, center: bool) -> tuple[Array, Array]:
@@ -263,26 +292,26 @@ def _regress_columns(statistics: Statistics, parameters: Parameters, center: boo
     q = parameters.n_components
     size = q * (q + 1) // 2
     counts, latent = statistics.second[-1], statistics.second[size:-1]
-    seen = counts > 1e-12 * statistics.totals[-1]
+    seen = counts > 1e-12 * statistics.totals[-1][:, None]
     safe = np.where(seen, counts, 1.0)
     products, second = statistics.first[:-1], _unpack(statistics.second[:size], q)
     if center:
         products = products - latent * (statistics.first[-1] / safe)
-        second = second - np.einsum("id,jd->dij", latent / safe, latent)
+        second = second - np.einsum("ikd,jkd->kdij", latent / safe, latent)
     second[~seen] = np.eye(q)
-    loadings = np.where(seen[:, None], _solve(second, products.T), parameters.loadings)
+    loadings = np.where(seen[..., None], _solve(second, np.moveaxis(products, 0, -1)), parameters.loadings)
     if not center:
         return loadings, parameters.mean
-    mean = (statistics.first[-1] - np.einsum("dq,qd->d", loadings, latent)) / safe
+    mean = (statistics.first[-1] - np.einsum("kdq,qkd->kd", loadings, latent)) / safe
     return loadings, np.where(seen, mean, parameters.mean)
 
 
 def _unpack(packed: Array, q: int) -> Array:
-    """(d, q, q) symmetric matrices from the lower triangles in the columns of ``packed``."""
-    full = np.empty((packed.shape[1], q, q))
+    """(..., q, q) symmetric matrices from the lower triangles along the first axis of ``packed``."""
+    full = np.empty((*packed.shape[1:], q, q))
     lower, other = np.tril_indices(q)
-    full[:, lower, other] = packed.T
-    full[:, other, lower] = packed.T
+    full[..., lower, other] = np.moveaxis(packed, 0, -1)
+    full[..., other, lower] = full[..., lower, other]
     return full
 
 
@@ -291,8 +320,20 @@ def _solve(matrices: Array, right: Array) -> Array:
     try:
         return np.asarray(np.linalg.solve(matrices, right[..., None])[..., 0])
     except np.linalg.LinAlgError:
-        inverse = np.linalg.pinv(matrices, rcond=1e-14, hermitian=True)
-        return np.einsum("dij,dj->di", inverse, right)
+        return np.einsum("...ij,...j->...i", np.linalg.pinv(matrices, rcond=1e-14, hermitian=True), right)
+
+
+def _lower_factor(matrices: Array) -> Array:
+    """The lower Cholesky factor, with the little that rounding may lack on the diagonal."""
+    try:
+        return np.asarray(np.linalg.cholesky(matrices))
+    except np.linalg.LinAlgError:
+        q = matrices.shape[-1]
+        values, vectors = np.linalg.eigh(matrices)
+        values = np.maximum(values, 1e-14 * np.maximum(values[..., -1:], 1e-300))
+        return np.asarray(
+            np.linalg.cholesky((vectors * values[..., None, :]) @ vectors.swapaxes(-1, -2) + 0.0 * np.eye(q))
+        )
 
 
 # ---------------------------------------------------------------- the fit
@@ -317,13 +358,13 @@ def fit_missing(
     X : array (n, d) of float64 or float32, NaN where not observed
     n_components : int, q
     weights : raw row weights, ones when None; an integer weight equals repeated rows
-    noise_variance : None for maximum likelihood, or a fixed number >= 0. At 0 there is no density to maximise (EM does not
-        move): the subspace is then that of the maximum-likelihood noise, with W = U Λ^½
+    noise_variance : None for maximum likelihood, or a fixed number >= 0. At 0 there is no density to maximise (EM does
+        not move): the subspace is then that of the maximum-likelihood noise, with W = U Λ^½
     center : estimate the mean, or fix it at 0
-    tol : stop when the gain still to come, extrapolated from the last steps (Aitken), is below ``tol / 100`` per observed
-        cell. That is stricter than a change of ``tol`` in the mean log-likelihood, which a slow EM passes far from the end.
+    tol : stop when the gain still to come, extrapolated from the last steps (Aitken), is below ``tol / 100`` per
+        observed cell: stricter than a change of ``tol`` in the log-likelihood, which a slow EM meets far from the end
     max_iter : at most so many steps
-    random_state : draws the rows of the start where there are too many to use all, and directions that the data leave open
+    random_state : draws the further starts, and the rows of the start where there are too many to use all
     progress : a bar to step
 
     Returns
@@ -354,10 +395,13 @@ def fit_missing(
     n_threads = blas_threads()
     with single_blas_thread():
         table = MaskedTable.of(X, shift, scale)
-        start = starting_point(table, weights, q, check_random_state(random_state), n_threads)
-        found = _ascend(table, weights, start, fixed or None, center, tol, max_iter, progress, n_threads)
-    mean, loadings = shift + scale * found.parameters.mean, scale * canonical_loadings(found.parameters.loadings)
-    noise = found.parameters.noise_variance * scale**2
+        ascend = _Ascend(table, weights, fixed or None, center, n_threads)
+        starts = starting_points(table, weights, q, check_random_state(random_state), n_threads)
+        start, levels = ascend.race(starts if max_iter >= 20 * RACE_STEPS else starts[:1])
+        found = ascend(start, levels, tol, max_iter, progress)
+    mean = shift + scale * found.parameters.mean[0]
+    loadings = scale * canonical_loadings(found.parameters.loadings[0])
+    noise = float(found.parameters.noise_variance[0]) * scale**2
     if noise_variance == 0:
         lengths = np.sqrt(np.square(loadings).sum(axis=0))
         loadings = loadings * np.sqrt(1.0 + noise / np.where(lengths > 0, lengths, np.inf) ** 2)
@@ -429,15 +473,37 @@ def canonical_loadings(loadings: Array) -> Array:
     return out
 
 
-def starting_point(
+def starting_points(
+    table: MaskedTable, weights: Array, q: int, rng: np.random.Generator, n_threads: int = 1
+) -> Parameters:
+    """The start from the covariance, and random ones where a likelihood of several maxima must be feared.
+
+    With less than `FEW_HOLES` of the cells missing, or more than `MANY_CELLS` cells a parameter, all starts were seen to
+    end in one maximum, and the covariance finds it at once.
+    """
+    n, d = table.X.shape
+    start = covariance_start(table, weights, q, rng, n_threads)
+    cells = float(sum(chunk.counts.sum() for _, chunk in table.chunks()))
+    if q == 0 or cells > (1.0 - FEW_HOLES) * n * d or cells > MANY_CELLS * d * (q + 1):
+        return start
+    shape = (RANDOM_STARTS, d, q)
+    loadings = rng.standard_normal(shape) / np.sqrt(2.0 * q)
+    return Parameters(
+        np.concatenate([start.mean, np.zeros(shape[:2])]),
+        np.concatenate([start.loadings, loadings]),
+        np.concatenate([start.noise_variance, np.full(RANDOM_STARTS, 0.5)]),
+    )
+
+
+def covariance_start(
     table: MaskedTable, weights: Array, q: int, rng: np.random.Generator, n_threads: int = 1
 ) -> Parameters:
     """The leading eigenvectors of the covariance over pairs of observed cells, or of a sample of rows where d is large.
 
-    Entry (j, k) is the mean over the rows that show both columns, shrunk towards 0 where those are few. For a complete table
-    this is the closed form, and the EM has nothing to do.
+    Entry (j, k) is the mean over the rows that show both columns, shrunk towards 0 where those are few. For a complete
+    table this is the closed form, and the EM has nothing to do.
     """
-    n, d = table.X.shape
+    d = table.X.shape[1]
     if d <= max(PAIRWISE_COLUMNS, 2 * q):
         values, vectors, trace = _pairwise_spectrum(table, weights, q, n_threads)
     else:
@@ -445,7 +511,7 @@ def starting_point(
     noise = (trace - values.sum()) / max(d - q, 1)
     noise = max(noise, 1e-6 * trace / d)
     gains = np.sqrt(np.maximum(values - noise, 1e-3 * noise))  # a loading of exactly 0 would stay 0
-    return Parameters(np.zeros(d), vectors * gains, noise)
+    return Parameters(np.zeros((1, d)), (vectors * gains)[None], np.array([noise]))
 
 
 def _pairwise_spectrum(table: MaskedTable, weights: Array, q: int, n_threads: int) -> tuple[Array, Array, float]:
@@ -499,50 +565,90 @@ class _Ascent:
     cells: float  # weighted number of observed cells
 
 
-def _ascend(
-    table: MaskedTable,
-    weights: Array,
-    parameters: Parameters,
-    noise_variance: float | None,
-    center: bool,
-    tol: float,
-    max_iter: int,
-    progress: Progress | None,
-    n_threads: int,
-) -> _Ascent:
-    """PX-EM until the gain still to come is negligible, or the noise is zero."""
-    if noise_variance is not None:
-        parameters = replace(parameters, noise_variance=noise_variance)
-    statistics = expectation(table, weights, parameters, n_threads)
-    cells = float(statistics.second[-1].sum())
-    levels = [statistics.log_likelihood]
-    converged = False
-    for _ in range(max_iter):
-        candidate = maximization(statistics, parameters, noise_variance=noise_variance, center=center)
-        if noise_variance is None and candidate.noise_variance <= ZERO_NOISE:
-            parameters, converged = replace(candidate, noise_variance=0.0), True
-            break
-        new = expectation(table, weights, candidate, n_threads)
-        gain = new.log_likelihood - levels[-1]
-        if not gain >= 0.0:  # rounding is all that is left
-            converged = gain > -1e-9 * max(abs(levels[-1]), cells)
-            break
-        parameters, statistics = candidate, new
-        levels.append(new.log_likelihood)
-        if progress is not None:
-            progress.step(log_likelihood=new.log_likelihood / float(weights.sum()))
-        converged = gain_to_come(levels) <= tol / 100.0 * cells
-        if converged:
-            break
-    levels = levels[1:] or levels
-    return _Ascent(parameters, levels, len(levels), converged, cells)
+@dataclass(frozen=True)
+class _Ascend:
+    """PX-EM on one table."""
+
+    table: MaskedTable
+    weights: Array
+    noise_variance: float | None
+    center: bool
+    n_threads: int
+
+    def __call__(
+        self, parameters: Parameters, levels: list[float], tol: float, max_iter: int, progress: Progress | None
+    ) -> _Ascent:
+        """Go on after ``levels`` until the gain still to come is negligible, or the noise is zero."""
+        parameters = self._with_noise(parameters)
+        statistics = self._expectation(parameters)
+        cells = float(statistics.cells[0])
+        levels = levels or [float(statistics.log_likelihood[0])]
+        n_before = len(levels) - 1
+        converged = False
+        for _ in range(max_iter - n_before):
+            candidate = self._maximization(statistics, parameters)
+            if self.noise_variance is None and candidate.noise_variance[0] <= ZERO_NOISE:
+                parameters, converged = replace(candidate, noise_variance=np.zeros(1)), True
+                break
+            new = self._expectation(candidate)
+            gain = float(new.log_likelihood[0]) - levels[-1]
+            if not gain >= 0.0:  # rounding is all that is left
+                converged = gain > -1e-9 * max(abs(levels[-1]), cells)
+                break
+            parameters, statistics = candidate, new
+            levels.append(levels[-1] + gain)
+            if progress is not None:
+                progress.step(log_likelihood=levels[-1] / float(self.weights.sum()))
+            converged = gain_to_come(levels) <= tol / 100.0 * cells
+            if converged:
+                break
+        levels = levels if n_before else levels[1:] or levels  # the start is no step
+        return _Ascent(parameters, levels, len(levels), converged, cells)
+
+    def race(self, parameters: Parameters) -> tuple[Parameters, list[float]]:
+        """The best of several starts, and its levels: all run some steps, the better third goes on, until one is left."""
+        parameters = self._with_noise(parameters)
+        levels = np.empty((0, len(parameters.mean)))
+        n_steps = RACE_STEPS
+        while len(parameters.mean) > 1:
+            statistics = self._expectation(parameters)
+            for _ in range(n_steps):
+                parameters = self._maximization(statistics, parameters)
+                floor = np.maximum(parameters.noise_variance, 10.0 * ZERO_NOISE)
+                parameters = replace(parameters, noise_variance=floor)
+                statistics = self._expectation(parameters)
+                levels = np.vstack([levels, statistics.log_likelihood])
+            best = _distinct(levels[-1], SAME_LEVEL * float(statistics.cells[0]))
+            best = best[: max(len(parameters.mean) // 3, 1)]
+            parameters, levels = parameters[best], levels[:, best]
+            n_steps *= 2
+        return parameters, np.maximum.accumulate(levels[:, 0]).tolist()  # at the maximum rounding goes up and down
+
+    def _with_noise(self, parameters: Parameters) -> Parameters:
+        if self.noise_variance is None:
+            return parameters
+        return replace(parameters, noise_variance=np.full_like(parameters.noise_variance, self.noise_variance))
+
+    def _expectation(self, parameters: Parameters) -> Statistics:
+        return expectation(self.table, self.weights, parameters, self.n_threads)
+
+    def _maximization(self, statistics: Statistics, parameters: Parameters) -> Parameters:
+        return maximization(statistics, parameters, noise_variance=self.noise_variance, center=self.center)
+
+
+def _distinct(levels: Array, tolerance: float) -> Array:
+    """Positions of the levels, highest first, leaving out those that equal a higher one within the tolerance."""
+    order = np.argsort(-levels, kind="stable")
+    chosen = [order[0]]
+    chosen += [this for before, this in pairwise(order) if levels[before] - levels[this] > tolerance]
+    return np.array(chosen)
 
 
 def gain_to_come(levels: list[float]) -> float:
     """How much an EM may still gain, from the last levels of its log-likelihood (Aitken): Δ ρ / (1 - ρ).
 
-    ρ is the largest ratio of consecutive gains among the last three, so that one lucky step ends nothing; infinite while there
-    are too few steps to tell.
+    ρ is the largest ratio of consecutive gains among the last three, so that one lucky step ends nothing; infinite while
+    there are too few steps to tell.
     """
     gains = np.diff(levels[-5:])
     if gains.size and gains[-1] <= 1e-14 * abs(levels[-1]):

@@ -361,10 +361,11 @@ def fit_missing(
     noise_variance : None for maximum likelihood, or a fixed number >= 0. At 0 there is no density to maximise (EM does
         not move): the subspace is then that of the maximum-likelihood noise, with W = U Λ^½
     center : estimate the mean, or fix it at 0
-    tol : stop when the gain still to come, extrapolated from the last steps (Aitken), is below ``tol / 100`` per
+    tol : stop when the gain still to come, extrapolated from the last steps (Aitken), is below ``tol / 1000`` per
         observed cell: stricter than a change of ``tol`` in the log-likelihood, which a slow EM meets far from the end
     max_iter : at most so many steps
-    random_state : draws the further starts, and the rows of the start where there are too many to use all
+    random_state : draws the further starts, and the rows of the start where there are too many to use all; None: always
+        the same ones, so that a fit is reproducible unless told otherwise
     progress : a bar to step
 
     Returns
@@ -392,11 +393,12 @@ def fit_missing(
     if scale == 0.0:  # every column constant
         return MissingFit(shift, np.zeros((X.shape[1], q)), noise_variance or 0.0, [], 1, True)
     fixed = None if noise_variance is None else noise_variance / scale**2
+    rng = check_random_state(0 if random_state is None else random_state)
     n_threads = blas_threads()
     with single_blas_thread():
         table = MaskedTable.of(X, shift, scale)
         ascend = _Ascend(table, weights, fixed or None, center, n_threads)
-        starts = starting_points(table, weights, q, check_random_state(random_state), n_threads)
+        starts = starting_points(table, weights, q, rng, n_threads)
         start, levels = ascend.race(starts if max_iter >= 20 * RACE_STEPS else starts[:1])
         found = ascend(start, levels, tol, max_iter, progress)
     mean = shift + scale * found.parameters.mean[0]
@@ -599,7 +601,7 @@ class _Ascend:
             levels.append(levels[-1] + gain)
             if progress is not None:
                 progress.step(log_likelihood=levels[-1] / float(self.weights.sum()))
-            converged = gain_to_come(levels) <= tol / 100.0 * cells
+            converged = gain_to_come(levels) <= tol / 1000.0 * cells
             if converged:
                 break
         levels = levels if n_before else levels[1:] or levels  # the start is no step

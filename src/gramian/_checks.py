@@ -86,6 +86,7 @@ def check_random_state(random_state: Any) -> np.random.Generator:
 
     A ``Generator`` is used as it is (and so advances); a ``RandomState`` gives the seed of a new one.
     """
+    check_seed(random_state)
     if random_state is None:
         return np.random.default_rng()
     if isinstance(random_state, np.random.Generator):
@@ -94,12 +95,19 @@ def check_random_state(random_state: Any) -> np.random.Generator:
         random_state = np.random.mtrand._rand
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31 - 1))
-    if is_count(random_state) and random_state >= 0:
-        return np.random.default_rng(int(random_state))
-    raise ValueError(
-        f"random_state={random_state!r} cannot be used to seed. Use None, a non-negative integer, "
-        "a numpy.random.Generator or a numpy.random.RandomState."
-    )
+    return np.random.default_rng(int(random_state))
+
+
+def check_seed(random_state: Any) -> None:
+    """Refuse what cannot seed, without making a generator (which costs as much as a small fit)."""
+    made = (np.random.Generator, np.random.RandomState)
+    if random_state is None or random_state is np.random or isinstance(random_state, made):
+        return
+    if not is_count(random_state) or random_state < 0:
+        raise ValueError(
+            f"random_state={random_state!r} cannot be used to seed. Use None, a non-negative integer, "
+            "a numpy.random.Generator or a numpy.random.RandomState."
+        )
 
 
 # ---------------------------------------------------------------- data

@@ -169,7 +169,11 @@ def test_approximations_have_every_method_they_promise(approximation):
     assert model.sample(5, random_state=0).shape == (5, 6)
     assert model.reconstruct(X).shape == X.shape
     if approximation == "rff":
-        for method, argument in (("center_kernel", X), ("kernel_mean", np.zeros((1, 3))), ("decode_weights", np.zeros((1, 3)))):
+        for method, argument in (
+            ("center_kernel", X),
+            ("kernel_mean", np.zeros((1, 3))),
+            ("decode_weights", np.zeros((1, 3))),
+        ):
             with pytest.raises(ValueError, match="random features"):
                 getattr(model, method)(argument)
         with pytest.raises(ValueError, match="random features"):

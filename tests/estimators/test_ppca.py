@@ -299,6 +299,7 @@ def test_control_limits_hold_for_new_rows(rng):
     n_new = 0
     W = rng.standard_normal((2, 8))
     for _ in range(150):
+
         def draw(n):
             return rng.standard_normal((n, 2)) @ W + 0.4 * rng.standard_normal((n, 8))
 
@@ -310,7 +311,9 @@ def test_control_limits_hold_for_new_rows(rng):
 
 
 def test_p_values_are_uniform_for_the_model_and_agree_with_the_limits(rng):
-    model = PPCA(2).fit(rng.standard_normal((5000, 2)) @ rng.standard_normal((2, 6)) + 0.3 * rng.standard_normal((5000, 6)))
+    model = PPCA(2).fit(
+        rng.standard_normal((5000, 2)) @ rng.standard_normal((2, 6)) + 0.3 * rng.standard_normal((5000, 6))
+    )
     new = model.sample(4000, random_state=0)
     found = model.anomaly(new, level=0.95)
     for p in (found.p_t2, found.p_spe):

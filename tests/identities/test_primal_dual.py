@@ -50,7 +50,11 @@ def test_polynomial_kernel_is_ppca_on_its_features(weights):
     primal = PPCA(3, solver="eigh").fit(F, sample_weight=w)
     dual = KernelPPCA(3, kernel=kernel, noise_dim=F.shape[1], solver="eigh").fit(X, sample_weight=w)
     assert_allclose(dual.noise_variance_, primal.noise_variance_, rtol=1e-8)
-    assert_allclose(aligned(primal.transform(phi.transform(new)), dual.transform(new)), primal.transform(phi.transform(new)), atol=1e-8)
+    assert_allclose(
+        aligned(primal.transform(phi.transform(new)), dual.transform(new)),
+        primal.transform(phi.transform(new)),
+        atol=1e-8,
+    )
     assert_allclose(dual.score_samples(new), primal.score_samples(phi.transform(new)), rtol=1e-8)
     assert_allclose(dual.mahalanobis(new), primal.mahalanobis(phi.transform(new)), rtol=1e-8)
     # the law of the samples: the kernel vectors of primal feature samples have the covariance of the dual's
@@ -146,7 +150,9 @@ def test_precomputed_is_the_kernel_itself():
     given = KernelPPCA(3, kernel="precomputed", solver="eigh").fit(k(X), inputs=X)
     assert_allclose(given.transform(k(new, X)), direct.transform(new), atol=1e-10)
     for method in ("score_samples", "mahalanobis", "residual"):
-        assert_allclose(getattr(given, method)(k(new, X), diagonal=k.diagonal(new)), getattr(direct, method)(new), rtol=1e-9)
+        assert_allclose(
+            getattr(given, method)(k(new, X), diagonal=k.diagonal(new)), getattr(direct, method)(new), rtol=1e-9
+        )
         with pytest.raises(ValueError, match="diagonal"):
             getattr(given, method)(k(new, X))
     Z = direct.transform(new)
@@ -161,14 +167,18 @@ def test_nystroem_with_all_rows_is_exact():
     X, new = TABLES["tall"], TABLES["tall"][:5] + 0.2
     k = kernels.RBF(3.0)
     exact = KernelPPCA(3, kernel=k, solver="eigh").fit(X)
-    approximate = KernelPPCA(3, kernel=k, approximation="nystroem", n_landmarks=len(X), noise_dim=len(X), random_state=0).fit(X)
+    approximate = KernelPPCA(
+        3, kernel=k, approximation="nystroem", n_landmarks=len(X), noise_dim=len(X), random_state=0
+    ).fit(X)
     assert_allclose(approximate.explained_variance_, exact.explained_variance_, rtol=1e-6)
     assert_allclose(approximate.noise_variance_, exact.noise_variance_, rtol=1e-6)
     a, b = exact.transform(new), approximate.transform(new)
     assert_allclose(aligned(a, b), a, atol=1e-6)
     Z = approximate.transform(new)
     values = approximate.decode_weights(Z) @ k(approximate.X_fit_, X)
-    assert_allclose(values, exact._model.subspace.kernel_values(exact._gaussian.decode(aligned(a, b) * 0 + a)), atol=1e-5)
+    assert_allclose(
+        values, exact._model.subspace.kernel_values(exact._gaussian.decode(aligned(a, b) * 0 + a)), atol=1e-5
+    )
     assert approximate.sample(4, random_state=0).shape == (4, X.shape[1])
 
 

@@ -6,7 +6,9 @@ rng = np.random.default_rng(7)
 
 
 def _low_rank(n, d, q, noise=0.3):
-    return rng.standard_normal((n, q)) @ (rng.standard_normal((q, d)) * np.linspace(2, 1, q)[:, None]) + noise * rng.standard_normal((n, d))
+    return rng.standard_normal((n, q)) @ (
+        rng.standard_normal((q, d)) * np.linspace(2, 1, q)[:, None]
+    ) + noise * rng.standard_normal((n, d))
 
 
 TABLES = {

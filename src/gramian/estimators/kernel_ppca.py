@@ -19,6 +19,7 @@ from gramian._checks import (
     check_flag,
     check_number,
     check_random_state,
+    check_seed,
     check_table,
     check_tolerance,
     check_weights,
@@ -171,7 +172,8 @@ class KernelPPCA(LatentModelMixin, BaseEstimator):
             sample, points, raw_weights = self._precomputed_sample(X, sample_weight, inputs)
         else:
             X = check_table(self, X, reset=True, accept_sparse=True, min_samples=2)
-            X, raw_weights = positive_rows(X, check_weights(sample_weight, X))
+            kept, raw_weights = positive_rows(X, check_weights(sample_weight, X))
+            X = kept.copy() if kept is X else kept  # what is kept must not change with the caller's array
             self.kernel_ = as_kernel(self.kernel).resolve(X)
             points = X
             if self.approximation is not None:
@@ -201,7 +203,7 @@ class KernelPPCA(LatentModelMixin, BaseEstimator):
         if self.n_landmarks is not None:
             check_count("n_landmarks", self.n_landmarks, 1)
         check_tolerance(self.tol, self.max_iter)
-        check_random_state(self.random_state)
+        check_seed(self.random_state)
         memory_budget(self.memory_limit)
 
     def _dual_sample(self, kernel: Any, points: Any, raw: Any, raw_weights: Array) -> DualSample:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
 from gramian._arrays import Array, float_dtype, row_chunks
 from gramian._checks import (
@@ -17,6 +17,7 @@ from gramian._checks import (
     check_flag,
     check_number,
     check_random_state,
+    check_seed,
     check_table,
     check_tolerance,
     check_weights,
@@ -171,12 +172,19 @@ class PPCA(LatentModelMixin, BaseEstimator):
         """
         self._check_params()
         forget(self, *PRIVATE)
-        X = check_table(self, X, reset=True, missing=True, accept_sparse=True, min_samples=2)
+        # finiteness is read off the moments: a pass over a large table costs a good part of its fit
+        X = check_table(self, X, reset=True, missing=True, accept_sparse=True, min_samples=2, ensure_all_finite=False)
         X, weights = positive_rows(X, check_weights(sample_weight, X))
-        if has_holes(X):
-            self._fit_missing(X, weights)
-        else:
-            self._fit_sample(primal_sample(X, weights, self.center), float(weights.sum()))
+        with np.errstate(all="ignore"):
+            sample = primal_sample(X, weights, self.center)
+        if not sample.finite:
+            assert_all_finite(
+                X.data if sparse.issparse(X) else X, allow_nan=True, estimator_name="PPCA", input_name="X"
+            )
+            if has_holes(X):
+                self._fit_missing(X, weights)
+                return self
+        self._fit_sample(sample, float(weights.sum()))
         return self
 
     @atomic
@@ -233,7 +241,7 @@ class PPCA(LatentModelMixin, BaseEstimator):
         if isinstance(self.solver, str):
             check_choice("solver", self.solver, PPCA_SOLVERS)
         check_tolerance(self.tol, self.max_iter)
-        check_random_state(self.random_state)
+        check_seed(self.random_state)
 
     def _fit_sample(self, sample: Any, weight: float) -> None:
         solver = as_solver(self.solver, tol=self.tol, max_iter=self.max_iter, random_state=self.random_state)

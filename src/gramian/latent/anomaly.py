@@ -48,7 +48,7 @@ class Tail:
     def of(cls, matrix: Array, eigenvalues: Array) -> Tail:
         """From the covariance matrix, without its discarded eigenpairs."""
         square = matrix @ matrix
-        powers = (np.trace(matrix), np.trace(square), np.einsum("ij,ij->", square, matrix))
+        powers = (np.trace(matrix), np.trace(square), np.vdot(square, matrix))
         return cls(*(max(float(p - (eigenvalues**k).sum()), 0.0) for k, p in enumerate(powers, start=1)))
 
 

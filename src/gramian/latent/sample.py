@@ -76,17 +76,26 @@ class MomentSample:
         return 1e-7 if self.single else 4 * max(len(self.moments.mean), 8) * np.finfo(float).eps
 
     @property
+    def finite(self) -> bool:
+        """False when rows hold NaN or infinity, or their squares overflow."""
+        return bool(np.isfinite(np.trace(self.moments.scatter)))
+
+    @property
     def rank_floor(self) -> float:
         return _rounding(self.moments.mean)
 
-    def operator(self) -> SelfAdjoint:
+    @cached_property
+    def _operator(self) -> Stored:
         matrix = self.moments.covariance(self.center)
         check_scale(float(np.sqrt(matrix.diagonal().max(initial=0.0))))
         return Stored(matrix)
 
+    def operator(self) -> Stored:
+        return self._operator
+
     def subspace(self, spectrum: Spectrum) -> PrimalSubspace:
         mean = self.moments.mean if self.center else np.zeros_like(self.moments.mean)
-        return PrimalSubspace(mean, np.ascontiguousarray(spectrum.signed().eigenvectors.T))
+        return PrimalSubspace(mean, np.ascontiguousarray(spectrum.eigenvectors.T))
 
 
 @dataclass(frozen=True)
@@ -109,6 +118,11 @@ class TableSample:
     @property
     def rank_tol(self) -> float:
         return 4 * max(self.X.shape) * np.finfo(float).eps
+
+    @property
+    def finite(self) -> bool:
+        """False when rows hold NaN or infinity."""
+        return bool(np.isfinite((self.X.data if sparse.issparse(self.X) else self.X).sum()))
 
     @property
     def rank_floor(self) -> float:
@@ -139,7 +153,7 @@ class TableSample:
 
     def subspace(self, spectrum: Spectrum) -> PrimalSubspace:
         if not self.wide:
-            return PrimalSubspace(self.mean, np.ascontiguousarray(spectrum.signed().eigenvectors.T))
+            return PrimalSubspace(self.mean, np.ascontiguousarray(spectrum.eigenvectors.T))
         if sparse.issparse(self.X):
             axes = np.asarray(self.X.T @ Centering(self.weights, self.center).apply(spectrum.eigenvectors))
         else:

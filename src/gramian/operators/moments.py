@@ -13,6 +13,8 @@ from gramian._arrays import Array, row_chunks
 
 SINGLE_FROM = 1e8
 """From this many multiplications on, float32 rows are multiplied in float32 (chunk sums stay float64)."""
+CHUNK_ENTRIES = 100_000
+"""Entries of a chunk."""
 SINGLE_RANGE = (1e-25, 1e30)
 """Chunk traces outside this range are recomputed in float64: float32 squares would overflow or vanish."""
 
@@ -31,13 +33,13 @@ class Moments:
         if sparse.issparse(X):
             return _of_sparse(X, weights)
         n, d = X.shape
-        first = X[: min(n, 256)]
-        # any shift near the data removes large offsets; float32-exact, so that subtracting it is exact in either dtype
-        shift = np.asarray(first.mean(axis=0, dtype=np.float64), dtype=X.dtype)
+        shift = _shift(X)
         single = X.dtype == np.float32 and float(n) * d * d > SINGLE_FROM
         total, sums, scatter = 0.0, np.zeros(d), np.zeros((d, d))
-        for rows in row_chunks(n, max(512, min(n, 8_000_000 // (8 * max(d, 1))))):
-            block = X[rows] - shift
+        # shifted chunks should stay in the cache between the shift and the product; unshifted ones need no copy
+        entries = CHUNK_ENTRIES if shift.any() else 16 * CHUNK_ENTRIES
+        for rows in row_chunks(n, max(128, entries // max(d, 1))):
+            block = X[rows] - shift if shift.any() else X[rows]
             if not single:
                 block = block.astype(np.float64, copy=False)
             w = None if weights is None else weights[rows]
@@ -79,9 +81,21 @@ class Moments:
         return matrix if center else matrix + np.outer(self.mean, self.mean)
 
 
+def _shift(X: Array) -> Array:
+    """A point near the data, so that offsets cost no digits; zeros where there is no offset to speak of.
+
+    It has the dtype of X, so that subtracting it is exact.
+    """
+    first = X[: min(len(X), 256)].astype(np.float64)
+    mean = first.mean(axis=0)
+    if (np.abs(mean) <= 3 * first.std(axis=0)).all():
+        return np.zeros(X.shape[1], dtype=X.dtype)
+    return np.asarray(mean, dtype=X.dtype)
+
+
 def _products(block: Array, weights: Array | None) -> tuple[Array, Array]:
     if weights is None:
-        return block.T @ block, block.sum(axis=0, dtype=np.float64)
+        return block.T @ block, np.ones(len(block), block.dtype) @ block
     rooted = block * np.sqrt(weights).astype(block.dtype)[:, None]
     return rooted.T @ rooted, weights @ block
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from inspect import signature
 from typing import Any
 
@@ -42,6 +43,11 @@ __all__ = [
 ]
 
 
+@cache
+def _parameters(made: Any) -> frozenset[str]:
+    return frozenset(signature(made).parameters)  # cached: looking costs as much as a small fit
+
+
 def as_solver(solver: Any, **options: Any) -> Solver:
     """The solver that ``solver`` names, with those of the ``options`` (tol, max_iter, random_state) that it takes.
 
@@ -55,7 +61,7 @@ def as_solver(solver: Any, **options: Any) -> Solver:
         if solver not in SOLVERS:
             raise ValueError(f"solver={solver!r} is not known. Use one of {names}, or a solver object.")
         made = SOLVERS[solver]
-        return made(**{name: value for name, value in options.items() if name in signature(made).parameters})
+        return made(**{name: value for name, value in options.items() if name in _parameters(made)})
     if isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
         raise ValueError(f"solver={solver!r} is not a solver. Use one of {names}, or an object with `solve`.")
     return solver

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import replace
+
 import numpy as np
 from scipy import linalg
 
 from gramian._arrays import Array, single_blas_thread
 from gramian.solvers.base import Operator, Solver
+from gramian.solvers.rayleigh import power_of_two
 from gramian.solvers.spectrum import Spectrum, residual_norm
 
 SUBSET_SHARE = 0.3
@@ -23,10 +27,17 @@ class Eigh(Solver):
     ) -> Spectrum:
         matrix = np.array(operator.to_dense(), dtype=np.float64)
         size = matrix.shape[0]
-        if size < SMALL:
-            with single_blas_thread():
-                return self._solve(matrix, n_components, operator.trace())
-        return self._solve(matrix, n_components, operator.trace())
+        scale = power_of_two(
+            matrix
+        )  # the squares of what is nearly too large or too small are; a power of two costs no digit
+        if scale != 1.0:
+            matrix /= scale
+        with single_blas_thread() if size < SMALL else nullcontext():
+            spectrum = self._solve(matrix, n_components, operator.trace())
+        if scale == 1.0:
+            return spectrum
+        smallest = None if spectrum.smallest is None else spectrum.smallest * scale
+        return replace(spectrum, eigenvalues=spectrum.eigenvalues * scale, smallest=smallest)
 
     def _solve(self, matrix: Array, n_components: int, trace: float) -> Spectrum:
         size = matrix.shape[0]
@@ -41,7 +52,7 @@ class Eigh(Solver):
             smallest = float(values[0]) if size else None
         values, vectors = values[::-1][:q], vectors[:, ::-1][:, :q]
         certificate = residual_norm(matrix @ vectors, values, vectors)
-        return Spectrum(values.copy(), np.ascontiguousarray(vectors), trace, certificate, smallest=smallest).signed()
+        return Spectrum(values.copy(), np.ascontiguousarray(vectors), trace, certificate, smallest=smallest)
 
     def bytes_needed(self, size: int, n_components: int) -> int:
         return 8 * (3 * size * size + size * n_components)

@@ -319,7 +319,7 @@ def positive_rows(X: Any, weights: Array) -> tuple[Any, Array]:
 
 def check_scale(spread: float, name: str = "X") -> None:
     """Refuse data whose squares overflow or vanish; ``spread`` is its largest (centred) magnitude."""
-    if spread > LARGEST or (0 < spread < SMALLEST):
+    if not spread <= LARGEST or 0 < spread < SMALLEST:
         raise ValueError(
             f"{name} has magnitudes around {spread:.3g}, whose squares leave the range of float64. rescale it first (e.g. divide by {spread:.3g})."
         )

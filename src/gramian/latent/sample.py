@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian._arrays import Array
-from gramian._checks import check_scale
+from gramian._checks import SMALLEST, check_scale
 from gramian.kernels.base import Kernel
 from gramian.latent.subspace import DualSubspace, PrimalSubspace, Subspace
 from gramian.operators.base import SelfAdjoint
@@ -169,6 +169,8 @@ def primal_sample(X: Any, raw_weights: Array, center: bool = True) -> MomentSamp
     uniform = bool((raw_weights == raw_weights[0]).all())
     if d <= n and d <= STORED_LIMIT:
         moments = Moments.of(X, None if uniform and raw_weights[0] == 1 else raw_weights)
+        if np.trace(moments.scatter) < SMALLEST and not sparse.issparse(X):
+            check_scale(float(np.abs(X - X[0]).max()))  # constant columns, or squares that vanish?
         return MomentSample(moments, n, center, single=X.dtype == np.float32)
     return TableSample(X, raw_weights / raw_weights.sum(), center)
 

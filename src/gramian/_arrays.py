@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from contextvars import copy_context
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -55,8 +56,9 @@ def thread_map(function: Callable[[Item], Result], items: Iterable[Item], n_thre
     items = list(items)
     if n_threads <= 1 or len(items) <= 1:
         return [function(item) for item in items]
+    contexts = [copy_context() for _ in items]  # np.errstate of the caller holds in its threads too
     with ThreadPoolExecutor(min(n_threads, len(items))) as pool:
-        return list(pool.map(function, items))
+        return list(pool.map(lambda context, item: context.run(function, item), contexts, items))
 
 
 def symmetrized(matrix: Array) -> Array:

@@ -143,7 +143,9 @@ class LazyGram(RawGram):
                 kept[key] = values if dtype == np.float64 else _split(values)
             found = kept[key]
             if isinstance(found, tuple):
-                return found[0] if dtype == np.float32 else found[0] + found[1].astype(np.float64)
+                if dtype == np.float32:
+                    return found[0]
+                found = kept[key] = found[0] + found[1].astype(np.float64)  # float64 products are the last to be made
             return found.astype(dtype, copy=False)
 
         return tile

@@ -60,7 +60,7 @@ def as_solver(solver: Any, **options: Any) -> Solver:
     if isinstance(solver, str):
         if solver not in SOLVERS:
             raise ValueError(f"solver={solver!r} is not known. Use one of {names}, or a solver object.")
-        made = SOLVERS[solver]
+        made: Any = SOLVERS[solver]
         return made(**{name: value for name, value in options.items() if name in _parameters(made)})
     if isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
         raise ValueError(f"solver={solver!r} is not a solver. Use one of {names}, or an object with `solve`.")

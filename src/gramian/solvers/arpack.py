@@ -66,6 +66,8 @@ class Arpack(Solver):
         products = 0
         for dtype in (np.float32, np.float64) if tol >= SINGLE_FLOOR else (np.float64,):
             start = rng.standard_normal(size)
+            if scaled.scale != 1.0 and dtype == np.float32:
+                continue  # scaling comes after the product, which would leave the range of float32
             found, used = self._search(scaled, min(q + GUARD, size - 1), tol, max_iter, start, dtype)
             basis = orthonormal(found.astype(np.float64))
             if basis.shape[1] < q:  # lost to no convergence: any directions will do, the residual tells

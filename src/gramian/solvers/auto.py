@@ -2,22 +2,78 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from gramian._checks import check_random_state, check_tolerance
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.eigh import Eigh
+from gramian.solvers.krylov import Krylov
 from gramian.solvers.spectrum import Spectrum
+
+SMALL = 1200
+"""Below this size a dense decomposition is as fast as any search."""
+EXACT_BELOW = 2000
+"""Below this size the answer is exact to rounding, whoever gives it."""
+EXACT_TOL = 1e-12
+EXACT_SHARE = 1 / 45
+"""Share of the spectrum up to which a search to rounding is faster than a dense decomposition ..."""
+SHARE = 1 / 16
+"""... and one to the usual tolerance."""
 
 
 class Auto(Solver):
-    """Chooses a solver by the operator's size and the number of components; ask it with :meth:`choose`."""
+    """Chooses by the size of the operator and the share of its spectrum; ask it with :meth:`choose` and :meth:`explain`.
 
-    def __init__(self, tol: float | None = None, max_iter: int = 1000, random_state: object = 0) -> None:
+    The thresholds were swept over sizes, numbers of components and decays of the spectrum (`benchmarks/sweep_solvers.py`):
+    on either side of each the two solvers take about the same time. Below 2000 rows the answer is good to 1e-8 or better
+    whatever the tolerance.
+
+    Parameters
+    ----------
+    tol : float or None
+        Relative residual for the iterative solvers from 2000 rows on; None is 5e-5.
+    max_iter : int
+        Products at most.
+    random_state : None, int, Generator or RandomState
+        Seeds the iterative solvers.
+
+    Examples
+    --------
+    >>> auto = Auto()
+    >>> auto.choose(500, 10), auto.choose(20_000, 10)
+    (Eigh(), Krylov())
+    >>> auto.explain(20_000, 10)
+    'Krylov: 10 of 20000 eigenpairs are found by a few products, without the matrix'
+    """
+
+    rtol = 1e-8
+    atol = 1e-6
+
+    def __init__(self, tol: float | None = None, max_iter: int = 1000, random_state: Any = 0) -> None:
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
 
     def choose(self, size: int, n_components: int) -> Solver:
         """The solver for an operator of ``size`` rows."""
-        return Eigh()
+        return self._rule(size, n_components)[0]
+
+    def explain(self, size: int, n_components: int) -> str:
+        """The choice and its reason."""
+        solver, reason = self._rule(size, n_components)
+        return f"{type(solver).__name__}: {reason}"
+
+    def _rule(self, size: int, n_components: int) -> tuple[Solver, str]:
+        tol, max_iter = check_tolerance(5e-5 if self.tol is None else self.tol, self.max_iter)
+        check_random_state(self.random_state)
+        if size < SMALL:
+            return Eigh(), f"{size} rows are few"
+        exact = size < EXACT_BELOW
+        if n_components > size * (EXACT_SHARE if exact else SHARE):
+            return Eigh(), f"{n_components} of {size} eigenpairs are a large share"
+        tol = min(tol, EXACT_TOL) if exact else tol
+        reason = f"{n_components} of {size} eigenpairs are found by a few products, without the matrix"
+        return Krylov(tol=tol, max_iter=max_iter, random_state=self.random_state), reason
 
     def solve(
         self, operator: Operator, n_components: int, *, dim: float | None = None, noise_variance: float | None = None

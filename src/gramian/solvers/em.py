@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gramian._arrays import Array, single_blas_thread, symmetrized
 from gramian._checks import check_flag, check_random_state, check_tolerance
 from gramian.solvers.base import Operator, Solver
-from gramian.solvers.rayleigh import Scaled, orthonormal, residuals, ritz
+from gramian.solvers.rayleigh import Frame, Scaled, orthonormal, residuals, ritz
 from gramian.solvers.spectrum import Spectrum
 
 NOISE_FLOOR = 1e-13
@@ -28,8 +29,9 @@ class Em(Solver):
         W' = B W (σ² I + M⁻¹ Wᵀ B W)⁻¹,    σ²' = [tr B - tr(M⁻¹ W'ᵀ B W)] / D.
 
     In the dual B = K and W = K^½ Q, which makes it [ZH] eq. 11. A step maps the span of W to that of B W. With
-    ``accelerate`` it is followed by the exact maximum of the likelihood over the spans of the last three steps, at the
-    price of no further product: still monotone, but as fast as conjugate gradients where EM is as slow as powers.
+    ``accelerate`` it goes on to the exact maximum of the likelihood over the spans of W, of B W and of the direction by
+    which W was reached, at the price of no further product: still monotone, but as fast as conjugate gradients
+    where EM is as slow as powers.
 
     The noise is that of the model: fixed when ``solve`` is given a number, else found by maximum likelihood.
 
@@ -40,7 +42,7 @@ class Em(Solver):
     max_iter : int
         Steps at most; a `ConvergenceWarning` tells when they did not suffice.
     accelerate : bool
-        Whether to maximise over the last three spans, or to take plain EM steps.
+        Whether to maximise over those spans, or to take plain EM steps.
     random_state : None, int, Generator or RandomState
         Seeds the start.
 
@@ -78,9 +80,10 @@ class Em(Solver):
             q=q,
             fixed=None if noise_variance is None else float(noise_variance) / scaled.scale,
         )
-        with single_blas_thread() if size * q < 1 << 16 else _nothing():
+        with single_blas_thread() if size * q < 1 << 16 else nullcontext():
             state, history, converged = _climb(scaled, model, tol, max_iter, accelerate, rng)
-            values, vectors, images = ritz(state.axes, scaled @ state.axes)
+            axes = orthonormal(state.frame.axes)
+            values, vectors, images = ritz(axes, scaled @ axes)
         residual = float(residuals(values, vectors, images).max() / max(abs(values[0]), np.finfo(float).tiny))
         if not converged:
             warnings.warn(
@@ -104,23 +107,17 @@ class Em(Solver):
         return 8 * size * 12 * (n_components + 1)
 
 
-class _nothing:  # noqa: N801
-    def __enter__(self) -> None: ...
-    def __exit__(self, *_: object) -> None: ...
-
-
 @dataclass(frozen=True)
 class _State:
-    """W = V C with orthonormal V, so that a loading which vanishes keeps its direction; the image B V; the noise."""
+    """W = V C with orthonormal V, so that a loading which vanishes keeps its direction; and the noise."""
 
-    axes: Array
-    image: Array
+    frame: Frame
     coefficients: Array
     noise: float
 
     @property
     def moments(self) -> Array:
-        return symmetrized(self.axes.T @ self.image)
+        return symmetrized(self.frame.axes.T @ self.frame.image)
 
 
 @dataclass(frozen=True)
@@ -154,14 +151,11 @@ class _Model:
         left = self.trace - explained
         return left / (self.dim - self.q) if left > self.floor * self.dim and self.dim > self.q else 0.0
 
-    def best_within(self, axes: Array, image: Array) -> _State | None:
-        """The maximum of the likelihood among W in the span of orthonormal axes; None where a loading would vanish."""
-        values, vectors, images = ritz(axes, image)
-        values, vectors, images = values[: self.q], vectors[:, : self.q], images[:, : self.q]
+    def best(self, scaled: Scaled, frame: Frame) -> _State | None:
+        """The maximum of the likelihood in the spans of V, B V and the past; None where a loading would vanish."""
+        values, frame = frame.best(scaled, frame.image)
         noise = self.noise(float(values.sum()))
-        if len(values) < self.q or values[-1] <= noise:
-            return None
-        return _State(vectors, images, np.diag(np.sqrt(values - noise)), noise)
+        return None if values[-1] <= noise else _State(frame, np.diag(np.sqrt(values - noise)), noise)
 
 
 def _climb(
@@ -170,64 +164,43 @@ def _climb(
     """Steps until the likelihood and the residual settle."""
     axes = orthonormal(rng.standard_normal((scaled.size, model.q)))
     start = model.trace / max(model.dim, 1.0)
-    noise = model.fixed if model.fixed is not None else start
-    state = _State(axes, scaled @ axes, math.sqrt(max(start, np.finfo(float).tiny)) * np.eye(model.q), noise)
+    state = _State(
+        Frame.of(axes, scaled @ axes),
+        math.sqrt(max(start, np.finfo(float).tiny)) * np.eye(model.q),
+        model.fixed if model.fixed is not None else start,
+    )
     history = [model.log_likelihood(state)]
-    earlier: _State | None = None
-    converged = _settled(state, tol) and model.trace == 0
+    converged = model.trace == 0
     while not converged and len(history) < max_iter:
-        after = _step(scaled, model, state)
-        likelihood = model.log_likelihood(after)
-        if accelerate:
-            better = _accelerated(model, after, state, earlier)
-            if better is not None and (reached := model.log_likelihood(better)) >= likelihood:
-                after, likelihood = better, reached
-        earlier, state = state, after
-        history.append(likelihood)
-        if np.isfinite(likelihood):
-            change = abs(history[-1] - history[-2]) <= tol * max(abs(history[-1]), np.finfo(float).tiny)
-        else:
-            change = True  # no noise, no likelihood: the residual decides
-        converged = change and _settled(state, tol)
+        better = model.best(scaled, state.frame) if accelerate else None
+        if better is None or not model.log_likelihood(better) >= history[-1]:
+            better = _step(scaled, model, state)
+        state = better
+        history.append(model.log_likelihood(state))
+        # no noise, no likelihood: then the residual alone decides
+        still = math.isinf(history[-1]) or abs(history[-1] - history[-2]) <= tol * abs(history[-1])
+        converged = still and _residual(state.frame) <= max(0.1 * tol, 1e-13)
     return state, history, converged
 
 
 def _step(scaled: Scaled, model: _Model, state: _State) -> _State:
-    """One EM step, W' = B W (σ² I + M⁻¹ Wᵀ B W)⁻¹; without noise the M step alone (Roweis' limit)."""
-    C, moments, q = state.coefficients, state.moments, model.q
-    axes, triangle = np.linalg.qr(state.image)
-    M = C.T @ C + state.noise * np.eye(q)
-    inner = C.T @ moments @ C
+    """One EM step, W' = B W (σ² I + M⁻¹ Wᵀ B W)⁻¹; without noise only the span moves (Roweis' limit)."""
+    C, q = state.coefficients, model.q
+    axes, triangle = np.linalg.qr(state.frame.image)
+    frame = Frame.of(axes, scaled @ axes)
     if state.noise <= model.floor:
-        coefficients = np.eye(q) * np.sqrt(np.maximum(np.diag(moments), np.finfo(float).tiny))
-        return _State(axes, scaled @ axes, coefficients, 0.0 if model.fixed is None else model.fixed)
-    coefficients = triangle @ C @ np.linalg.inv(state.noise * np.eye(q) + np.linalg.solve(M, inner))
+        return _State(frame, C, state.noise)
+    M = C.T @ C + state.noise * np.eye(q)
+    inner = np.linalg.solve(M, C.T @ state.moments @ C)
+    coefficients = triangle @ C @ np.linalg.inv(state.noise * np.eye(q) + inner)
     noise = model.fixed
     if noise is None:
         explained = float(np.trace(np.linalg.solve(M, coefficients.T @ triangle @ C)))
-        noise = max((model.trace - explained) / model.dim, 0.0)
-    return _State(axes, scaled @ axes, coefficients, noise if noise > model.floor or model.fixed is not None else 0.0)
+        noise = (model.trace - explained) / model.dim
+        noise = noise if noise > model.floor else 0.0
+    return _State(frame, coefficients, noise)
 
 
-def _accelerated(model: _Model, after: _State, state: _State, earlier: _State | None) -> _State | None:
-    """The best model in the spans of the last steps, whose images are all known."""
-    axes, image = after.axes, after.image
-    for old in (state, earlier):
-        if old is None:
-            continue
-        # the same projections are applied to the images, twice as for the axes; what is lost in rounding is dropped
-        new, new_image = old.axes, old.image
-        for _ in range(2):
-            overlap = axes.T @ new
-            new, new_image = new - axes @ overlap, new_image - image @ overlap
-        left, lengths, right = np.linalg.svd(new, full_matrices=False)
-        solid = lengths > 1e-7
-        axes = np.hstack([axes, left[:, solid]])
-        image = np.hstack([image, new_image @ (right[solid].T / lengths[solid])])
-    return model.best_within(axes, image)
-
-
-def _settled(state: _State, tol: float) -> bool:
-    values, vectors, images = ritz(state.axes, state.image)
-    top = max(abs(values[0]), np.finfo(float).tiny)
-    return bool(residuals(values, vectors, images).max() <= max(0.1 * tol, 1e-13) * top)
+def _residual(frame: Frame) -> float:
+    values, vectors, images = ritz(frame.axes, frame.image)
+    return float(residuals(values, vectors, images).max() / max(abs(values[0]), np.finfo(float).tiny))

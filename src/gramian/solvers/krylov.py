@@ -21,13 +21,17 @@ BLOCK = 16
 GUARD = 4
 """Vectors beyond those asked for: they speed up the last of those, and show the gap below it."""
 PROBES = 4
-"""Random vectors that ride along, so that an eigenvector which the start misses altogether is found."""
+"""Random vectors that ride along, so that an eigenvector which the sketch misses altogether is found ..."""
+PROBED = 3
+"""... after this many products with them at least, unless the trace leaves no room for it."""
 WIDE = 32
 """Vectors up to which a float64 product with twice as many costs hardly more."""
 BASIS = 160
 """Columns of the basis at which it is restarted, at least."""
 SINGLE_FLOOR = 2e-6
 """Relative residual that float32 products can reach with certainty."""
+SMALLEST = 1e-6
+"""Eigenvalues below this share of the largest are held to an error relative to that share."""
 DOUBLE_FLOOR = 100 * np.finfo(np.float64).eps
 
 
@@ -109,7 +113,7 @@ class Krylov(Solver):
     def bytes_needed(self, size: int, n_components: int) -> int:
         if _dense(size, n_components):
             return Eigh().bytes_needed(size, n_components)
-        return 8 * size * (2 * _basis_limit(n_components + GUARD) + _sketch_vectors(n_components))
+        return 4 * size * (_basis_limit(n_components + GUARD) + _sketch_vectors(n_components))  # float32, as a rule
 
 
 def _dense(size: int, q: int) -> bool:
@@ -147,12 +151,14 @@ class _Search:
     def run(self) -> None:
         self.width = max(self.q + self.guard, BLOCK)
         sketch = getattr(self.operator, "sketch", None) if self.single else None
-        self.sketch = sketch(_sketch_vectors(self.q), self.rng) if sketch is not None else None
+        with np.errstate(over="ignore", invalid="ignore"):  # beyond float32's range: seen below, and done in float64
+            self.sketch = sketch(_sketch_vectors(self.q), self.rng) if sketch is not None else None
         start = self.rng.standard_normal((self.operator.size, PROBES if self.sketch else self.width))
         if self.sketch:
             start = np.hstack([self.sketch[1][:, : self.width], start.astype(np.float32)])
         if self.single:
-            start = self._climb(start.astype(np.float32), np.float32)
+            with np.errstate(over="ignore", invalid="ignore"):
+                start = self._climb(start.astype(np.float32), np.float32)
         self._climb(start.astype(np.float64), np.float64)
 
     def _image(self, block: Array) -> Array:
@@ -181,7 +187,7 @@ class _Search:
             norms = np.linalg.norm(rest, axis=0).astype(np.float64)
             open_ = norms[: self.q] / self._goals(values, keep, DOUBLE_FLOOR if double else SINGLE_FLOOR)[: self.q]
             worst = float(open_.max())
-            self.converged = worst <= 1.0
+            self.converged = worst <= 1.0 and (not double or self._complete(values))
             if double:
                 self.values, self.vectors = values, vectors
                 self.residual = float(norms[: self.q].max() / max(np.abs(values).max(), np.finfo(float).tiny))
@@ -210,11 +216,17 @@ class _Search:
             basis, image = np.hstack([basis, new]), np.hstack([image, new_image])
             probe = new_image[:, -PROBES:]
 
+    def _complete(self, values: Array) -> bool:
+        """Whether the sketch can have hidden no eigenvector: it would need room in the trace outside the basis."""
+        if not self.sketch or self.products >= PROBED:
+            return True
+        return bool(self.operator.trace() / self.scale - values.sum() <= values[self.q - 1])
+
     def _goals(self, values: Array, keep: int, floor: float) -> Array:
         """The residuals to reach: tol l₁, and |r|² / gap within 4 tol² of the eigenvalue, if rounding lets them."""
         top = max(abs(values[0]), abs(values[-1]))
-        own = np.maximum(values[:keep], 0.0)
-        gap = np.maximum(own - own[-1], 0.05 * own)
+        own = np.maximum(np.abs(values[:keep]), SMALLEST * top)
+        gap = np.maximum(values[:keep] - values[keep - 1], 0.05 * own)
         goals = np.minimum(self.tol * top, 2 * self.tol * np.sqrt(own * gap))
         return np.maximum(goals, floor * top) + np.finfo(float).tiny
 

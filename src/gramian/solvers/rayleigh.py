@@ -68,27 +68,66 @@ def orthonormal(block: Array, basis: Array | None = None) -> Array:
     """What the block adds to the basis, orthonormal, column after column; those lost in rounding are dropped.
 
     Cholesky's factor of the Gram matrix costs a tenth of Householder's; the second pass removes what the rounding of
-    the first left.
+    the first left, and a column of which it removes more than half was nothing but that.
     """
     eps = float(np.finfo(block.dtype).eps)
-    for _ in range(2):
+    for least in (0.0, 0.5):
         if basis is not None:
             block = block - basis @ (basis.T @ block)
         norms = np.linalg.norm(block, axis=0)
-        block = block[:, norms > 0] / norms[norms > 0]
+        block = block[:, norms > least] / norms[norms > least]
         gram = (block.T @ block).astype(np.float64)
-        kept = _independent(gram, 20 * block.shape[1] * eps)
-        factor = np.linalg.cholesky(gram[np.ix_(kept, kept)])
+        kept, factor = _independent(gram, 20 * block.shape[1] * eps)
         block = block[:, kept] @ linalg.solve_triangular(factor, np.eye(len(kept)), lower=True).T.astype(block.dtype)
     return block
 
 
-def _independent(gram: Array, floor: float) -> list[int]:
-    """The columns that add more than ``floor`` of their squared length to those before them."""
-    rest, kept = gram.copy(), []
+@dataclass(frozen=True)
+class Frame:
+    """Orthonormal axes with their image, and the directions they came by, with theirs: conjugate steps need no more."""
+
+    axes: Array
+    image: Array
+    past: Array
+    past_image: Array
+
+    @classmethod
+    def of(cls, axes: Array, image: Array) -> Frame:
+        """A frame without a past."""
+        return cls(axes, image, axes[:, :0], image[:, :0])
+
+    def best(self, operator: Scaled, target: Array) -> tuple[Array, Frame]:
+        """Ritz values and the best frame in the spans of the axes, of their past and of the target: one product.
+
+        The product is made with what the target adds, and the past is kept as a combination of that: differences of
+        axes that are nearly the same would spoil their images.
+        """
+        q = self.axes.shape[1]
+        basis, image = np.hstack([self.axes, self.past]), np.hstack([self.image, self.past_image])
+        new = orthonormal(target, basis)
+        basis, image = np.hstack([basis, new]), np.hstack([image, operator @ new])
+        values, rotation = np.linalg.eigh(symmetrized(basis.T @ image))
+        rotation = rotation[:, : -q - 1 : -1]
+        axes, axes_image = basis @ rotation, image @ rotation
+        past, past_image = basis[:, q:] @ rotation[q:], image[:, q:] @ rotation[q:]
+        for least in (0.0, 0.5):
+            overlap = axes.T @ past
+            past, past_image = past - axes @ overlap, past_image - axes_image @ overlap
+            norms = np.linalg.norm(past, axis=0)
+            norms[norms <= least] = np.inf
+            past, past_image = past / norms, past_image / norms
+            kept, factor = _independent(past.T @ past, 1e-6)
+            inverse = linalg.solve_triangular(factor, np.eye(len(kept)), lower=True).T
+            past, past_image = past[:, kept] @ inverse, past_image[:, kept] @ inverse
+        return values[: -q - 1 : -1], Frame(axes, axes_image, past, past_image)
+
+
+def _independent(gram: Array, floor: float) -> tuple[list[int], Array]:
+    """The columns that add more than ``floor`` of their squared length to those before them, and Cholesky's factor."""
+    rest, kept, sides = gram.copy(), [], []
     for column in range(len(rest)):
         if rest[column, column] > floor:
             kept.append(column)
-            side = rest[:, column] / np.sqrt(rest[column, column])
-            rest -= np.outer(side, side)
-    return kept
+            sides.append(rest[:, column] / np.sqrt(rest[column, column]))
+            rest -= np.outer(sides[-1], sides[-1])
+    return kept, np.tril(np.array(sides).T[kept]) if kept else np.empty((0, 0))

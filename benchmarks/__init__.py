@@ -1,0 +1,1 @@
+"""Measurements: `python -m benchmarks [names]` runs them and writes docs/benchmarks.md."""

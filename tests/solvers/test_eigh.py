@@ -1,0 +1,24 @@
+"""Eigh as LAPACK tests its own."""
+
+import numpy as np
+import pytest
+
+from gramian.operators.covariance import Stored
+from gramian.solvers import Eigh
+from gramian.testing.solver_contract import matrices
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 10, 16, 50, 130])
+@pytest.mark.parametrize("kind", matrices(1))
+@pytest.mark.parametrize("share", [0.2, 1.0])
+def test_residual_and_orthogonality_are_at_the_level_of_rounding(kind, size, share):
+    matrix = matrices(size)[kind]
+    q = max(1, int(share * size))
+    spectrum = Eigh().solve(Stored(matrix), q)
+    scale = np.abs(matrix).max() or 1.0
+    norm = max(np.linalg.norm(matrix / scale, 2), np.finfo(float).tiny)
+    unit = size * np.finfo(float).eps
+    vectors, values = spectrum.eigenvectors, spectrum.eigenvalues / scale
+    assert np.linalg.norm((matrix / scale) @ vectors - vectors * values, 2) / (unit * norm) < 30
+    assert np.linalg.norm(vectors.T @ vectors - np.eye(q), 2) / unit < 30
+    assert np.isfinite(spectrum.residual_norm)

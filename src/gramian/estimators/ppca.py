@@ -74,7 +74,8 @@ class PPCA(LatentModelMixin, BaseEstimator):
     Parameters
     ----------
     n_components : int, float, "mle", "bic" or None, default=None
-        Latent dimension q; a float in (0, 1) is a fraction of the variance, "mle" Minka's evidence, "bic" the smallest BIC.
+        Latent dimension q; a float in (0, 1) is a fraction of the variance, "mle" Minka's evidence, "bic" the smallest BIC
+        (0 when there is no structure above the noise).
         None: as many as exceed ``noise_variance`` if that is a number, else max(1, rank - 1). With holes an int or "bic"
         (None means "bic" there).
     noise_variance : "ml" or float, default="ml"
@@ -311,12 +312,12 @@ class PPCA(LatentModelMixin, BaseEstimator):
         )
 
     def _missing_by_bic(self, X: Array, weights: Array, limit: int, bar: Progress) -> MissingFit:
-        """q = 1, 2, ... until the BIC has risen twice in a row."""
+        """q = 0, 1, 2, ... until the BIC has risen twice in a row; 0 says that there is no structure above the noise."""
         best: MissingFit | None = None
         best_bic, rises = np.inf, 0
         total = float(weights.sum())
-        for q in range(1, max(2, min(limit, X.shape[1] - 1) + 1)):
-            fitted = self._missing_fit(X, weights, min(q, limit), bar)
+        for q in range(min(limit, X.shape[1] - 1) + 1):
+            fitted = self._missing_fit(X, weights, q, bar)
             count = free_parameters(X.shape[1], q, noise=isinstance(self.noise_variance, str), mean=self.center)
             bic = -2 * total * fitted.log_likelihoods[-1] + count * np.log(total)
             if bic < best_bic:

@@ -44,9 +44,12 @@ def free_parameters(n_features: int, n_components: int, *, noise: bool = True, m
 
 
 def by_bic(eigenvalues: Array, trace: float, n_features: int, weight: float, *, center: bool = True) -> int:
-    """The q in 1..rank-1 of the smallest BIC, from the whole spectrum: the maximised likelihood is closed form."""
-    best, best_q = np.inf, 1
-    for q in range(1, max(2, min(len(eigenvalues), n_features))):
+    """The q in 0..rank-1 of the smallest BIC, from the whole spectrum: the maximised likelihood is closed form.
+
+    0 says that there is no structure above isotropic noise.
+    """
+    best, best_q = np.inf, 0
+    for q in range(max(1, min(len(eigenvalues), n_features))):
         noise = (trace - eigenvalues[:q].sum()) / (n_features - q) if n_features > q else 0.0
         if noise <= 1e-12 * trace / n_features:
             break

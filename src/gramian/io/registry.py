@@ -60,6 +60,8 @@ CLASSES: dict[str, str] = {
     "latent.FeatureSubspace": "gramian.latent.feature_subspace:FeatureSubspace",
     "latent.NystroemSubspace": "gramian.latent.feature_subspace:NystroemSubspace",
     "latent.RandomFeatureSubspace": "gramian.latent.feature_subspace:RandomFeatureSubspace",
+    "latent.ViewPart": "gramian.latent.views:ViewPart",
+    "latent.ViewSubspace": "gramian.latent.views:ViewSubspace",
     "latent.NoiseField": "gramian.latent.noise_field:NoiseField",
     "latent.Tail": "gramian.latent.anomaly:Tail",
     "latent.MissingFit": "gramian.latent.missing:MissingFit",

@@ -1,0 +1,452 @@
+"""Views: several descriptions of the same rows as one concatenated feature point, φ = [φ₁; ...; φ_V] [8].
+
+A view is scaled by c = √β/σ (its weight and its noise), and then all of `LatentGaussian` applies: seeing only the views o is
+the overlap G = Σ_{v ∈ o} UᵥᵀUᵥ, and there is no second Gaussian.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array, symmetrized
+from gramian._checks import check_finite, check_scale, check_table
+from gramian.latent.feature_subspace import RandomFeatureSubspace
+from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
+from gramian.latent.sample import DUAL_RANK, STORED_LIMIT
+from gramian.latent.subspace import DualSubspace, PrimalSubspace
+from gramian.operators.base import SelfAdjoint
+from gramian.operators.centering import Centering
+from gramian.operators.covariance import FactoredCovariance, Stored
+from gramian.operators.gram import CenteredGram, DenseGram, LazyGram, RawGram, SumGram
+from gramian.solvers.spectrum import Spectrum, positive_signs
+
+
+def stack_views(views: Any) -> tuple[Array, dict[Any, slice]]:
+    """One table of all views side by side, and the columns of each: what ``MultiViewRKM(views=...)`` takes.
+
+    Parameters
+    ----------
+    views : dict of name -> array, or list of arrays
+        2-D arrays with the same rows; rows where a view is missing are NaN.
+
+    Returns
+    -------
+    table : ndarray of shape (n_samples, total number of columns)
+    views : dict of name -> slice
+        Views of a list are called "view0", "view1", ...
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian import stack_views
+    >>> table, views = stack_views({"x": np.zeros((4, 3)), "y": np.ones((4, 1))})
+    >>> table.shape, views
+    ((4, 4), {'x': slice(0, 3, None), 'y': slice(3, 4, None)})
+    """
+    if not isinstance(views, Mapping | list | tuple) or not len(views):
+        raise ValueError(f"stack_views needs a dict or a list of 2-D arrays, got {type(views).__name__} {views!r:.60}.")
+    named = dict(views) if isinstance(views, Mapping) else {f"view{i}": view for i, view in enumerate(views)}
+    arrays, columns, stop = [], {}, 0
+    for name, view in named.items():
+        if view is None:
+            raise ValueError(
+                f"View {name!r} is None: its number of columns is not known. Give NaN rows, or leave it out."
+            )
+        array = check_table(None, view, reset=False, missing=True, name=f"view {name!r}")
+        start, stop = stop, stop + array.shape[1]
+        arrays.append(array)
+        columns[name] = slice(start, stop)
+    check_same_rows(dict(zip(named, arrays)))
+    return np.hstack(arrays), columns
+
+
+def check_same_rows(views: Mapping[Any, Any]) -> int:
+    """The number of rows that all views share."""
+    counts = {name: view.shape[0] for name, view in views.items()}
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{name!r}: {count}" for name, count in counts.items())
+        raise ValueError(
+            f"The views have different numbers of rows ({listed}). Row i of every view must be the same case."
+        )
+    return next(iter(counts.values()))
+
+
+# ---------------------------------------------------------------- training rows
+
+
+@dataclass(frozen=True)
+class ExplicitView:
+    """A view with explicit features; ``feature_map`` is None where they are the inputs themselves (a linear view)."""
+
+    features: Array  # (n, D)
+    feature_map: Any = None
+    points: Any = None  # the inputs behind a feature map, for pre-images
+
+    positive_semidefinite = True
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.features.shape[0])
+
+    def dim(self, total_weight: float) -> float:
+        """D, the dimension that the noise of this view lives in."""
+        return float(self.features.shape[1])
+
+    def take(self, rows: Array) -> ExplicitView:
+        """The same for some of the rows."""
+        return replace(self, features=self.features[rows], points=None if self.points is None else self.points[rows])
+
+    def mean(self, weights: Array) -> Array:
+        """Σ s x, from a point of the data on, so that a large offset costs no digits."""
+        shift = self.features[0]
+        return shift + weights @ (self.features - shift)
+
+    def gram(self, weights: Array) -> RawGram:
+        """The Gram matrix of the centred features, stored where it may be."""
+        centred = self.features - self.mean(weights)
+        if self.n_rows <= STORED_LIMIT:
+            return DenseGram(centred @ centred.T)
+        from gramian.kernels import Linear
+
+        return LazyGram(Linear(), centred)
+
+    def subspace(self, coefficients: Array, affine: Array) -> Any:
+        """μ = Φᵀ affine and U = Φᵀ coefficients, in feature coordinates."""
+        shift = self.features[0]
+        total = float(affine.sum())
+        mean = total * shift + affine @ (self.features - shift)
+        axes = (self.features - shift).T @ coefficients + np.outer(shift, coefficients.sum(axis=0))
+        return self.with_axes(mean, np.ascontiguousarray(axes.T), coefficients, affine)
+
+    def with_axes(self, mean: Array, components: Array, coefficients: Array, affine: Array) -> Any:
+        """The subspace of axes that are already known in feature coordinates."""
+        primal = PrimalSubspace(mean, components)
+        if self.feature_map is None:
+            return primal
+        return RandomFeatureSubspace(self.feature_map, primal, self.points, self.features, affine, coefficients)
+
+
+@dataclass(frozen=True)
+class KernelView:
+    """A view known through its kernel only."""
+
+    kernel: Any
+    points: Any  # None: precomputed
+    raw: RawGram
+
+    @property
+    def positive_semidefinite(self) -> bool:
+        return bool(self.kernel.positive_semidefinite)
+
+    @property
+    def n_rows(self) -> int:
+        return self.raw.size
+
+    def dim(self, total_weight: float) -> float:
+        """D = N, the number of rows (with raw weights, their sum)."""
+        return float(total_weight)
+
+    def take(self, rows: Array) -> KernelView:
+        """The same for some of the rows."""
+        points = None if self.points is None else self.points[rows]
+        return KernelView(self.kernel, points, DenseGram(self.raw.columns(rows, rows=rows)))
+
+    def gram(self, weights: Array) -> RawGram:
+        return self.raw
+
+    def subspace(self, coefficients: Array, affine: Array) -> DualSubspace:
+        """μ = Φ affine and U = Φ coefficients, over the training points."""
+        products = self.raw @ np.column_stack([coefficients, affine])
+        return DualSubspace(
+            self.kernel,
+            self.points,
+            affine,
+            np.ascontiguousarray(coefficients),
+            np.ascontiguousarray(products[:, -1]),
+            np.ascontiguousarray(products[:, :-1]),
+            float(self.n_rows),
+        )
+
+
+View = ExplicitView | KernelView
+
+
+@dataclass(frozen=True)
+class ViewTable:
+    """Complete training rows of all views, with what every fit on them shares: Gram matrices, means, traces."""
+
+    views: tuple[View, ...]
+    weights: Array  # normalised
+    total_weight: float
+
+    @cached_property
+    def centering(self) -> Centering:
+        return Centering(self.weights)
+
+    @cached_property
+    def grams(self) -> tuple[CenteredGram, ...]:
+        """K_v = JᵀK₀ᵥJ, one a view."""
+        return tuple(CenteredGram(view.gram(self.weights), self.centering) for view in self.views)
+
+    @cached_property
+    def explicit(self) -> bool:
+        return all(isinstance(view, ExplicitView) for view in self.views)
+
+    @cached_property
+    def centred(self) -> tuple[Array | None, ...]:
+        """√s (φ - μ) of the explicit views, one row a point."""
+        root = np.sqrt(self.weights)[:, None]
+        return tuple(
+            root * (view.features - view.mean(self.weights)) if isinstance(view, ExplicitView) else None
+            for view in self.views
+        )
+
+    @cached_property
+    def covariance(self) -> Array:
+        """C of the unscaled concatenation; explicit views only."""
+        return self.stacked.T @ self.stacked
+
+    @property
+    def stacked(self) -> Array:
+        """√s (φ - μ) of all views side by side; explicit views only."""
+        return np.hstack([block for block in self.centred if block is not None])
+
+    @cached_property
+    def dims(self) -> Array:
+        """D_v, one a view."""
+        return np.array([view.dim(self.total_weight) for view in self.views])
+
+    @cached_property
+    def widths(self) -> list[int]:
+        """Explicit dimensions, one a view (0 where there is none)."""
+        return [view.features.shape[1] if isinstance(view, ExplicitView) else 0 for view in self.views]
+
+    @cached_property
+    def traces(self) -> Array:
+        """tr K_v, the variance of each view."""
+        values = [
+            float(np.einsum("ij,ij->", block, block)) if block is not None else self.grams[v].trace()
+            for v, block in enumerate(self.centred)
+        ]
+        traces = np.maximum(check_finite(np.array(values), "variances of the views"), 0.0)
+        check_scale(float(np.sqrt(traces.max(initial=0.0))))
+        # rounding of a constant view's mean is no variance
+        scales = np.array([_magnitude(view) for view in self.views])
+        return np.where(traces > (64 * np.finfo(float).eps * scales) ** 2, traces, 0.0)
+
+    def take(self, rows: Array) -> ViewTable:
+        """The same for some of the rows."""
+        weights = self.weights[rows]
+        share = float(weights.sum())
+        return ViewTable(tuple(view.take(rows) for view in self.views), weights / share, self.total_weight * share)
+
+
+def _magnitude(view: View) -> float:
+    if isinstance(view, ExplicitView):
+        return float(np.abs(view.features).max(initial=0.0)) * np.sqrt(view.features.shape[1])
+    return float(np.sqrt(np.abs(view.raw.diagonal()).max(initial=0.0)))
+
+
+@dataclass(frozen=True)
+class ViewSample:
+    """A `ViewTable` with a scale a view, to be decomposed in primal or in dual coordinates: a `Sample` [8]."""
+
+    table: ViewTable
+    scales: Array  # c_v = √β_v / σ_v
+    space: str  # "primal" or "dual"
+
+    @property
+    def dim(self) -> float:
+        return float(self.table.dims.sum())
+
+    @property
+    def max_components(self) -> int:
+        most = len(self.table.weights) - 1
+        return min(most, sum(self.table.widths)) if self.table.explicit else most
+
+    @property
+    def rank_tol(self) -> float:
+        if not self.table.explicit:
+            return DUAL_RANK
+        return 8 * max(len(self.table.weights), sum(self.table.widths)) * float(np.finfo(float).eps)
+
+    @property
+    def rank_floor(self) -> float:
+        return 0.0
+
+    @property
+    def positive_semidefinite(self) -> bool:
+        return all(view.positive_semidefinite for view in self.table.views)
+
+    @cached_property
+    def _operator(self) -> SelfAdjoint:
+        table = self.table
+        if self.space == "dual":
+            raw = SumGram([gram.raw for gram in table.grams], [float(c) ** 2 for c in self.scales])
+            return CenteredGram(raw, table.centering)
+        columns = np.repeat(self.scales, table.widths)
+        if len(columns) <= STORED_LIMIT:
+            return Stored(table.covariance * np.outer(columns, columns))
+        uniform = np.full(len(table.weights), 1.0)  # the rows carry √s already
+        return FactoredCovariance(table.stacked * columns, Centering(uniform, center=False), "primal")
+
+    def operator(self) -> SelfAdjoint:
+        return self._operator
+
+    def latents(self, spectrum: Spectrum) -> Array:
+        """H, the dual eigenvectors (HᵀH = I), in either space: H = √s (φ - μ)ᵀ U L^-½."""
+        vectors = rotated(spectrum)
+        if self.space == "dual":
+            return vectors
+        columns = np.repeat(self.scales, self.table.widths)
+        return (self.table.stacked @ (columns[:, None] * vectors)) / np.sqrt(spectrum.eigenvalues)
+
+    def subspace(self, spectrum: Spectrum) -> Any:
+        """The axes of every view; signs make the largest |entry| of each column of H positive."""
+        latents = self.latents(spectrum)
+        signs = positive_signs(latents)
+        # row order: what a model file gives back is row-ordered too, and products then round alike
+        coefficients = self.table.centering.apply(np.ascontiguousarray(latents * signs)) / np.sqrt(spectrum.eigenvalues)
+        axes = rotated(spectrum) * signs if self.space == "primal" else None
+        stops = np.cumsum([0, *self.table.widths])
+        parts = []
+        for i, view in enumerate(self.table.views):
+            scale = float(self.scales[i])
+            if axes is not None and isinstance(view, ExplicitView):
+                components = np.ascontiguousarray(axes[stops[i] : stops[i + 1]].T)
+                mean = view.mean(self.table.weights)
+                subspace = view.with_axes(mean, components, scale * coefficients, self.table.weights)
+            else:
+                subspace = view.subspace(scale * coefficients, self.table.weights)
+            parts.append(ViewPart.of(subspace, scale, float(self.table.dims[i])))
+        return ViewSubspace(tuple(parts))
+
+
+def rotated(spectrum: Spectrum) -> Array:
+    """The eigenvectors, also where a Stiefel frame A came unrotated: A O with Γ = O Λ Oᵀ."""
+    if spectrum.gamma is None:
+        return spectrum.eigenvectors
+    rotation = np.linalg.eigh(symmetrized(spectrum.gamma))[1]
+    return spectrum.eigenvectors @ rotation[:, ::-1]
+
+
+def unrotation(spectrum: Spectrum, latents: Array) -> Array | None:
+    """R with H' = H R, from the rotated, signed latents H to those of the frame as Cayley-Adam left it; None if rotated."""
+    if spectrum.gamma is None:
+        return None
+    rotation = np.linalg.eigh(symmetrized(spectrum.gamma))[1][:, ::-1]
+    turned = positive_signs(latents)[:, None] * rotation.T
+    return turned * positive_signs(latents * positive_signs(latents) @ turned)
+
+
+# ---------------------------------------------------------------- fitted
+
+
+@dataclass(frozen=True)
+class ViewPart:
+    """What one view adds to the subspace: μ_v, U_v, the scale c_v, D_v and U_vᵀU_v.
+
+    ``trust`` divides the view's noise: 1 as fitted, smaller where held-out rows showed that the view says less.
+    """
+
+    subspace: Any
+    scale: float
+    dim: float
+    overlap: Array  # (q, q)
+    trust: float = 1.0
+
+    @classmethod
+    def of(cls, subspace: Any, scale: float, dim: float) -> ViewPart:
+        if isinstance(subspace, DualSubspace):
+            overlap = subspace.axes.T @ subspace.images
+        else:
+            components = explicit_axes(subspace)
+            overlap = components @ components.T
+        return cls(subspace, scale, dim, symmetrized(overlap))
+
+    @property
+    def invertible(self) -> bool:
+        """Whether feature coordinates are the inputs."""
+        return isinstance(self.subspace, PrimalSubspace)
+
+    def project(self, X: Any) -> tuple[Array, Array]:
+        """c U_vᵀ(φ - μ)_v and c²|(φ - μ)_v|²."""
+        if isinstance(self.subspace, DualSubspace) and self.subspace.points is None:
+            seen = self.subspace.project(X, diagonal=np.zeros(len(X)))  # distances need k(y, y), which no row shows
+        else:
+            seen = self.subspace.project(X)
+        return self.scale * seen.scores, self.scale**2 * seen.squared_norm
+
+    def decoded(self, scores: Array) -> Array:
+        """μ_v + U_v t / c in feature coordinates (explicit views), or affine weights over the training rows."""
+        unscaled = scores / self.scale if self.scale else np.zeros_like(scores)
+        subspace = self.subspace.primal if isinstance(self.subspace, RandomFeatureSubspace) else self.subspace
+        return subspace.embed(unscaled)
+
+    def loadings(self, gains: Array) -> Array | None:
+        """W_v = U_v Δ / c, (D_v, q); None where the map is not explicit."""
+        if isinstance(self.subspace, DualSubspace):
+            return None
+        return explicit_axes(self.subspace).T * (gains / self.scale if self.scale else np.zeros_like(gains))
+
+
+def explicit_axes(subspace: Any) -> Array:
+    """U_vᵀ, (q, D_v), of a view with explicit features."""
+    primal = subspace.primal if isinstance(subspace, RandomFeatureSubspace) else subspace
+    return np.asarray(primal.components)
+
+
+@dataclass(frozen=True)
+class ViewSubspace:
+    """All parts of a multi-view model: it projects whatever views a row shows."""
+
+    parts: tuple[ViewPart, ...]
+
+    def project(self, views: Sequence[Any]) -> Projection:
+        """The projection of rows that all show the same views (None: not shown)."""
+        shown = [(part, X) for part, X in zip(self.parts, views) if X is not None]
+        if not shown:
+            raise ValueError("No view was given. Give at least one, with NaN in the rows where it is missing.")
+        scores: Any = 0.0
+        norms: Any = 0.0
+        for part, X in shown:
+            t, g = part.project(X)
+            scores, norms = scores + part.trust * t, norms + part.trust * g
+        whole = len(shown) == len(self.parts) and all(part.trust == 1.0 for part, _ in shown)
+        overlap: Any = None if whole else sum(part.trust * part.overlap for part, _ in shown)
+        return Projection(np.asarray(scores), np.asarray(norms), sum(part.dim for part, _ in shown), overlap)
+
+    def patterns(self, views: Sequence[Any], seen: Array) -> Iterator[tuple[Array, Projection]]:
+        """The rows that show the same views, with their projection; rows that show none see nothing at all."""
+        q = len(self.parts[0].overlap)
+        codes, inverse = np.unique(seen, axis=0, return_inverse=True)
+        for k, pattern in enumerate(codes):
+            rows = np.flatnonzero(inverse.ravel() == k)
+            if not pattern.any():
+                yield rows, Projection(np.zeros((len(rows), q)), np.zeros(len(rows)), 0.0, np.zeros((q, q)))
+                continue
+            everything = len(rows) == len(seen)
+            shown = [None if not here or X is None else X if everything else X[rows] for here, X in zip(pattern, views)]
+            yield rows, self.project(shown)
+
+    def posterior(self, gaussian: LatentGaussian, views: Sequence[Any], seen: Array) -> Posterior:
+        """z given whatever each row shows; the covariance is shared where all rows show the same."""
+        parts = [(rows, gaussian.posterior(projection)) for rows, projection in self.patterns(views, seen)]
+        if len(parts) == 1:
+            return parts[0][1]
+        q = gaussian.n_components
+        means, covariances = np.empty((len(seen), q)), np.empty((len(seen), q, q))
+        for rows, posterior in parts:
+            means[rows], covariances[rows] = posterior.mean, posterior.covariance
+        return Posterior(means, covariances)
+
+    def trusting(self, view: int, trust: float) -> ViewSubspace:
+        """The same with another trust in one view."""
+        parts = list(self.parts)
+        parts[view] = replace(parts[view], trust=trust)
+        return ViewSubspace(tuple(parts))

@@ -89,6 +89,85 @@ def test_kernel_ppca(X, again, options):
     same(loaded.sample(4, random_state=0), model.sample(4, random_state=0))
 
 
+@pytest.fixture(scope="module")
+def labels(X):
+    return np.where(X[:, 0] + X[:, 1] > 0, "up", "down")
+
+
+@pytest.mark.parametrize("options", [{}, {"noise_variance": 0.01}, {"n_clusters": 2, "n_components": 2}], ids=str)
+def test_classifier(X, labels, again, options):
+    model = gramian.KernelPPCAClassifier(random_state=0, **options).fit(X, labels)
+    X = X[::-1].copy()
+    loaded = again(model)
+    same(loaded.predict(X), model.predict(X))
+    same(loaded.predict_proba(X), model.predict_proba(X))
+    same(loaded.decision_function(X), model.decision_function(X))
+
+
+VIEWS = {"a": [0, 1, 2], "b": [3, 4]}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"noise_variance": "per-view"},
+        {"kernel": "rbf", "space": "dual"},
+        {"kernel": {"a": RBF(2.0), "b": Linear()}, "noise_variance": "ml"},
+        {"kernel": [FEATURE_MAPS["polynomial"](), Linear()], "view_weights": "balanced"},
+        {"kernel": "rbf", "solver": "stiefel", "max_iter": 5000},
+    ],
+    ids=str,
+)
+def test_views(X, again, options):
+    model = gramian.MultiViewRKM(2, views=VIEWS, random_state=0, **options).fit(X)
+    loaded = again(model)
+    rows = X[::-1].copy()
+    same(loaded.transform(rows), model.transform(rows))
+    views = {name: rows[:, columns] for name, columns in VIEWS.items()}
+    same(loaded.predict_view({"a": views["a"]}, "b"), model.predict_view({"a": views["a"]}, "b"))
+
+
+@pytest.mark.parametrize("name", ["RKMRegressor", "RKMClassifier"])
+def test_targets_as_views(X, labels, again, name):
+    model = getattr(gramian, name)(random_state=0).fit(X[:, 1:], X[:, 0] if name == "RKMRegressor" else labels)
+    rows = X[::-1, 1:].copy()
+    loaded = again(model)
+    same(loaded.predict(rows), model.predict(rows))
+    if name == "RKMRegressor":
+        same(loaded.predict(rows, return_std=True)[1], model.predict(rows, return_std=True)[1])
+    else:
+        same(loaded.predict_proba(rows), model.predict_proba(rows))
+
+
+@pytest.mark.parametrize("strategy", ["recursive", "direct"])
+def test_forecaster(again, strategy):
+    series = np.sin(np.arange(120) / 5) + 0.1 * np.random.default_rng(0).normal(size=120)
+    options = {"strategy": strategy, "random_state": 0}
+    model = gramian.RKMForecaster(lags=8, **options).fit(series)
+    loaded = again(model)
+    same(loaded.predict(5), model.predict(5))
+    same(np.array(loaded.predict_interval(5)), np.array(model.predict_interval(5)))
+
+
+@pytest.mark.parametrize("noise", ["separate", "shared"])
+def test_mixture(X, again, noise):
+    X = with_holes(X)
+    model = gramian.PPCAMixture(2, 1, noise=noise, random_state=0).fit(X)
+    loaded = again(model)
+    for method in ("predict_proba", "score_samples", "impute", "reconstruct"):
+        same(getattr(loaded, method)(X), getattr(model, method)(X))
+    same(loaded.sample(5, random_state=1)[0], model.sample(5, random_state=1)[0])
+
+
+@pytest.mark.parametrize("options", [{}, {"approximation": "nystroem", "n_landmarks": 20}], ids=str)
+def test_kernel_mixture(X, again, options):
+    model = gramian.KernelPPCAMixture(2, 2, random_state=0, **options).fit(X)
+    loaded, rows = again(model), X[::-1].copy()
+    for method in ("predict_proba", "score_samples", "reconstruct"):
+        same(getattr(loaded, method)(rows), getattr(model, method)(rows))
+
+
 def test_a_callable_kernel_cannot_be_saved(X, tmp_path):
     def my_kernel(A, B):
         return A @ B.T

@@ -92,7 +92,9 @@ def test_parameters_that_the_kernel_lacks_are_dropped():
     assert space.conditions == {"kernel__length_scale": ("kernel", (0,)), "kernel__degree": ("kernel", (1,))}
     seen = [space.decode(u) for u in np.random.default_rng(0).random((50, space.width))]
     for params in seen:
-        wanted = {"rbf": {"kernel__length_scale"}, "linear": set()}.get(params["kernel"] if isinstance(params["kernel"], str) else "")
+        wanted = {"rbf": {"kernel__length_scale"}, "linear": set()}.get(
+            params["kernel"] if isinstance(params["kernel"], str) else ""
+        )
         assert set(params) - {"kernel"} == ({"kernel__degree"} if wanted is None else wanted)
     assert len({str(p["kernel"]) for p in seen}) == 3
 

@@ -151,7 +151,10 @@ def _classifier(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
 
 
 def _views(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
-    return {"n_components": _count(1, min(50, shape.n_features - 1, shape.n_train - 1))}
+    return {
+        "n_components": _count(1, min(50, shape.n_features - 1, shape.n_train - 1)),
+        "noise_variance": Category((0.0, "ml", "per-view")),
+    }
 
 
 def _rkm(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:

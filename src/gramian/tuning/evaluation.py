@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
 
 from gramian._arrays import Array
+from gramian.estimators._view_tables import kind_of
 from gramian.tuning.space import configured
 
 
@@ -96,11 +96,7 @@ def seeded(model: Any, seed: int | None) -> Any:
 
 def is_views(X: Any) -> bool:
     """Whether X is a dict or a list of tables (of which some may be None) and not one table."""
-    if sparse.issparse(X):
-        return False
-    return isinstance(X, dict) or (
-        isinstance(X, list) and any(v is None or np.ndim(v) == 2 or sparse.issparse(v) for v in X)
-    )
+    return kind_of(X) != "table"
 
 
 def rows_of(X: Any) -> int:

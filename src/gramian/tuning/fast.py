@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics.pairwise import euclidean_distances
 
-from gramian._arrays import Array
+from gramian._arrays import Array, single_blas_thread
 from gramian._checks import is_count
 from gramian.kernels import as_kernel
 from gramian.latent.gaussian import LatentGaussian, Projection
@@ -33,6 +34,7 @@ MOST_ROWS = 2000
 """Beyond, the Gram matrices of all folds would not fit beside each other."""
 MANY = 16
 """Up to this many values of q each is looked at; beyond, a geometric grid and then the neighbourhood of its best."""
+SMALL = 512
 _QUERIES_KEPT = 16
 _SHARED_OBJECTIVES = ("reconstruction", "kernel_error", "denoising")
 
@@ -142,6 +144,11 @@ class Distances:
         return _profiled(kernel, self.queries[key])
 
 
+def few_threads(n_rows: int) -> AbstractContextManager[Any]:
+    """BLAS on one thread where matrices are so small that a second one costs more than it gives."""
+    return single_blas_thread() if n_rows <= SMALL else nullcontext()
+
+
 def digest(values: Array) -> bytes:
     """A key for an array's contents."""
     return hashlib.sha1(np.ascontiguousarray(values).data, usedforsecurity=False).digest()
@@ -168,7 +175,8 @@ class KernelEvaluation(Evaluation):
     distances: Any = None
 
     def __call__(self, params: Mapping[str, Any]) -> Outcome:
-        return guarded(lambda: self._settled(params))
+        with few_threads(len(self.X)):
+            return guarded(lambda: self._settled(params))
 
     def _settled(self, params: Mapping[str, Any]) -> tuple[list[float], dict[str, Any]]:
         folds = self.fold_models(params)
@@ -324,7 +332,8 @@ class ClassifierEvaluation(Evaluation):
     distances: Any = None
 
     def __call__(self, params: Mapping[str, Any]) -> Outcome:
-        return guarded(lambda: self._settled(params))
+        with few_threads(len(self.X)):
+            return guarded(lambda: self._settled(params))
 
     def _settled(self, params: Mapping[str, Any]) -> tuple[list[float], dict[str, Any]]:
         from gramian.estimators._classifier_path import class_paths

@@ -29,12 +29,12 @@ def reconstruction(model: Any, X: Any, y: Any = None) -> float:
 
     Models that take missing values (PPCA, its mixture, LatentImputer) are asked for cells of the held-out rows that were
     hidden from them: shown whole, a linear model with q = d copies its input and scores a perfect 0. Models of several views
-    are asked for each view from the others, in units of its variance. Models that map whole inputs back through a
+    are asked for each view from the others, in units of its variance (with one view only: `denoising`). Models that map whole inputs back through a
     pre-image are shown the whole row and judged in input space.
     """
     model, X = _final(model, X)
-    if hasattr(model, "predict_view") and not _one_view(model):
-        return _hidden_views(model, X)
+    if hasattr(model, "predict_view"):
+        return _hidden_views(model, X) if len(model.view_names_) > 1 else denoising(model, X)
     table = _table(X)
     if hasattr(model, "impute") or _fills(model):
         return _hidden_cells(model, table)
@@ -180,21 +180,24 @@ def _hidden_cells(model: Any, table: Array) -> float:
     return -float(np.mean((table[hidden] - filled[hidden]) ** 2))
 
 
-def _one_view(model: Any) -> bool:
-    return len(view_names(model)) < 2
-
-
-def view_names(model: Any) -> list[Any]:
-    """Names or positions of a fitted multi-view model's views."""
-    names = getattr(model, "view_names_", None)
-    if names is None:
-        views = getattr(model, "views", None)
-        names = list(views) if isinstance(views, dict) else list(range(len(getattr(model, "noise_variances_", []))))
-    return list(names)
-
-
 def _hidden_views(model: Any, X: Any) -> float:
-    raise NotImplementedError
+    """Minus the error of every view predicted from the others, over the view's variance, averaged over views."""
+    views, seen, _ = model._check_views(X)
+    errors = []
+    for position, (name, view) in enumerate(zip(model.view_names_, views)):
+        rows = seen[:, position] & (seen.sum(axis=1) > 1)
+        if view is None or not rows.any():
+            continue
+        truth = np.asarray(view, dtype=float)[rows]
+        spread = truth.var(axis=0).sum()
+        if spread > 0:
+            guess = np.asarray(model.predict_view(X, name))[rows]
+            errors.append(float(((truth - guess) ** 2).mean(axis=0).sum() / spread))
+    if not errors:
+        raise ValueError(
+            'scoring="reconstruction" predicts views from each other, and no held-out row shows two that vary.'
+        )
+    return -float(np.mean(errors))
 
 
 def _predicted(model: Any, method: str, steps: int, exogenous: Any, **options: Any) -> Any:

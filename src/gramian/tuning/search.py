@@ -408,7 +408,7 @@ def _fit_transform(self: BayesSearch, X: Any, y: Any = None, **fit_params: Any) 
 
 
 _fit_transform.__name__ = "fit_transform"
-BayesSearch.fit_transform = available_if(_has("transform"))(_fit_transform)  # type: ignore[attr-defined]
+BayesSearch.fit_transform = available_if(_has("transform"))(_fit_transform)
 for _method in _DELEGATED:
     setattr(BayesSearch, _method, _delegate(_method))
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold
 
-from gramian._arrays import Array
+from gramian._arrays import Array, single_blas_thread
 from gramian._checks import check_random_state, check_table
 from gramian.tuning.evaluation import Evaluation
 from gramian.tuning.fast import Distances, KernelEvaluation, best_count
@@ -197,7 +197,7 @@ class _Curve:
 
 def _by_count(evaluation: Any, counts: list[int]) -> _Curve:
     found: dict[int, Array] = {}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), single_blas_thread():
         warnings.simplefilter("ignore")  # widths and q that deserve a warning are looked at on purpose
         score = _scorer(evaluation)
 

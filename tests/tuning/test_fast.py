@@ -1,0 +1,121 @@
+"""Fast paths give the scores of refitting."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_iris
+
+from gramian import BayesSearch, KernelPPCA
+from gramian.kernels import RBF
+from gramian.tuning.evaluation import Evaluation
+from gramian.tuning.fast import best_count
+
+SPACES = {
+    "rbf": {"kernel__length_scale": ("log", 0.5, 20.0), "n_components": (1, 30)},
+    "matern": {"kernel__length_scale": ("log", 0.5, 20.0), "n_components": [2, 5, 20]},
+    "laplacian": {"kernel__length_scale": ("log", 5.0, 200.0), "n_components": (1, 10)},
+    "polynomial": {"kernel__degree": (1, 4), "n_components": (1, 25)},
+    "width only": {"kernel__length_scale": ("log", 0.5, 20.0)},
+    "kernels": {"kernel": ["rbf", "linear"], "kernel__length_scale": ("log", 0.5, 20.0), "n_components": (1, 30)},
+}
+
+
+def refitted(search, X, y=None):
+    """Mean scores of the same trials by fitting every one on every fold."""
+    plan = search._plan(X, y, {})
+    naive = Evaluation(plan.estimator, plan.objective, X, y, plan.folds, {}, None)
+    return [np.mean(naive(params).scores) for params in search.trials_["params"]]
+
+
+@pytest.mark.parametrize("scoring", ["reconstruction", "kernel_error", "denoising"])
+@pytest.mark.parametrize("case", SPACES)
+def test_shared_decompositions_give_the_scores_of_refitting(case, scoring):
+    X = load_digits().data[:90] / 16.0
+    kernel = case if case in ("rbf", "matern", "laplacian", "polynomial") else "rbf"
+    search = BayesSearch(
+        KernelPPCA(kernel=kernel), SPACES[case], scoring=scoring, cv=2, n_trials=4, random_state=0
+    ).fit(X)
+    assert search._plan(X, None, {}).fast is not None
+    np.testing.assert_allclose(search.trials_["score"], refitted(search, X), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelPPCA(center=False),
+        KernelPPCA(noise_variance=1e-3),
+        KernelPPCA(noise_dim=64),
+        KernelPPCA(preimage="ridge"),
+        KernelPPCA(preimage="mds"),
+    ],
+    ids=repr,
+)
+def test_the_models_own_options_are_kept(model):
+    X = load_digits().data[:80] / 16.0
+    space = {"kernel__length_scale": ("log", 2.0, 20.0), "n_components": [2, 6]}
+    search = BayesSearch(model, space, cv=2, n_trials=3, random_state=0).fit(X)
+    assert search._plan(X, None, {}).fast is not None
+    np.testing.assert_allclose(search.trials_["score"], refitted(search, X), rtol=1e-7)
+
+
+def test_q_is_settled_by_the_trial_and_is_the_best_of_its_width():
+    X = load_digits().data[:90] / 16.0
+    space = {"kernel__length_scale": ("log", 0.5, 20.0), "n_components": (1, 12)}
+    search = BayesSearch(KernelPPCA(), space, scoring="kernel_error", cv=2, n_trials=3, random_state=0).fit(X)
+    plan = search._plan(X, None, {})
+    naive = Evaluation(plan.estimator, plan.objective, X, None, plan.folds, {}, None)
+    for params, score in zip(search.trials_["params"], search.trials_["score"]):
+        every = [np.mean(naive({**params, "n_components": q}).scores) for q in range(1, 13)]
+        assert score == pytest.approx(max(every))
+
+
+def test_more_components_than_a_fold_allows_are_left_out():
+    X = load_iris().data[:20]
+    search = BayesSearch(
+        KernelPPCA(), {"kernel__length_scale": ("log", 0.5, 5.0), "n_components": (1, 200)}, cv=2, n_trials=3
+    ).fit(X)
+    assert all(params["n_components"] <= 9 for params in search.trials_["params"])
+
+
+@pytest.mark.parametrize(
+    ("model", "space", "options"),
+    [
+        (KernelPPCA(approximation="nystroem", n_landmarks=20), {"n_components": (1, 5)}, {}),
+        (KernelPPCA(solver="krylov"), {"n_components": (1, 5)}, {}),
+        (KernelPPCA(), {"n_components": (1, 5), "noise_variance": [0.0, "ml"]}, {}),
+        (KernelPPCA(), {"n_components": [0.5, 0.9]}, {}),
+        (KernelPPCA(), {"n_components": (1, 5)}, {"fast_paths": False}),
+    ],
+)
+def test_what_a_fast_path_does_not_cover_is_refitted(model, space, options):
+    X = load_iris().data
+    search = BayesSearch(model, space, cv=2, n_trials=3, random_state=0, **options).fit(X)
+    assert search._plan(X, None, {}).fast is None
+    assert np.isfinite(search.best_score_)
+
+
+def test_weights_are_not_lost_to_a_fast_path():
+    X = load_iris().data
+    weights = np.r_[np.ones(75), np.full(75, 1e-6)]
+    space = {"kernel__length_scale": ("log", 0.5, 5.0)}
+    search = BayesSearch(KernelPPCA(2), space, cv=2, n_trials=2, random_state=0).fit(X, sample_weight=weights)
+    expected = KernelPPCA(2, kernel=RBF(search.best_params_["kernel__length_scale"])).fit(X, sample_weight=weights)
+    np.testing.assert_allclose(search.best_estimator_.explained_variance_, expected.explained_variance_)
+
+
+@pytest.mark.parametrize("peak", [1, 2, 17, 40, 99, 100])
+def test_the_best_count_of_a_smooth_curve_is_found_nearly_without_looking_at_all(peak):
+    looked = []
+
+    def score(q):
+        looked.append(q)
+        return -abs(np.log(q / peak))
+
+    found = best_count(list(range(1, 101)), score)
+    assert abs(np.log(found / peak)) < 0.05
+    assert len(looked) == len(set(looked)) < 30
+
+
+def test_impossible_counts_are_passed_over():
+    assert best_count([1, 2, 3], lambda q: float("nan") if q > 2 else float(q)) == 2
+    assert best_count([1, 2, 3], lambda q: float("nan")) is None
+    assert best_count(list(range(1, 60)), lambda q: float("nan")) is None

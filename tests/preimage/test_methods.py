@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.base import clone
+from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 
 from gramian.kernels import RBF, Cosine, Laplacian, Linear, Matern, Polynomial, Precomputed
@@ -342,27 +343,39 @@ def test_positions_are_the_least_squares_solution():
 # ---------------------------------------------------------------- ridge
 
 
-def _naive_leave_one_out(R, inputs, ridge):
-    """Every row predicted from the others, by refitting: x̄ + r(t, .) c with the means of what is left."""
-    n = len(R)
-    errors = []
-    for i in range(n):
-        keep = np.arange(n) != i
-        mean_r, mean_x = R[keep].mean(axis=0), inputs[keep].mean(axis=0)
-        F = R[keep] - mean_r
-        # features of the kernel's span: ridge with penalty ridge·cᵀRc
-        c = np.linalg.lstsq(F.T @ F + ridge * R, F.T @ (inputs[keep] - mean_x), rcond=None)[0]
-        errors.append(np.square(inputs[i] - mean_x - (R[i] - mean_r) @ c).sum())
-    return float(np.mean(errors))
-
-
-def test_the_held_out_error_is_that_of_refitting(rows):
-    scores, width, share = rows[:25, :2], 0.8, 1e-3
-    fitted = KernelRidge(penalty=share, length_scale=width).fit(rows[:25], kernel=RBF(1.0), scores=scores)
+def test_the_ridge_is_the_dense_formula(rows):
+    """min over c and x̄ of |X - x̄ - R c|² + a cᵀRc, with R the kernel matrix of the scores."""
+    scores, width, ridge = rows[:, :2], 0.8, 1e-2
+    fitted = KernelRidge(penalty=ridge, length_scale=width).fit(rows, kernel=RBF(1.0), scores=scores)
     R = RBF(width)(scores)
-    H = np.eye(25) - 1 / 25
-    scale = np.linalg.eigvalsh(H @ R @ H)[-1]
-    assert_allclose(fitted.held_out_error_, _naive_leave_one_out(R, rows[:25], share * scale), rtol=1e-3)
+    n = len(R)
+    H = np.eye(n) - 1.0 / n
+    c = np.linalg.lstsq(R @ H @ R + ridge * R, R @ H @ rows, rcond=None)[0]
+    expected = rows.mean(axis=0) + H @ R @ c
+    assert_allclose(
+        fitted.transform(np.eye(n), np.eye(n)), np.clip(expected, rows.min(axis=0), rows.max(axis=0)), atol=1e-6
+    )
+
+
+def test_the_penalty_is_chosen_on_rows_that_the_components_have_not_seen():
+    """New rows have smaller scores than the rows that formed the components; the choice must have seen that."""
+    X = load_digits().data
+    train, new, kernel = X[:150], X[150:350], RBF(20.0)
+    K0, n = kernel(train), 150
+    H = np.eye(n) - 1.0 / n
+    values, vectors = np.linalg.eigh(H @ K0 @ H)
+    V, L = vectors[:, -60:], values[-60:]
+    axes = H @ V / np.sqrt(L)
+    weights = 1.0 / n + (kernel(new, train) - K0.mean(axis=0)) @ axes @ axes.T
+
+    def error(**options):
+        fitted = KernelRidge(**options).fit(train, K0, kernel=kernel, scores=V * np.sqrt(L))
+        return np.square(fitted.transform(weights, weights @ K0) - new).sum(axis=1).mean()
+
+    widths = np.median(np.linalg.norm((V * np.sqrt(L))[:, None] - V * np.sqrt(L), axis=2)) * np.array([1.0, 2.0, 4.0])
+    every = [error(penalty=a, length_scale=w) for a in np.logspace(-7, 0, 8) for w in widths]
+    assert error() < 1.05 * min(every)
+    assert max(every) > 1.3 * min(every)
 
 
 def test_the_ridge_learns_a_smooth_curve_and_chooses_by_held_out_rows(rows):

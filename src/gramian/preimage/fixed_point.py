@@ -71,11 +71,16 @@ class FixedPoint(PreImage):
         rows = np.column_stack([values.argmax(axis=1), weights.argmax(axis=1)])
         starts = np.concatenate([smooth[:, None, :], fitted_rows(self.X_, rows)], axis=1)
         n_points, n_starts, n_columns = starts.shape
-        ends, heights, settled, steps = self._climb(
-            starts.reshape(-1, n_columns), weights, np.repeat(np.arange(n_points), n_starts)
-        )
-        best = heights.reshape(n_points, n_starts).argmax(axis=1) + n_starts * np.arange(n_points)
-        lost = ~(heights[best] > 0)
+        owner = np.repeat(np.arange(n_points), n_starts)
+        new = np.ones((n_points, n_starts), dtype=bool)
+        new[:, 2] = rows[:, 0] != rows[:, 1]  # a start that two rules agree on is tried once
+        tried = np.flatnonzero(new)
+        ends, heights, settled, steps = self._climb(starts.reshape(-1, n_columns)[tried], weights, owner[tried])
+        ranked = np.full(n_points * n_starts, -np.inf)
+        ranked[tried] = heights
+        best = ranked.reshape(n_points, n_starts).argmax(axis=1) + n_starts * np.arange(n_points)
+        lost = ~(ranked[best] > 0)
+        best = np.searchsorted(tried, best)
         found = np.where(lost[:, None], smooth, ends[best])
         return found, PreImageInfo(settled[best] & ~lost, steps[best], lost)
 

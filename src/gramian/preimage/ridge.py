@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
 
 from gramian._arrays import Array, single_blas_thread, symmetrized
 from gramian._checks import check_count, check_number
-from gramian.kernels import RBF
+from gramian.kernels import RBF, Precomputed
+from gramian.latent.sample import DualSample
+from gramian.operators.gram import DenseGram, LazyGram
 from gramian.preimage.base import PreImage, PreImageInfo
+from gramian.solvers import Eigh
 
-WIDTHS = (8.0, 4.0, 2.0, 1.0, 0.5)  # of the median distance between scores; of equals the first, smoothest, is taken
-PENALTIES = np.logspace(1, -10, 12)  # of the largest eigenvalue of the features' scatter
-HELD_OUT = 512
-RANK = 1e-12
+# of equally good choices the first, smoothest, is taken
+WIDTHS = (8.0, 4.0, 2.0, 1.0, 0.5)  # of the median distance between scores
+PENALTIES = np.logspace(1, -10, 12)
+CHOOSING_ROWS = 1000
+HELD_OUT = 5  # every fifth of them
+FEWEST_ROWS = 10  # below, nothing can be held out
 RESOLVED = 1e-6  # of the variance: errors below it are equally good, and rounding must not choose between them
+RANK = 1e-12
 
 
 class KernelRidge(PreImage):
     """x = x̄ + Σⱼ r(t, tⱼ) cⱼ with r an RBF kernel of the scores t, fitted to the training rows (Bakir et al. 2004) [4].
 
-    Scores are affine in φ, so a feature point Φγ has the scores Σᵢ γᵢtᵢ. Penalty and width are those with the smallest
-    leave-one-out error, by its closed form, over up to 512 rows. Without scores the regression is on φ itself, whose
-    kernel is K₀.
+    Scores are affine in φ, so a feature point Φγ has the scores Σᵢ γᵢtᵢ. Penalty and width are those that give held-out
+    rows back best. Held out means from the components too: new rows have smaller scores than the rows that the
+    components were fitted to, and a penalty chosen on those is too small. Without scores the regression is on φ itself,
+    whose kernel is K₀.
 
     Parameters
     ----------
     penalty : float or None, default=None
-        The ridge, as a fraction of the largest eigenvalue of the features; None: chosen on held-out rows.
+        The ridge added to r's Gram matrix, whose diagonal is 1; None: chosen on held-out rows.
     length_scale : float or None, default=None
         Width of r, in units of the scores; None: chosen with the penalty.
     n_centers : int, default=500
@@ -42,9 +48,9 @@ class KernelRidge(PreImage):
     >>> from gramian.preimage import KernelRidge
     >>> t = np.linspace(-1, 1, 50)[:, None]
     >>> X = np.column_stack([np.cos(t), np.sin(t)])
-    >>> ridge = KernelRidge().fit(X, kernel="rbf", scores=t)
+    >>> ridge = KernelRidge().fit(X, X @ X.T, kernel="precomputed", scores=t)
     >>> weights = np.eye(50)[[9, 40]].mean(axis=0)[None]  # half way between two scores, at 0
-    >>> ridge.transform(weights, weights).round(3) + 0.0
+    >>> ridge.transform(weights, weights).round(2) + 0.0
     array([[1., 0.]])
     """
 
@@ -54,52 +60,128 @@ class KernelRidge(PreImage):
         self.n_centers = n_centers
 
     def prepare(self, K0: Any, scores: Array | None) -> None:
-        n_centers = min(check_count("n_centers", self.n_centers, 1), self.X_.shape[0])
-        penalties = PENALTIES if self.penalty is None else [check_number("penalty", self.penalty, 0.0, open_low=True)]
+        n_centers = check_count("n_centers", self.n_centers, 1)
+        if self.penalty is not None:
+            check_number("penalty", self.penalty, 0.0, open_low=True)
+        if self.length_scale is not None:
+            check_number("length_scale", self.length_scale, 0.0, open_low=True)
         inputs = self.X_.toarray() if sparse.issparse(self.X_) else self.X_
         inputs = np.asarray(inputs, dtype=np.float64)
-        centers = np.linspace(0, len(inputs) - 1, n_centers).astype(np.intp)
-        with single_blas_thread():
-            fits, widths = self._fits(K0, scores, inputs, centers, penalties)
-        best = int(np.argmin([max(fit.error, fit.floor) for fit in fits]))
         self.scores_ = None if scores is None else np.asarray(scores, dtype=np.float64)
-        self.centers_, self.length_scale_ = centers, widths[best]
-        self.mean_, self.coefficients_ = fits[best].mean, fits[best].coefficients
-        self.penalty_, self.held_out_error_ = fits[best].penalty, fits[best].error
+        if self.scores_ is None and K0 is None:
+            K0 = self.kernel_(self.X_)
+        K0 = None if K0 is None else np.asarray(K0, dtype=np.float64)
+        self.centers_ = _evenly(len(inputs), n_centers)
+        with single_blas_thread():
+            width, self.penalty_, self.held_out_error_ = self._chosen(K0, inputs)
+            self.length_scale_ = None if self.scores_ is None else width * _median_distance(self.scores_)
+            gram = K0[:, self.centers_] if self.scores_ is None else self._similar(self.scores_)
+            regression = _Regression.of(gram, gram[self.centers_], inputs)
+            self.mean_, self.coefficients_ = regression.solution(self.penalty_)
 
     def invert(self, weights: Array, values: Array) -> tuple[Array, PreImageInfo]:
         if self.scores_ is None:
-            rows = values[:, self.centers_]
+            similar = values[:, self.centers_]
         else:
-            rows = RBF(self.length_scale_)(_rows(weights @ self.scores_), _rows(self.scores_[self.centers_]))
-        return self.mean_ + rows @ self.coefficients_, PreImageInfo.closed_form(len(weights))
+            similar = self._similar(weights @ self.scores_)
+        return self.mean_ + similar @ self.coefficients_, PreImageInfo.closed_form(len(weights))
 
-    def _fits(
-        self, K0: Any, scores: Any, inputs: Array, centers: Array, penalties: Any
-    ) -> tuple[list[_Fit], list[Any]]:
-        if scores is None:
-            gram = np.asarray(self.kernel_(self.X_) if K0 is None else K0, dtype=np.float64)
-            return [_fit(gram[:, centers], gram[np.ix_(centers, centers)], inputs, penalties)], [None]
-        scores = np.asarray(scores, dtype=np.float64)
-        widths = self._widths(scores)
-        return [_fit(*_products(scores, centers, width), inputs, penalties) for width in widths], widths
+    def _similar(self, scores: Any) -> Array:
+        """r(t, tⱼ) at the centres."""
+        return RBF(self.length_scale_)(_rows(scores), _rows(np.asarray(self.scores_)[self.centers_]))
 
-    def _widths(self, scores: Array) -> list[Any]:
-        if self.length_scale is not None:
-            return [check_number("length_scale", self.length_scale, 0.0, open_low=True)]
-        if scores.size == 0 or not np.ptp(scores, axis=0).any():
-            return [1.0]
-        median = float(RBF("median").resolve(scores).length_scale)
-        return [width * median for width in WIDTHS]
+    def _chosen(self, K0: Any, inputs: Array) -> tuple[float, float, float]:
+        """The width (in median distances), the penalty, and the mean squared error of held-out rows that they give."""
+        median = 1.0 if self.scores_ is None else _median_distance(self.scores_)
+        widths = WIDTHS if self.length_scale is None else (self.length_scale / median,)
+        widths = widths if self.scores_ is not None else (1.0,)
+        penalties = PENALTIES if self.penalty is None else np.array([self.penalty])
+        if len(inputs) < FEWEST_ROWS:
+            return widths[len(widths) // 2], float(penalties[len(penalties) // 2]), float("nan")
+        rows = _evenly(len(inputs), CHOOSING_ROWS)
+        out = np.arange(len(rows)) % HELD_OUT == HELD_OUT // 2
+        kept, held_out = rows[~out], rows[out]
+        scores = (
+            None if self.scores_ is None else _split_scores(self.kernel_, self.X_, K0, self.scores_, kept, held_out)
+        )
+        centers = _evenly(len(kept), self.n_centers)
+        target = inputs[held_out]
+        floor = RESOLVED * float(np.square(target - inputs[kept].mean(axis=0)).sum(axis=1).mean())
+        best = 1.0, 1.0, np.inf
+        for width in widths:
+            if scores is None:
+                near, far = K0[np.ix_(kept, kept[centers])], K0[np.ix_(held_out, kept[centers])]
+            else:
+                kernel = RBF(width * _median_distance(scores[0]))
+                near, far = (kernel(_rows(part), _rows(scores[0][centers])) for part in scores)
+            regression = _Regression.of(near, near[centers], inputs[kept])
+            for penalty in penalties:
+                mean, coefficients = regression.solution(penalty)
+                error = float(np.square(mean + far @ coefficients - target).sum(axis=1).mean())
+                if max(error, floor) < best[2]:
+                    best = width, float(penalty), max(error, floor)
+        return best
 
 
-@dataclass(frozen=True)
-class _Fit:
+class _Regression(NamedTuple):
+    """Ridge regression of inputs on the features that the centres span, ready for any penalty.
+
+    Features are F = R_c V S^-½ from the Gram matrix V S Vᵀ of the centres; with FᵀF = Q D Qᵀ (F and x centred) the slopes
+    at penalty a are Q (D + a)⁻¹ QᵀFᵀx.
+    """
+
+    basis: Array
+    shift: Array
     mean: Array
-    coefficients: Array
-    penalty: float
-    error: float
-    floor: float
+    squares: Array
+    along: Array
+    scale: float
+
+    @classmethod
+    def of(cls, gram: Array, central: Array, inputs: Array) -> _Regression:
+        sizes, axes = linalg.eigh(symmetrized(central))
+        kept = sizes > RANK * max(sizes[-1], 0.0)
+        basis = axes[:, kept] / np.sqrt(sizes[kept])
+        features = gram @ basis
+        shift, mean = features.mean(axis=0), inputs.mean(axis=0)
+        features -= shift
+        squares, turns = linalg.eigh(symmetrized(features.T @ features))
+        along = turns.T @ (features.T @ (inputs - mean))
+        scale = float(np.mean(central.diagonal())) or 1.0
+        return cls(basis @ turns, shift @ turns, mean, np.maximum(squares, 0.0), along, scale)
+
+    def solution(self, penalty: float) -> tuple[Array, Array]:
+        """The constant (d,) and the coefficients (centres, d)."""
+        slopes = self.along / (self.squares + penalty * self.scale)[:, None]
+        return self.mean - self.shift @ slopes, self.basis @ slopes
+
+
+def _split_scores(kernel: Any, X: Any, K0: Any, scores: Array, kept: Array, held_out: Array) -> tuple[Array, Array]:
+    """Scores of the kept rows and of the held-out ones, by components that only the kept rows have formed."""
+    if isinstance(kernel, Precomputed):
+        if K0 is None:
+            return scores[kept], scores[held_out]
+        points: Any = None
+        raw: Any = DenseGram(K0[np.ix_(kept, kept)])
+        new = K0[np.ix_(held_out, kept)]
+    else:
+        points, raw, new = X[kept], LazyGram(kernel, X[kept]), X[held_out]
+    mean = scores.mean(axis=0)
+    # whether the model was centred shows in the scores: theirs is then their mean, up to sample weights
+    centred = bool(mean @ mean <= 0.1 * np.square(scores).sum(axis=1).mean())
+    weights = np.full(len(kept), 1.0 / len(kept))
+    sample = DualSample(kernel, points, raw, weights, float(len(kept)), centred)
+    spectrum = Eigh().solve(sample.operator(), min(scores.shape[1], sample.max_components))
+    rank = int((spectrum.eigenvalues > RANK * spectrum.eigenvalues.max(initial=0.0)).sum())
+    subspace = sample.subspace(spectrum.leading(rank))
+    old = raw.to_dense() if points is None else points
+    # scores need no k(y, y)
+    return subspace.project(old, np.zeros(len(kept))).scores, subspace.project(new, np.zeros(len(held_out))).scores
+
+
+def _evenly(n_rows: int, most: int) -> Array:
+    """At most so many of the rows, evenly spaced."""
+    return np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.intp)
 
 
 def _rows(scores: Array) -> Array:
@@ -107,39 +189,7 @@ def _rows(scores: Array) -> Array:
     return scores if scores.shape[1] else np.zeros((len(scores), 1))
 
 
-def _products(scores: Array, centers: Array, width: float) -> tuple[Array, Array]:
-    kernel = RBF(width)
-    gram = kernel(_rows(scores), _rows(scores[centers]))
-    return gram, gram[centers]
-
-
-def _fit(gram: Array, central: Array, inputs: Array, penalties: Any) -> _Fit:
-    """Ridge regression of the inputs on the features that the centres span, at the best of the penalties.
-
-    With features F = R_c V S^-½ from the Gram matrix V S Vᵀ of the centres, centred, and F = P D Qᵀ: the fit at penalty
-    a is P D²/(D² + a) Pᵀx, its leverage h the diagonal of that plus 1/n, and a row's error when left out e/(1 - h).
-    """
-    n_rows = len(inputs)
-    sizes, axes = linalg.eigh(symmetrized(central))
-    kept = sizes > RANK * max(sizes[-1], 0.0)
-    basis = axes[:, kept] / np.sqrt(sizes[kept])
-    features = gram @ basis
-    shift, mean = features.mean(axis=0), inputs.mean(axis=0)
-    features -= shift
-    squares, turns = linalg.eigh(symmetrized(features.T @ features))
-    squares = np.maximum(squares, 0.0)
-    scale = float(squares.max(initial=0.0)) or 1.0
-    along = turns.T @ (features.T @ (inputs - mean))  # D Pᵀx, (r, d)
-    held_out = np.linspace(0, n_rows - 1, min(n_rows, HELD_OUT)).astype(np.intp)
-    seen = features[held_out] @ turns  # P D, (held out, r)
-    target = inputs[held_out] - mean
-    floor = RESOLVED * float(np.square(target).sum(axis=1).mean())
-    errors = []
-    for penalty in penalties:
-        shrunk = seen / (squares + penalty * scale)
-        leverage = np.einsum("nr,nr->n", shrunk, seen) + 1.0 / n_rows
-        remainder = np.square(target - shrunk @ along).sum(axis=1)
-        errors.append(float(np.mean(remainder / np.square(np.maximum(1.0 - leverage, 1e-8)))))
-    best = int(np.argmin(np.maximum(errors, floor)))
-    slopes = turns @ (along / (squares + penalties[best] * scale)[:, None])
-    return _Fit(mean - shift @ slopes, basis @ slopes, float(penalties[best]), errors[best], floor)
+def _median_distance(scores: Array) -> float:
+    if scores.size == 0 or not np.ptp(scores, axis=0).any():
+        return 1.0
+    return float(RBF("median").resolve(scores).length_scale)

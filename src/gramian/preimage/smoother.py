@@ -45,6 +45,8 @@ class KernelSmoother(PreImage):
         self.half_diagonal_ = half_diagonal(self.kernel_, self.X_, K0)
 
     def invert(self, weights: Array, values: Array) -> tuple[Array, PreImageInfo]:
+        if self.n_neighbors is None or self.n_neighbors >= values.shape[1]:
+            return self._average_of_all(values)
         chosen = nearest(values, self.half_diagonal_, self.n_neighbors)
         similar = np.maximum(np.take_along_axis(values, chosen, axis=1), 0.0)
         total = similar.sum(axis=1)
@@ -57,6 +59,17 @@ class KernelSmoother(PreImage):
         average = sparse.csr_array((similar.ravel(), chosen.ravel(), starts), shape=values.shape)
         info = PreImageInfo.closed_form(n_points)
         return combined(average, self.X_), PreImageInfo(info.converged, info.n_iter, lost)
+
+    def _average_of_all(self, values: Array) -> tuple[Array, PreImageInfo]:
+        similar = np.maximum(values, 0.0)
+        total = similar.sum(axis=1)
+        lost = np.flatnonzero(~(total > 0))
+        similar[lost] = 0.0
+        similar[lost, nearest(values[lost], self.half_diagonal_, 1)[:, 0]] = 1.0
+        total[lost] = 1.0
+        info = PreImageInfo.closed_form(len(values))
+        info.fallback[lost] = True
+        return combined(similar / total[:, None], self.X_), info
 
 
 def half_diagonal(kernel: Any, X: Any, K0: Any) -> Array | None:

@@ -8,7 +8,11 @@ import gramian
 
 rng = np.random.default_rng(3)
 LABELS = np.repeat([0, 1], 20)
-X = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 5)) + 0.3 * rng.standard_normal((40, 5)) + 2.0 * LABELS[:, None]
+X = (
+    rng.standard_normal((40, 2)) @ rng.standard_normal((2, 5))
+    + 0.3 * rng.standard_normal((40, 5))
+    + 2.0 * LABELS[:, None]
+)
 TARGET = X @ np.array([1.0, -0.5, 0.3, 0.0, 0.2]) + 0.1 * rng.standard_normal(40)
 
 
@@ -52,12 +56,22 @@ CASES = {
             {"n_clusters": 2, "n_components": 2, "random_state": 0},
             methods=("predict", "predict_proba", "score_samples", "transform", "reconstruct"),
         ),
-        Case("KernelPPCAClassifier", {"random_state": 0}, y=LABELS, methods=("predict", "decision_function", "predict_proba")),
+        Case(
+            "KernelPPCAClassifier",
+            {"random_state": 0},
+            y=LABELS,
+            methods=("predict", "decision_function", "predict_proba"),
+        ),
         Case("MultiViewRKM", {"n_components": 2, "noise_variance": "ml"}, methods=("transform",), missing=False),
         Case("RKMRegressor", {"n_components": 3}, y=TARGET, methods=("predict",)),
         Case("RKMClassifier", {"n_components": 3}, y=LABELS, methods=("predict", "predict_proba")),
         Case("LatentImputer", {}, methods=("transform",), missing=True),
-        Case("LatentOutlierDetector", {"contamination": 0.1}, methods=("predict", "decision_function", "score_samples"), missing=True),
+        Case(
+            "LatentOutlierDetector",
+            {"contamination": 0.1},
+            methods=("predict", "decision_function", "score_samples"),
+            missing=True,
+        ),
     )
 }
 

@@ -18,7 +18,9 @@ every = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def agree(case, first, second, table_a, table_b=None, rtol=1e-6):
     a, b = case.outputs(first, table_a), case.outputs(second, table_a if table_b is None else table_b)
     for name in a:
-        assert_allclose(b[name], a[name], rtol=rtol, atol=rtol * max(1.0, np.nanmax(np.abs(a[name].astype(float)))), err_msg=name)
+        assert_allclose(
+            b[name], a[name], rtol=rtol, atol=rtol * max(1.0, np.nanmax(np.abs(a[name].astype(float)))), err_msg=name
+        )
 
 
 @every
@@ -173,7 +175,12 @@ def test_data_24_memory_layouts_do_not_matter_and_inputs_are_untouched(case, tmp
     stored = np.memmap(tmp_path / "x.bin", dtype=float, mode="w+", shape=X.shape)
     stored[:] = X
     reference = case.fit(X.copy())
-    layouts = {"read-only": frozen, "fortran": np.asfortranarray(X), "negative stride": X[::-1][::-1], "memory map": stored}
+    layouts = {
+        "read-only": frozen,
+        "fortran": np.asfortranarray(X),
+        "negative stride": X[::-1][::-1],
+        "memory map": stored,
+    }
     for layout in layouts.values():
         before = layout.tobytes()
         model = case.fit(layout)

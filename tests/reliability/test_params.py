@@ -51,7 +51,11 @@ def test_param_06_bad_kernel_parameters_are_named_in_fit(case):
     for scale in (0.0, -1.0, np.nan, np.inf):
         with pytest.raises(ValueError, match="length_scale"):
             case.fit(X, kernel=kernels.RBF(scale))
-    for bad, words in ((kernels.Polynomial(degree=0), "degree"), (kernels.Polynomial(gamma=-1.0), "gamma"), (kernels.Polynomial(coef0=np.nan), "coef0")):
+    for bad, words in (
+        (kernels.Polynomial(degree=0), "degree"),
+        (kernels.Polynomial(gamma=-1.0), "gamma"),
+        (kernels.Polynomial(coef0=np.nan), "coef0"),
+    ):
         with pytest.raises(ValueError, match=words):
             case.fit(X, kernel=bad)
 

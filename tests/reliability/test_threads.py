@@ -46,5 +46,7 @@ def _fitted(name):
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_thr_03_joblib_backends_do_not_hang(backend):
     np.linalg.eigh(np.eye(50))
-    results = joblib.Parallel(n_jobs=2, backend=backend)(joblib.delayed(_fitted)(name) for name in ("PPCA", "KernelPPCA"))
+    results = joblib.Parallel(n_jobs=2, backend=backend)(
+        joblib.delayed(_fitted)(name) for name in ("PPCA", "KernelPPCA")
+    )
     assert all(np.isfinite(result["transform"]).all() for result in results)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -26,6 +27,7 @@ from gramian._checks import (
 from gramian._progress import Progress
 from gramian.estimators._base import EVALUATION_ROWS, BaseEstimator, LatentModelMixin, atomic, chosen_solver, forget
 from gramian.estimators._containers import like
+from gramian.exceptions import NumericalWarning
 from gramian.latent.anomaly import Anomaly, Tail, anomaly_of, contributions_of
 from gramian.latent.dimension import check_n_components, free_parameters
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
@@ -42,6 +44,8 @@ from gramian.solvers.spectrum import Spectrum, positive_signs
 TAIL_SIZE = 2000
 """Up to this many columns the fit keeps the power sums of the discarded spectrum, for control limits."""
 PPCA_SOLVERS = ("auto", "eigh", "randomized", "em", "stiefel")
+SPARSE = 0.8
+"""Share of missing entries from which on the number of components is held to what the table can support."""
 PRIVATE = ("_model", "_moments", "_n_rows", "_tail")
 LAZY = frozenset(
     [
@@ -288,6 +292,15 @@ class PPCA(LatentModelMixin, BaseEstimator):
             raise ValueError(
                 f"n_components={q} must be at most {limit}, the largest possible rank for {X.shape[0]} samples and {X.shape[1]} features."
             )
+        limit = min(limit, supported(X))
+        if isinstance(q, int) and q > limit:
+            warnings.warn(
+                f"With {np.isnan(X).mean():.0%} of the entries missing, too few are observed together to support n_components={q}: "
+                f"imputing by it would be worse than by column means. {limit} components are kept.",
+                NumericalWarning,
+                stacklevel=4,
+            )
+            q = limit
         with Progress("PX-EM", total=self.max_iter, verbose=self.verbose) as bar:
             fitted = (
                 self._missing_fit(X, weights, q, bar)
@@ -534,6 +547,18 @@ class PPCA(LatentModelMixin, BaseEstimator):
         return anomaly_of(
             self._gaussian, seen, contributions, weight=self.n_samples_, level=level, tail=tail, limits=limits
         )
+
+
+def supported(X: Array) -> int:
+    """How many components a very sparse table can support.
+
+    A row that shows m entries says m - 1 things about the loadings. Where more than `SPARSE` is missing and there are fewer
+    than five such things a loading, the maximum of the likelihood imputes worse than the column mean (measured).
+    """
+    seen = ~np.isnan(X)
+    if seen.mean() > 1 - SPARSE:
+        return X.shape[1]
+    return int(np.maximum(seen.sum(axis=1) - 1, 0).sum() // (5 * X.shape[1]))
 
 
 def has_holes(X: Any) -> bool:

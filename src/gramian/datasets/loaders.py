@@ -34,7 +34,7 @@ def data_file(name: str) -> Path:
     folder = os.environ.get(VARIABLE)
     if not folder:
         raise FileNotFoundError(
-            f"{name} is needed, but the environment variable {VARIABLE} is not set. Set it to the folder that holds the file."
+            f"{name} is needed, but the environment variable {VARIABLE} is not set. Set it to the file's folder."
         )
     path = Path(folder) / name
     if not path.is_file():
@@ -83,7 +83,7 @@ def load_mnist() -> Bunch:
 
 
 def load_metabolite() -> Bunch:
-    """Arabidopsis metabolites in the cold: ``data`` (154 x 52, 5 % NaN), ``complete``, ``row_names``, ``column_names``."""
+    """Metabolites in the cold: ``data`` (154 x 52, 5 % NaN), ``complete``, ``row_names``, ``column_names``."""
     arrays = _arrays("metabolite.npz")
     return Bunch(
         data=arrays["incomplete"],

@@ -9,7 +9,7 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._checks import check_count, check_flag, check_number, check_random_state
 
-OPENING = 0.25
+OPENING = 0.4
 """The share of a full turn that a C leaves open."""
 CENTRES = np.array([[0.0, 0.0, 0.0], [5.0, 1.0, -1.0], [-1.0, 5.0, 2.0], [-4.5, -2.5, -2.0], [2.0, -5.0, 2.5]])
 """Where the five ellipsoids lie."""
@@ -63,9 +63,9 @@ def make_c_shapes(
     if interlocked:
         # the second is turned by half a turn and moved into the opening of the first, one of its arms inside it
         angle = angle + np.pi * labels
-        centres = np.array([[0.0, 0.0], [1.0 * radius, 0.85 * radius]])
+        centres = radius * np.array([[0.0, 0.0], [0.9, 0.6]])
     else:
-        centres = np.array([[0.0, 0.0], [2.6 * radius, 0.0]])
+        centres = radius * np.array([[0.0, 0.0], [2.2, 0.0]])
     X = radius * np.column_stack([np.cos(angle), np.sin(angle)]) + centres[labels]
     X += noise * rng.standard_normal(X.shape)
     return X, labels

@@ -1,0 +1,72 @@
+"""What fits on a stored Gram matrix share: distinct rows, the resolved kernel, a matrix that fits in memory and is finite."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian._checks import check_scale
+from gramian._memory import available_memory, require_memory
+from gramian.exceptions import NumericalWarning
+from gramian.kernels import Kernel, Precomputed, as_kernel, finite_gram
+
+ALIKE = 1e-10
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Whether the rows are kernel values already."""
+    return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")
+
+
+def distinct_rows(X: Array, weights: Array, groups: Array | None = None) -> tuple[Array, Array, Array]:
+    """(first, inverse, weights): distinct rows (within a group) in sorted order, where each row went, and summed weights.
+
+    After it neither the order of the rows nor whether one is repeated or weighted can matter, and repeated rows cost nothing.
+    """
+    keyed = X if groups is None else np.column_stack([groups.astype(X.dtype), X])
+    _, first, inverse = np.unique(keyed, axis=0, return_index=True, return_inverse=True)
+    inverse = inverse.ravel()
+    return first, inverse, np.bincount(inverse, weights=weights, minlength=len(first))
+
+
+def resolved_kernel(kernel: Any, X: Array) -> Kernel:
+    """The kernel that a name or an object stands for, its parameters settled on the training rows."""
+    found = as_kernel(kernel)
+    if not isinstance(found, Precomputed):
+        check_scale(float(np.abs(X - X.mean(axis=0, dtype=np.float64)).max(initial=0.0)))
+    return found.resolve(X)
+
+
+def stored_gram(kernel: Kernel, X: Array, advice: str) -> Array:
+    """K₀ in float64; refused before the allocation where it would not fit, and where the kernel overflows."""
+    n = len(X)
+    require_memory(24 * n * n, available_memory(), f"The Gram matrix of {n} rows", advice)
+    if isinstance(kernel, Precomputed):
+        gram = np.asarray(X, dtype=np.float64)
+        gram = 0.5 * (gram + gram.T)
+    else:
+        gram = np.asarray(kernel(X.astype(np.float64)), dtype=np.float64)
+    return finite_gram(gram, kernel)
+
+
+def warn_without_structure(gram: Array) -> None:
+    """A kernel that sees every row as the same, or no row as like another, has nothing to model."""
+    n = len(gram)
+    if n < 4:
+        return
+    largest = float(gram.max())
+    off = gram - np.diag(np.diagonal(gram))
+    if np.abs(off).max() <= ALIKE * largest:
+        extent = "too small: every point resembles only itself"
+    elif np.ptp(gram) <= ALIKE * largest:
+        extent = "too large: all points look the same"
+    else:
+        return
+    warnings.warn(
+        f"The kernel matrix carries no structure; its length scale is probably {extent}.",
+        NumericalWarning,
+        stacklevel=4,
+    )

@@ -1,0 +1,148 @@
+"""Starts for mixtures of kernel models: kernel k-means in feature space, and on the graph of nearest neighbours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.sparse.linalg import eigsh
+from sklearn.cluster import KMeans
+
+from gramian._arrays import Array, row_chunks, single_blas_thread
+
+MAX_STEPS = 100
+DENSE_GRAPH = 800
+"""Up to this many rows the graph's eigenvectors are found densely."""
+BACKGROUND = 1e-3
+"""The share of an edge's weight that connects every pair: so that a graph in pieces is cut where it matters."""
+
+
+def kernel_kmeans(gram: Array, weights: Array, n_clusters: int, rng: np.random.Generator, n_starts: int = 5) -> Array:
+    """Labels of the best of ``n_starts`` runs of k-means in feature space, seeded by k-means++: |φ - μ_c|² by K₀ alone."""
+    best, least = np.zeros(len(gram), dtype=int), np.inf
+    for _ in range(n_starts):
+        labels, inertia = _lloyd(gram, weights, _seeded(gram, weights, n_clusters, rng), n_clusters)
+        if inertia < least:
+            best, least = labels, inertia
+    return best
+
+
+def _seeded(gram: Array, weights: Array, n_clusters: int, rng: np.random.Generator) -> Array:
+    """k-means++ ([Arthur & Vassilvitskii 2007]): each seed drawn by its squared distance to those before."""
+    diagonal = np.diagonal(gram)
+    nearest = np.full(len(gram), np.inf)
+    labels = np.zeros(len(gram), dtype=int)
+    for cluster in range(n_clusters):
+        chance = weights * (np.ones(len(gram)) if cluster == 0 else nearest)
+        if not chance.sum() > 0:
+            break  # fewer distinct points than clusters
+        seed = rng.choice(len(gram), p=chance / chance.sum())
+        distance = np.maximum(diagonal - 2 * gram[:, seed] + gram[seed, seed], 0.0)
+        labels[distance < nearest] = cluster
+        nearest = np.minimum(nearest, distance)
+    return labels
+
+
+def _lloyd(gram: Array, weights: Array, labels: Array, n_clusters: int) -> tuple[Array, float]:
+    diagonal = np.diagonal(gram)
+    inertia = np.inf
+    for _ in range(MAX_STEPS):
+        members = np.zeros((len(gram), n_clusters))
+        members[np.arange(len(gram)), labels] = weights
+        masses = members.sum(axis=0)
+        means = members / np.where(masses > 0, masses, 1.0)
+        products = gram @ means
+        distances = diagonal[:, None] - 2 * products + np.einsum("nc,nc->c", means, products)
+        distances[:, masses == 0] = np.inf
+        new = distances.argmin(axis=1)
+        inertia = float(weights @ np.maximum(np.take_along_axis(distances, new[:, None], axis=1)[:, 0], 0.0))
+        if (new == labels).all():
+            break
+        labels = new
+    return labels, inertia
+
+
+def graph_kmeans(gram: Array, weights: Array, n_clusters: int, n_neighbors: int, rng: np.random.Generator) -> Array:
+    """Labels by the normalised cut of the graph of nearest neighbours in feature space.
+
+    Normalised cut is kernel k-means with the graph as its kernel (Dhillon, Guan & Kulis 2004). Neighbours follow a curved
+    cluster where a wide kernel sees only its hull, so interlocked shapes come apart.
+    """
+    n = len(gram)
+    if n <= n_clusters:
+        return np.arange(n) % n_clusters
+    edges = neighbour_graph(gram, min(n_neighbors, n - 1))
+    degree = np.asarray(edges.sum(axis=1)).ravel()
+    background = BACKGROUND * degree.mean()
+    total = degree + background
+    root = 1.0 / np.sqrt(total)
+    scaled = sparse.csr_array(edges.multiply(root[:, None]).multiply(root[None, :]))
+    uniform = root * np.sqrt(background / n)
+    vectors = _leading(scaled, uniform, n_clusters)
+    rows = vectors * root[:, None]
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(float).tiny)
+    model = KMeans(n_clusters, n_init=10, random_state=int(rng.integers(2**31 - 1)))
+    with single_blas_thread():
+        return np.asarray(model.fit(rows, sample_weight=weights * total).labels_)
+
+
+def _leading(scaled: sparse.csr_array, uniform: Array, count: int) -> Array:
+    """Leading eigenvectors of the normalised graph and its background u uᵀ."""
+    n = len(uniform)
+    if n <= DENSE_GRAPH:
+        matrix = scaled.toarray() + np.outer(uniform, uniform)
+        with single_blas_thread():
+            return linalg.eigh(matrix, subset_by_index=(n - count, n - 1))[1]
+    from scipy.sparse.linalg import LinearOperator
+
+    def product(v: Array) -> Array:
+        v = v.ravel()
+        return scaled @ v + uniform * (uniform @ v)
+
+    operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
+    return np.asarray(eigsh(operator, k=count, which="LA", v0=np.ones(n), tol=1e-6, maxiter=50 * n)[1])
+
+
+def neighbour_graph(gram: Array, n_neighbors: int) -> sparse.csr_array:
+    """Edges to the nearest neighbours by |φ - φ'|², weighted by exp(-d²/(σ σ')) with σ² the distance to the last of them."""
+    n = len(gram)
+    diagonal = np.diagonal(gram)
+    distances = np.maximum(diagonal[:, None] + diagonal[None, :] - 2 * gram, 0.0)
+    np.fill_diagonal(distances, np.inf)
+    near = np.argpartition(distances, n_neighbors - 1, axis=1)[:, :n_neighbors]
+    squares = np.take_along_axis(distances, near, axis=1)
+    scale = np.maximum(squares.max(axis=1), np.finfo(float).tiny)
+    values = np.exp(-squares / np.sqrt(scale[:, None] * scale[near]))
+    rows = np.repeat(np.arange(n), n_neighbors)
+    graph = sparse.csr_array((values.ravel(), (rows, near.ravel())), shape=(n, n))
+    return sparse.csr_array(graph.maximum(graph.T))
+
+
+# ---------------------------------------------------------------- starting responsibilities
+
+
+NEIGHBORS = 10
+
+
+def graph_start(rows: Any, weights: Array, n_clusters: int, rng: np.random.Generator, attempt: int = 0) -> Array:
+    """Starting responsibilities (N, I), zeros and ones: by the graph at even attempts, by kernel k-means at odd ones.
+
+    Every attempt differs: the graph takes more neighbours each time, k-means other seeds. With explicit features the landmarks
+    are clustered, and each row goes with its nearest.
+    """
+    gram = rows.gram if hasattr(rows, "gram") else rows.point_features @ rows.point_features.T
+    heavy = weights if hasattr(rows, "gram") else np.ones(len(gram))
+    if attempt % 2:
+        labels = kernel_kmeans(gram, heavy, n_clusters, rng)
+    else:
+        labels = graph_kmeans(gram, heavy, n_clusters, NEIGHBORS + 3 * attempt, rng)
+    if not hasattr(rows, "gram"):
+        labels = labels[_nearest_landmarks(rows.features, rows.point_features)]
+    return np.eye(n_clusters)[labels]
+
+
+def _nearest_landmarks(features: Array, landmarks: Array) -> Array:
+    half = 0.5 * np.einsum("mr,mr->m", landmarks, landmarks)
+    nearest = [(features[rows] @ landmarks.T - half).argmax(axis=1) for rows in row_chunks(len(features))]
+    return np.concatenate(nearest)

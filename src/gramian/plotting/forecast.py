@@ -1,0 +1,111 @@
+"""The fan of a forecast: the past, what is expected, and how surely."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from gramian._arrays import Array
+from gramian._checks import check_count, check_number
+from gramian.plotting._canvas import BLUE, RED, legend, plain, single
+
+
+def forecast_fan(
+    model: Any,
+    steps: int,
+    *,
+    past: Any = None,
+    actual: Any = None,
+    X: Any = None,
+    levels: Iterable[float] = (0.5, 0.8, 0.95),
+    series: int = 0,
+    n_past: int = 100,
+    ax: Any = None,
+) -> Any:
+    """The forecast of the next ``steps`` values with a band for each level, behind the end of the series.
+
+    Parameters
+    ----------
+    model : fitted RKMForecaster
+    steps : int
+        How far ahead.
+    past : array-like, optional
+        The series before; its last ``n_past`` values are drawn.
+    actual : array-like, optional
+        What came to pass, drawn over the forecast, with the share of it inside the widest band.
+    X : future inputs, where the model was fitted with some
+    levels : of the bands, default 50, 80 and 95 %
+    series : int, default=0
+        Which series of a multivariate forecast.
+    n_past : int, default=100
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from gramian import RKMForecaster, datasets, plotting
+    >>> y = datasets.make_sum_of_sines(200)
+    >>> model = RKMForecaster(lags=30, random_state=0).fit(y[:150])
+    >>> ax = plotting.forecast_fan(model, 20, past=y[:150], actual=y[150:170], levels=(0.9,))
+    >>> ax.get_xlabel()
+    'step'
+    """
+    check_is_fitted(model)
+    steps = check_count("steps", steps, 1)
+    series = check_count("series", series, 0)
+    widths = sorted(
+        (check_number("levels", one, 0.0, 1.0, open_low=True, open_high=True) for one in levels), reverse=True
+    )
+    future = {} if X is None else {"X": X}
+    ahead = np.arange(1, steps + 1)
+    ax = plain(single(ax, (7.0, 3.4)))
+    join: Array = np.empty(0)
+    if past is not None:
+        before = one_series(past, series)[-check_count("n_past", n_past, 1) :]
+        ax.plot(np.arange(1 - len(before), 1), before, color="black", lw=1.2, label="past")
+        join = before[-1:][np.isfinite(before[-1:])]
+    start = np.arange(1 - len(join), steps + 1)
+    inside = ""
+    for i, level in enumerate(widths):
+        lower, upper = (one_series(part, series) for part in model.predict_interval(steps, level=level, **future))
+        shade = 0.16 + 0.5 * i / max(len(widths), 2)
+        ax.fill_between(
+            start,
+            np.append(join, lower),
+            np.append(join, upper),
+            color=BLUE,
+            alpha=shade,
+            lw=0,
+            label=f"{100 * level:g} %",
+        )
+        if i == 0 and actual is not None:
+            truth = one_series(actual, series)[:steps]
+            known = np.isfinite(truth)
+            held = (truth >= lower[: len(truth)]) & (truth <= upper[: len(truth)])
+            inside = f" ({int(held[known].sum())} of {int(known.sum())} in {100 * level:g} %)"
+    mean = one_series(model.predict(steps, **future), series)
+    ax.plot(start, np.append(join, mean), color=BLUE, lw=1.6, label="forecast")
+    if actual is not None:
+        truth = one_series(actual, series)[:steps]
+        ax.plot(ahead[: len(truth)], truth, color=RED, lw=1.2, ls="--", marker=".", ms=4, label=f"actual{inside}")
+    ax.axvline(0.5 if not len(join) else 0.0, color="black", lw=0.5, ls=":")
+    ax.set(xlabel="step", ylabel="value")
+    ax.margins(x=0.01)
+    legend(ax, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    return ax
+
+
+def one_series(values: Any, series: int) -> Array:
+    """One series of a univariate (n,) or multivariate (n, d) array, as floats."""
+    array = np.asarray(values, dtype=float)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or series >= array.shape[1]:
+        raise ValueError(f"series={series} is not among the {array.shape[-1]} series given (shape {np.shape(values)}).")
+    return array[:, series]

@@ -1,0 +1,171 @@
+"""Holes: where they are and what fills them, and whether the intervals hold what they promise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from sklearn.utils.validation import check_is_fitted
+
+from gramian._arrays import Array
+from gramian._checks import check_number, check_random_state, check_table
+from gramian.plotting._canvas import BLUE, DIVERGING, GREY, colorbar, column_names, legend, named_ticks, plain, single
+from gramian.plotting.images import spread_of, spread_rows
+
+MAX_ROWS = 400
+
+
+def missingness_map(model: Any, X: Any, *, feature_names: Iterable[Any] | None = None, ax: Any = None) -> Any:
+    """The table as a map: observed cells in grey, missing ones in the colour of what the model puts there.
+
+    Values are in standard deviations of each column. The share of missing cells stands under each column's name.
+
+    Parameters
+    ----------
+    model : fitted model with ``impute``
+    X : array-like of shape (n_samples, n_features), with missing entries
+        Of more than 400 rows, 400 spread evenly are drawn.
+    feature_names : names of the columns; default those of the fitted data frame, or their numbers
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from gramian import PPCA, datasets, plotting
+    >>> X = datasets.make_missing(load_wine().data, 0.2, random_state=0)
+    >>> ax = plotting.missingness_map(PPCA(n_components=3).fit(X), X)
+    >>> ax.get_title()
+    '178 rows, 21.1 % of the cells missing'
+    """
+    import matplotlib
+    from matplotlib.colors import Normalize
+
+    check_is_fitted(model)
+    table = np.asarray(check_table(None, X, reset=False, missing=True), dtype=float)
+    holes = np.isnan(table)
+    rows = spread_rows(len(table), MAX_ROWS)
+    # all rows are filled, not only those drawn: the scale of a column must not hang on which are
+    filled = np.asarray(model.impute(X), dtype=float)
+    values = ((filled - filled.mean(axis=0)) / spread_of(filled))[rows]
+    missing = holes[rows]
+    shade = Normalize(-3, 3, clip=True)
+    greys = 0.96 - 0.36 * np.asarray(shade(np.abs(values)))[..., None] * np.ones(3)
+    picture = np.where(missing[..., None], matplotlib.colormaps[DIVERGING](shade(values))[..., :3], greys)
+    names = column_names(model, table.shape[1], feature_names)
+    ax = single(ax, (min(11.0, 2.4 + 0.36 * table.shape[1]), 4.2))
+    ax.imshow(picture, aspect="auto", interpolation="nearest")
+    shares = holes.mean(axis=0)
+    written = [f"{name} ({100 * share:.0f} %)" if share > 0 else name for name, share in zip(names, shares)]
+    named_ticks(ax.xaxis, written)
+    ax.tick_params(axis="y", length=0)
+    if len(rows) < len(table):
+        places = np.linspace(0, len(rows) - 1, 6).astype(int)
+        ax.set_yticks(places, [str(rows[one]) for one in places])
+    ax.set(ylabel="row", title=f"{len(table)} rows, {100 * holes.mean():.1f} % of the cells missing")
+    ax.title.set_fontsize("medium")
+    ax.spines[:].set_visible(False)
+    colorbar(matplotlib.cm.ScalarMappable(shade, DIVERGING), ax, "imputed (standard deviations)")
+    return ax
+
+
+def interval_calibration(
+    model: Any, X: Any, y: Any = None, *, share: float = 0.1, random_state: Any = 0, ax: Any = None
+) -> Any:
+    """How often intervals of each nominal level hold the truth, with the band that chance allows.
+
+    Without ``y`` a share of the observed cells is hidden, imputed with its standard deviation, and compared. With ``y`` the
+    intervals are those of ``model.predict(X, return_std=True)``. Above the diagonal intervals are too wide, below it too narrow.
+
+    Parameters
+    ----------
+    model : fitted model with ``impute``, or with ``predict`` for ``y``
+    X : array-like of shape (n_samples, n_features)
+        Rows that the model was not fitted to, for an honest picture.
+    y : array-like, optional
+        What ``predict`` should have said.
+    share : float in (0, 1), default=0.1
+        Of the observed cells, to hide.
+    random_state : seed of what is hidden
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from gramian import PPCA, datasets, plotting
+    >>> X = datasets.make_low_rank(400, 10, rank=3, random_state=0)
+    >>> ax = plotting.interval_calibration(PPCA(n_components=3).fit(X[:200]), X[200:])
+    >>> ax.get_ylabel()
+    'share of truths inside'
+    """
+    check_is_fitted(model)
+    errors = hidden_errors(model, X, share, random_state) if y is None else predicted_errors(model, X, y)
+    levels = np.linspace(0.02, 0.98, 49)
+    inside = np.abs(errors)[:, None] <= stats.norm.ppf((1 + levels) / 2)
+    coverage = inside.mean(axis=0)
+    low, high = stats.binom.ppf([[0.025], [0.975]], len(errors), levels) / len(errors)
+    ax = plain(single(ax, (4.4, 4.2)))
+    ax.fill_between(levels, low, high, color=GREY, alpha=0.25, lw=0, label="95 % of chance")
+    ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls="--")
+    ax.plot(levels, coverage, color=BLUE, lw=2, label=f"{len(errors)} {'cells' if y is None else 'predictions'}")
+    at = float(np.mean(np.abs(errors) <= stats.norm.ppf(0.95)))
+    ax.plot(0.9, at, "o", color=BLUE, ms=6)
+    ax.annotate(
+        f"nominal 90 %: {100 * at:.0f} %",
+        (0.9, at),
+        (-8, -14 if at > 0.85 else 10),
+        textcoords="offset points",
+        ha="right",
+        va="top" if at > 0.85 else "bottom",
+        fontsize="small",
+    )
+    ax.set(
+        xlabel="nominal level of the interval",
+        ylabel="share of truths inside",
+        xlim=(0, 1),
+        ylim=(0, 1),
+        aspect="equal",
+    )
+    legend(ax, loc="upper left")
+    return ax
+
+
+def hidden_errors(model: Any, X: Any, share: float, random_state: Any) -> Array:
+    """(truth - imputed) / std of cells that were hidden at random; every row keeps at least one."""
+    check_number("share", share, 0.0, 1.0, open_low=True, open_high=True)
+    table = np.array(check_table(None, X, reset=False, missing=True), dtype=float)
+    rng = check_random_state(random_state)
+    observed = ~np.isnan(table)
+    hidden = observed & (rng.random(table.shape) < share)
+    emptied = ~(observed & ~hidden).any(axis=1)
+    hidden[emptied] = False
+    if not hidden.any():
+        raise ValueError(
+            f"share={share} of the {int(observed.sum())} observed cells hides none. Give more rows or a larger share."
+        )
+    punched = np.where(hidden, np.nan, table)
+    if hasattr(X, "iloc"):
+        punched = type(X)(punched, columns=X.columns, index=X.index)
+    filled, std = (np.asarray(part, dtype=float) for part in model.impute(punched, return_std=True))
+    return standardised(table[hidden] - filled[hidden], std[hidden])
+
+
+def predicted_errors(model: Any, X: Any, y: Any) -> Array:
+    """(truth - prediction) / std."""
+    mean, std = (np.asarray(part, dtype=float) for part in model.predict(X, return_std=True))
+    truth = np.asarray(y, dtype=float).reshape(mean.shape)
+    return standardised((truth - mean).ravel(), np.broadcast_to(std, mean.shape).ravel())
+
+
+def standardised(errors: Array, std: Array) -> Array:
+    """Errors over standard deviations; without a spread only an exact answer is inside."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(std > 0, errors / std, np.where(errors == 0, 0.0, np.inf))

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array, blas_threads, row_chunks, single_blas_thread, symmetrized, thread_map
-from gramian._checks import check_random_state
+from gramian._checks import check_random_state, check_scale
 from gramian._progress import Progress
 from gramian.latent.noise import ZERO_NOISE
 from gramian.solvers.spectrum import positive_signs
@@ -156,6 +156,16 @@ class Statistics:
             self.totals + other.totals,
             self.square + other.square,
             self.log_likelihood + other.log_likelihood,
+        )
+
+    def __getitem__(self, which: Any) -> Statistics:
+        """Those of some of the Gaussians."""
+        return Statistics(
+            self.second[:, which],
+            self.first[:, which],
+            self.totals[:, which],
+            self.square[which],
+            self.log_likelihood[which],
         )
 
     @property
@@ -392,6 +402,7 @@ def fit_missing(
     q = n_components
     if scale == 0.0:  # every column constant
         return MissingFit(shift, np.zeros((X.shape[1], q)), noise_variance or 0.0, [], 1, True)
+    check_scale(scale)
     fixed = None if noise_variance is None else noise_variance / scale**2
     rng = check_random_state(0 if random_state is None else random_state)
     n_threads = blas_threads()
@@ -498,7 +509,12 @@ def starting_points(
 
 
 def covariance_start(
-    table: MaskedTable, weights: Array, q: int, rng: np.random.Generator, n_threads: int = 1
+    table: MaskedTable,
+    weights: Array,
+    q: int,
+    rng: np.random.Generator,
+    n_threads: int = 1,
+    mean: Array | None = None,
 ) -> Parameters:
     """The leading eigenvectors of the covariance over pairs of observed cells, or of a sample of rows where d is large.
 
@@ -506,56 +522,64 @@ def covariance_start(
     table this is the closed form, and the EM has nothing to do.
     """
     d = table.X.shape[1]
+    mean = np.zeros(d) if mean is None else mean
     if d <= max(PAIRWISE_COLUMNS, 2 * q):
-        values, vectors, trace = _pairwise_spectrum(table, weights, q, n_threads)
+        values, vectors, trace = pairwise_spectrum(table, weights, mean, n_threads)
+        values, vectors = values[:q], vectors[:, :q]
     else:
-        values, vectors, trace = _row_sample_spectrum(table, weights, q, rng)
+        values, vectors, trace = _row_sample_spectrum(table, weights, mean, q, rng)
     noise = (trace - values.sum()) / max(d - q, 1)
     noise = max(noise, 1e-6 * trace / d)
     gains = np.sqrt(np.maximum(values - noise, 1e-3 * noise))  # a loading of exactly 0 would stay 0
-    return Parameters(np.zeros((1, d)), (vectors * gains)[None], np.array([noise]))
+    return Parameters(mean[None], (vectors * gains)[None], np.array([noise]))
 
 
-def _pairwise_spectrum(table: MaskedTable, weights: Array, q: int, n_threads: int) -> tuple[Array, Array, float]:
+def pairwise_spectrum(
+    table: MaskedTable, weights: Array, mean: Array, n_threads: int = 1
+) -> tuple[Array, Array, float]:
+    """Eigenvalues (largest first), eigenvectors and trace of the covariance over pairs of observed cells."""
+
     def one(item: tuple[int, slice]) -> tuple[Array, Array]:
         index, rows = item
         chunk = table.chunk(index, rows)
         roots = np.sqrt(weights[rows])[:, None]
-        values, mask = roots * chunk.values, roots * chunk.mask
+        values, mask = roots * (chunk.values - chunk.mask * mean), roots * chunk.mask
         return values.T @ values, mask.T @ mask
 
     parts = thread_map(one, enumerate(table.rows()), n_threads)
     products, counts = sum(part[0] for part in parts), sum(part[1] for part in parts)
     absent = 1.0 - counts / weights.sum()
-    covariance = products / (counts + 5.0 * absent)  # five pseudo-pairs of no covariance, none where nothing is absent
-    diagonal = np.diagonal(products) / np.diagonal(counts)
+    pairs = counts + 5.0 * absent  # five pseudo-pairs of no covariance, none where nothing is absent
+    covariance = products / np.where(pairs > 0, pairs, 1.0)
+    seen = np.diagonal(counts)
+    diagonal = np.where(seen > 0, np.diagonal(products) / np.where(seen > 0, seen, 1.0), 0.0)
     covariance[np.diag_indices_from(covariance)] = diagonal
     values, vectors = np.linalg.eigh(symmetrized(covariance))
-    return values[::-1][:q], vectors[:, ::-1][:, :q], float(diagonal.sum())
+    return values[::-1], vectors[:, ::-1], float(diagonal.sum())
 
 
 def _row_sample_spectrum(
-    table: MaskedTable, weights: Array, q: int, rng: np.random.Generator
+    table: MaskedTable, weights: Array, mean: Array, q: int, rng: np.random.Generator
 ) -> tuple[Array, Array, float]:
-    """From at most `SAMPLE_ROWS` rows with 0 (the mean) in the holes: never d x d."""
-    n, d = table.X.shape
-    rows = np.sort(rng.choice(n, SAMPLE_ROWS, replace=False)) if n > SAMPLE_ROWS else np.arange(n)
+    """From at most `SAMPLE_ROWS` rows with the mean in the holes: never d x d."""
+    d = table.X.shape[1]
+    rows = np.flatnonzero(weights > 1e-3 * weights.max())
+    rows = np.sort(rng.choice(rows, SAMPLE_ROWS, replace=False)) if len(rows) > SAMPLE_ROWS else rows
     chunk = MaskedTable(table.X[rows], table.shift, table.scale)._chunk(slice(None))
-    chosen = weights[rows]
-    scaled = np.sqrt(chosen / chosen.sum())[:, None] * chunk.values
-    values, vectors = np.linalg.eigh(scaled @ scaled.T)
-    values, vectors = np.maximum(values[::-1][:q], 0.0), vectors[:, ::-1][:, :q]
-    if values.size < q:  # fewer rows than components: the EM decides what the others are for
-        values, vectors = np.pad(values, (0, q - values.size)), np.pad(vectors, ((0, 0), (0, q - values.size)))
+    values = chunk.values - chunk.mask * mean
+    shares = weights[rows] / weights[rows].sum()
+    scaled = np.sqrt(shares)[:, None] * values
+    eigenvalues, vectors = np.linalg.eigh(scaled @ scaled.T)
+    eigenvalues, vectors = np.maximum(eigenvalues[::-1][:q], 0.0), vectors[:, ::-1][:, :q]
+    short = q - eigenvalues.size  # fewer rows than components: the EM decides what the others are for
+    eigenvalues, vectors = np.pad(eigenvalues, (0, short)), np.pad(vectors, ((0, 0), (0, short)))
     axes = scaled.T @ vectors
     lengths = np.linalg.norm(axes, axis=0)
     lost = lengths <= 1e-8 * max(lengths.max(initial=0.0), 1e-300)
     axes[:, lost] = rng.standard_normal((d, int(lost.sum())))
     axes, _ = np.linalg.qr(axes)
-    share = float(chosen @ chunk.counts) / (
-        float(chosen.sum()) * d
-    )  # zeros in the holes shrink a product by its square
-    return values / share**2, axes, float((chosen / chosen.sum()) @ chunk.squares) / share
+    seen = float(shares @ chunk.counts) / d  # holes of 0 shrink a product by the square of this share
+    return eigenvalues / seen**2, axes, float((scaled**2).sum()) / seen
 
 
 @dataclass(frozen=True)

@@ -155,8 +155,7 @@ def chosen_solver(solver: Any, size: int, n_components: Any) -> tuple[Any, str]:
     """The solver that will run, and the reason in words."""
     if isinstance(solver, Auto):
         count = n_components if isinstance(n_components, int) else size
-        chosen = solver.choose(size, count)
-        return chosen, str(getattr(solver, "reason", "") or f"chosen for size {size} and {count} components")
+        return solver.choose(size, count), solver.explain(size, count).partition(": ")[2]
     return solver, "as asked"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gramian._checks import check_random_state, check_tolerance
+from gramian._checks import check_seed, check_tolerance
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.eigh import Eigh
 from gramian.solvers.krylov import Krylov
@@ -65,7 +65,7 @@ class Auto(Solver):
 
     def _rule(self, size: int, n_components: int) -> tuple[Solver, str]:
         tol, max_iter = check_tolerance(5e-5 if self.tol is None else self.tol, self.max_iter)
-        check_random_state(self.random_state)
+        check_seed(self.random_state)
         if size < SMALL:
             return Eigh(), f"{size} rows are few"
         exact = size < EXACT_BELOW

@@ -31,7 +31,7 @@ class Budgeted(Solver):
         solver, reason = self.solver, "as asked"
         if isinstance(solver, Auto):
             solver = self.solver.choose(size, n_components)
-            reason = getattr(self.solver, "reason", "") or f"chosen for size {size} and {n_components} components"
+            reason = self.solver.explain(size, n_components).partition(": ")[2]
         needed = solver.bytes_needed(size, n_components)
         if needed > self.budget and isinstance(self.solver, Auto):
             from gramian.solvers.krylov import Krylov

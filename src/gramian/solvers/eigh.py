@@ -17,6 +17,8 @@ SUBSET_SHARE = 0.3
 """Below this share of the spectrum LAPACK's subset driver beats the full one (and the vectors need less memory)."""
 SMALL = 384
 """Below this size a second BLAS thread costs more than it gives."""
+TINY = 64
+"""Up to this size BLAS starts no second thread by itself, and pinning it would cost as much as the decomposition."""
 
 
 class Eigh(Solver):
@@ -27,12 +29,11 @@ class Eigh(Solver):
     ) -> Spectrum:
         matrix = np.array(operator.to_dense(), dtype=np.float64)
         size = matrix.shape[0]
-        scale = power_of_two(
-            matrix
-        )  # the squares of what is nearly too large or too small are; a power of two costs no digit
+        # the squares of what is nearly too large or too small are; a power of two costs no digit
+        scale = power_of_two(matrix)
         if scale != 1.0:
             matrix /= scale
-        with single_blas_thread() if size < SMALL else nullcontext():
+        with single_blas_thread() if TINY < size < SMALL else nullcontext():
             spectrum = self._solve(matrix, n_components, operator.trace())
         if scale == 1.0:
             return spectrum
@@ -42,13 +43,13 @@ class Eigh(Solver):
     def _solve(self, matrix: Array, n_components: int, trace: float) -> Spectrum:
         size = matrix.shape[0]
         q = min(n_components, size)
-        if 0 < q < SUBSET_SHARE * size and size > 64:
+        if 0 < q < SUBSET_SHARE * size and size > TINY:
             values, vectors = linalg.eigh(
                 matrix, subset_by_index=(size - q, size - 1), driver="evr", check_finite=False
             )
             smallest = None
         else:
-            values, vectors = linalg.eigh(matrix, driver="evd", check_finite=False)
+            values, vectors = np.linalg.eigh(matrix)
             smallest = float(values[0]) if size else None
         values, vectors = values[::-1][:q], vectors[:, ::-1][:, :q]
         certificate = residual_norm(matrix @ vectors, values, vectors)

@@ -13,7 +13,7 @@ def positive_signs(vectors: Array) -> Array:
     """Signs that make the largest |entry| of each column positive."""
     if vectors.size == 0:
         return np.ones(vectors.shape[1])
-    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)[0]
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     return np.where(largest < 0, -1.0, 1.0)
 
 
@@ -38,6 +38,8 @@ class Spectrum:
 
     def leading(self, n_components: int) -> Spectrum:
         """The same with fewer components."""
+        if n_components >= len(self.eigenvalues):
+            return self
         kept = slice(0, n_components)
         gamma = None if self.gamma is None else self.gamma[kept, kept]
         return replace(self, eigenvalues=self.eigenvalues[kept], eigenvectors=self.eigenvectors[:, kept], gamma=gamma)

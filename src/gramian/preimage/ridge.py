@@ -115,9 +115,10 @@ class KernelRidge(PreImage):
                 kernel = RBF(width * _median_distance(scores[0]))
                 near, far = (kernel(_rows(part), _rows(scores[0][centers])) for part in scores)
             regression = _Regression.of(near, near[centers], inputs[kept])
+            features = regression.features(far)
             for penalty in penalties:
-                mean, coefficients = regression.solution(penalty)
-                error = float(np.square(mean + far @ coefficients - target).sum(axis=1).mean())
+                missed = regression.mean + features @ regression.slopes(penalty) - target
+                error = float(np.square(missed).sum(axis=1).mean())
                 if max(error, floor) < best[2]:
                     best = width, float(penalty), max(error, floor)
         return best
@@ -127,7 +128,7 @@ class _Regression(NamedTuple):
     """Ridge regression of inputs on the features that the centres span, ready for any penalty.
 
     Features are F = R_c V S^-½ from the Gram matrix V S Vᵀ of the centres; with FᵀF = Q D Qᵀ (F and x centred) the slopes
-    at penalty a are Q (D + a)⁻¹ QᵀFᵀx.
+    of FQ at penalty a are Q (D + a)⁻¹ QᵀFᵀx.
     """
 
     basis: Array
@@ -152,8 +153,16 @@ class _Regression(NamedTuple):
 
     def solution(self, penalty: float) -> tuple[Array, Array]:
         """The constant (d,) and the coefficients (centres, d)."""
-        slopes = self.along / (self.squares + penalty * self.scale)[:, None]
+        slopes = self.slopes(penalty)
         return self.mean - self.shift @ slopes, self.basis @ slopes
+
+    def slopes(self, penalty: float) -> Array:
+        """(D + a)⁻¹ QᵀFᵀx."""
+        return self.along / (self.squares + penalty * self.scale)[:, None]
+
+    def features(self, gram: Array) -> Array:
+        """Features of rows, centred and turned, from their kernel values at the centres."""
+        return gram @ self.basis - self.shift
 
 
 def _split_scores(kernel: Any, X: Any, K0: Any, scores: Array, kept: Array, held_out: Array) -> tuple[Array, Array]:

@@ -39,7 +39,13 @@ def report(
     prepare = opened.preprocessing([whole])
     name = title or ("Report" if table == "-" else table)
     facts = write_report(
-        output, whole, prepare, title=name, n_components=parsed_components(options["components"]), random_state=seed
+        output,
+        whole,
+        prepare,
+        title=name,
+        n_components=parsed_components(options["components"]),
+        random_state=seed,
+        options=opened.reader.options,
     )
     session.say(
         {"output": output, **facts}, [f"report of {whole.n_rows} rows x {len(prepare.names)} columns -> {output}"]

@@ -1,0 +1,63 @@
+"""From sections to one HTML file: Jinja2 with autoescape, everything inside, no request to anywhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from gramian import __version__
+from gramian.io.atomic import atomic_path
+from gramian.report.blocks import Section, shortened
+
+TEMPLATE = "template.html.j2"
+
+
+def render(title: str, lead: str, sections: Sequence[Section], footer: str = "") -> str:
+    """The page as text.
+
+    Examples
+    --------
+    >>> from gramian.report.blocks import Section, Text
+    >>> page = render("<b>", "", [Section("What", [Text("1 < 2")])])
+    >>> "&lt;b&gt;" in page, "1 &lt; 2" in page
+    (True, True)
+    """
+    try:
+        import jinja2
+    except ImportError as error:
+        raise ImportError("the report needs Jinja2 and matplotlib: pip install 'gramian[report]'.") from error
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(shortened=shortened, together=together)
+    template = environment.from_string((Path(__file__).parent / TEMPLATE).read_text(encoding="utf-8"))
+    footer = (
+        footer or f"Made with gramian {__version__}. The page is one file: it loads nothing and can be kept or sent."
+    )
+    return template.render(title=shortened(title, 120), lead=lead, sections=list(sections), footer=footer)
+
+
+def write_page(path: str | os.PathLike[str], title: str, lead: str, sections: Sequence[Section]) -> int:
+    """Write the page, whole or not at all; returns its size in bytes."""
+    content = render(title, lead, sections).encode("utf-8", "replace")
+    if os.fspath(path) == "-":
+        import sys
+
+        sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+    else:
+        with atomic_path(path) as temporary:
+            temporary.write_bytes(content)
+    return len(content)
+
+
+def together(blocks: Iterable[Any]) -> list[list[Any]]:
+    """Neighbouring pictures in one group, so that they stand side by side; anything else alone."""
+    groups: list[list[Any]] = []
+    for is_picture, members in groupby(blocks, key=lambda block: block.kind == "picture"):
+        found = list(members)
+        groups.extend([found] if is_picture else [[block] for block in found])
+    return groups

@@ -44,7 +44,15 @@ def streaming(X: np.ndarray) -> Row:
 
     took = interleaved({"ours": ours, "theirs": theirs})
     ratio = took["theirs"].cpu / took["ours"].cpu
-    return Row("P9", f"`partial_fit`, 1e6 x 100, batches of {BATCH}", "IncrementalPCA", "14x", "20x", f"{ratio:.1f}x", ratio >= 14)
+    return Row(
+        "P9",
+        f"`partial_fit`, 1e6 x 100, batches of {BATCH}",
+        "IncrementalPCA",
+        "14x",
+        "20x",
+        f"{ratio:.1f}x",
+        ratio >= 14,
+    )
 
 
 def closed_form(X: np.ndarray) -> Iterator[Row]:
@@ -59,7 +67,15 @@ def closed_form(X: np.ndarray) -> Iterator[Row]:
     ratio = took["theirs"].cpu / took["ours"].cpu
     ratio32 = took["theirs"].cpu / took["ours32"].cpu
     same = took["theirs32"].cpu / took["ours32"].cpu
-    yield Row("P9b", "`fit` complete data, 1e6 x 100, float64", "PCA covariance_eigh", "0.95x", "", f"{ratio:.2f}x", ratio >= 0.95)
+    yield Row(
+        "P9b",
+        "`fit` complete data, 1e6 x 100, float64",
+        "PCA covariance_eigh",
+        "0.95x",
+        "",
+        f"{ratio:.2f}x",
+        ratio >= 0.95,
+    )
     found = f"{ratio32:.2f}x ({same:.2f}x against PCA in float32)"
     yield Row("P9b", "the same in float32", "PCA covariance_eigh in float64", "1.6x", "1.8x", found, ratio32 >= 1.6)
 
@@ -74,11 +90,16 @@ def small_problems() -> Iterator[Row]:
         ),
     }
     for name, (ours, theirs) in pairs.items():
-        many = {"ours": lambda run=ours: [run() for _ in range(50)], "theirs": lambda run=theirs: [run() for _ in range(50)]}
+        many = {
+            "ours": lambda run=ours: [run() for _ in range(50)],
+            "theirs": lambda run=theirs: [run() for _ in range(50)],
+        }
         ours(), theirs()
         took = interleaved(many, repeats=7)
         ratio = took["ours"].cpu / took["theirs"].cpu
-        yield Row("P13", "N=200, d=10, q=2: fit + transform, time over theirs", name, "1.5", "1", f"{ratio:.2f}", ratio <= 1.5)
+        yield Row(
+            "P13", "N=200, d=10, q=2: fit + transform, time over theirs", name, "1.5", "1", f"{ratio:.2f}", ratio <= 1.5
+        )
 
 
 def import_time() -> Row:
@@ -87,11 +108,23 @@ def import_time() -> Row:
         subprocess.run([sys.executable, "-c", statement], check=True)
         return time.perf_counter() - start
 
-    sides = {"ours": "from gramian import PPCA, KernelPPCA", "bare": "import gramian", "theirs": "import sklearn.decomposition"}
+    sides = {
+        "ours": "from gramian import PPCA, KernelPPCA",
+        "bare": "import gramian",
+        "theirs": "import sklearn.decomposition",
+    }
     took: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(7):
         for name, statement in sides.items():
             took[name].append(seconds(statement))
     ours, bare, theirs = (float(np.median(took[name])) for name in sides)
     found = f"{ours / theirs:.2f} (bare `import gramian`: {bare / theirs:.2f})"
-    return Row("P14", "import of PPCA and KernelPPCA, time over theirs", "sklearn.decomposition", "1.2", "1.05", found, ours / theirs <= 1.2)
+    return Row(
+        "P14",
+        "import of PPCA and KernelPPCA, time over theirs",
+        "sklearn.decomposition",
+        "1.2",
+        "1.05",
+        found,
+        ours / theirs <= 1.2,
+    )

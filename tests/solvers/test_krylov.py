@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from gramian.kernels import RBF
+from gramian.kernels import RBF, Linear
 from gramian.operators.centering import Centering
 from gramian.operators.covariance import Stored
 from gramian.operators.gram import CenteredGram, DenseGram, LazyGram
 from gramian.solvers import Arpack, Eigh, Krylov, Randomized
 from gramian.solvers.rayleigh import orthonormal
 
+RNG = np.random.default_rng(0)
+JITTER = 0.01 * RNG.normal(size=(600, 1))
 ITERATIVE = [Krylov(), Randomized(), Arpack()]
 
 
@@ -135,6 +137,44 @@ def test_same_seed_gives_the_same_bits():
         gram = CenteredGram(LazyGram(RBF(1.0), X), Centering(np.full(1200, 1 / 1200)))
         runs.append(Krylov(random_state=3).solve(gram, 5))
     np.testing.assert_array_equal(runs[0].eigenvectors, runs[1].eigenvectors)
+
+
+HARD = {
+    "far from the origin": (Linear(), RNG.normal(size=(600, 5)) + 1e4, 3, 1e-6),
+    "rank below q": (Linear(), RNG.normal(size=(600, 3)), 6, 1e-10),
+    "nearly the identity": (RBF(1e-3), RNG.normal(size=(600, 5)), 3, 1e-8),
+    "nearly constant": (RBF(1e3), RNG.normal(size=(600, 5)), 3, 1e-6),
+    "every row many times": (RBF(1.0), np.repeat(RNG.normal(size=(15, 3)), 40, axis=0), 10, 1e-8),
+    "far apart, alike": (RBF(1.0), np.repeat([[0.0], [50.0], [100.0], [150.0]], 150, axis=0) + JITTER, 3, 1e-8),
+    "1e30": (Linear(), 1e30 * RNG.normal(size=(600, 5)), 3, 1e-10),
+    "1e-30": (Linear(), 1e-30 * RNG.normal(size=(600, 5)), 3, 1e-10),
+    "weights of many sizes": (RBF(1.0), RNG.normal(size=(600, 3)), 5, 1e-8),
+}
+
+
+@pytest.mark.parametrize("memory", [None, 0], ids=["kept", "recomputed"])
+@pytest.mark.parametrize("case", HARD)
+def test_hard_kernels(case, memory):
+    kernel, X, q, tolerance = HARD[case]
+    weights = RNG.random(len(X)) ** 8 if case.startswith("weights") else np.ones(len(X))
+    gram = CenteredGram(LazyGram(kernel, X, memory), Centering(weights / weights.sum()))
+    found, exact = Krylov().solve(gram, q), Eigh().solve(gram, q)
+    assert found.converged
+    np.testing.assert_allclose(
+        found.eigenvalues / exact.eigenvalues[0], exact.eigenvalues / exact.eigenvalues[0], atol=tolerance
+    )
+
+
+def test_constant_kernel_has_no_variance():
+    gram = CenteredGram(LazyGram(RBF(1.0), np.ones((600, 2))), Centering(np.full(600, 1 / 600)))
+    assert np.abs(Krylov().solve(gram, 3).eigenvalues).max() < 1e-14
+
+
+def test_infinite_values_are_an_error():
+    X = np.full((600, 2), 1e200)
+    gram = CenteredGram(LazyGram(Linear(), X), Centering(np.full(600, 1 / 600)))
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="not finite"):
+        Krylov().solve(gram, 3)
 
 
 def test_orthonormal_drops_what_the_basis_holds():

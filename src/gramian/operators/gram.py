@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any
@@ -20,6 +20,8 @@ TILE = 512
 """Rows of a tile: 512 x 512 stays in the cache from the product to its last use."""
 KEPT_BYTES = 1 << 26
 """What kept tiles may take by default."""
+WIDE = 256
+"""Columns of X from which tiles twice as large pay: the product with X is then all that counts."""
 SKETCH = 7.0
 """Landmarks of a sketch over the root of the size: its N m² work is then that of a product."""
 SKETCH_ROWS = 1024
@@ -48,6 +50,11 @@ class RawGram(ABC):
     @abstractmethod
     def columns(self, indices: Array, dtype: Any = np.float64, rows: Any = None) -> Array:
         """The columns K₀[:, indices], or only their ``rows`` (indices or a slice)."""
+
+    def column_chunks(self, indices: Array, dtype: Any = np.float64) -> Callable[[slice], Array]:
+        """A function from a slice of rows to those rows of the columns."""
+        columns = self.columns(indices, dtype)
+        return lambda rows: columns[rows]
 
     @abstractmethod
     def to_dense(self) -> Array:
@@ -106,26 +113,38 @@ class LazyGram(RawGram):
         return {} if 4 * self.size * (self.size + TILE) <= budget else None
 
     def __matmul__(self, block: Array) -> Array:
-        tile = self._tiles(block.dtype)
-        edges = list(row_chunks(self.size, TILE))
-        n_threads = min(blas_threads(), len(edges))
-        pairs = [(i, j) for i in range(len(edges)) for j in range(i, len(edges))]
+        images = [np.zeros_like(block) for _ in range(self._n_threads)]
 
-        def share(start: int) -> Array:
-            image = np.zeros_like(block)
-            for i, j in pairs[start::n_threads]:
-                rows, columns = edges[i], edges[j]
-                values = tile(rows, columns)
-                image[rows] += values @ block[columns]
-                if i != j:
-                    image[columns] += values.T @ block[rows]
-            return image
+        def add(rows: slice, columns: slice, values: Array, thread: int) -> None:
+            images[thread][rows] += values @ block[columns]
+            if rows.start != columns.start:
+                images[thread][columns] += values.T @ block[rows]
 
-        with single_blas_thread():
-            images = thread_map(share, range(n_threads), n_threads)
+        self._over_tiles(block.dtype, add)
         for other in images[1:]:
             images[0] += other
         return images[0]
+
+    @property
+    def _n_threads(self) -> int:
+        return min(blas_threads(), -(-self.size // self._tile_rows))
+
+    @property
+    def _tile_rows(self) -> int:
+        return TILE if self.X.shape[1] < WIDE else 2 * TILE
+
+    def _over_tiles(self, dtype: Any, use: Callable[[slice, slice, Array, int], None]) -> None:
+        """Hand every tile on and above the diagonal to ``use``, on threads, each with its own share and number."""
+        tile, n_threads = self._tiles(dtype), self._n_threads
+        edges = list(row_chunks(self.size, self._tile_rows))
+        pairs = [(rows, columns) for i, rows in enumerate(edges) for columns in edges[i:]]
+
+        def share(thread: int) -> None:
+            for rows, columns in pairs[thread::n_threads]:
+                use(rows, columns, tile(rows, columns), thread)
+
+        with single_blas_thread():
+            thread_map(share, range(n_threads), n_threads)
 
     def _tiles(self, dtype: Any) -> Tile:
         """Tiles of the dtype. Those to be kept are computed in float64, and kept as two float32 parts for float32."""
@@ -140,7 +159,7 @@ class LazyGram(RawGram):
                 if not exact:
                     exact.append(self.kernel.tiles(self.X, self.X, np.float64))
                 values = exact[0](rows, columns)
-                kept[key] = values if dtype == np.float64 else _split(values)
+                kept[key] = values if dtype == np.float64 or not _single_range(values) else _split(values)
             found = kept[key]
             if isinstance(found, tuple):
                 if dtype == np.float32:
@@ -158,6 +177,21 @@ class LazyGram(RawGram):
         tile = self.kernel.tiles(chosen, self.X[indices], dtype)
         return tile(slice(0, chosen.shape[0]), slice(0, len(indices)))
 
+    def column_chunks(self, indices: Array, dtype: Any = np.float64) -> Callable[[slice], Array]:
+        if self._kept is None:
+            tile = self.kernel.tiles(self.X, self.X[indices], dtype)
+            return lambda rows: tile(rows, slice(0, len(indices)))
+        # the tiles will be needed all the same
+        out = np.empty((self.size, len(indices)), dtype=dtype)
+
+        def gather(rows: slice, columns: slice, values: Array, thread: int) -> None:
+            for along, across, block in ((rows, columns, values), (columns, rows, values.T)):
+                inside = np.flatnonzero((indices >= across.start) & (indices < across.stop))
+                out[along, inside] = block[:, indices[inside] - across.start]
+
+        self._over_tiles(dtype, gather)
+        return lambda rows: out[rows]
+
     def to_dense(self) -> Array:
         tile = self.kernel.tiles(self.X, self.X, np.float64)
         edges = list(row_chunks(self.size, TILE))
@@ -170,6 +204,11 @@ class LazyGram(RawGram):
                 out[rows, columns] = values
                 out[columns, rows] = values.T
         return out
+
+
+def _single_range(values: Array) -> bool:
+    """Whether float32 holds the values of a tile, the largest with digits to spare."""
+    return 1e-15 < float(np.abs(values).max()) < 1e30
 
 
 def _split(values: Array) -> tuple[Array, Array]:
@@ -221,14 +260,15 @@ class CenteredGram(SelfAdjoint):
         return self.raw.size
 
     def __matmul__(self, block: Array) -> Array:
+        rides = block.dtype == np.float64 and self.centering.center and "raw_mean" not in self.__dict__
         inner = self.centering.apply(block)
-        if block.dtype == np.float64 and self.centering.center and "raw_mean" not in self.__dict__:
-            # K₀s rides on the first float64 product: alone it would cost as much as the whole block
-            image = self.raw @ np.column_stack([inner, self.centering.weights])
+        if rides:  # K₀s rides on the first float64 product: alone it would cost as much as the whole block
+            inner = np.column_stack([inner, self.centering.weights])
+        image = self.raw @ inner
+        del inner
+        if rides:
             self.__dict__["raw_mean"] = image[:, -1].copy()
             image = image[:, :-1]
-        else:
-            image = self.raw @ inner
         return self.centering.transpose(image)
 
     @cached_property
@@ -256,13 +296,14 @@ class CenteredGram(SelfAdjoint):
         corner = symmetrized(self.raw.columns(chosen, np.float64, rows=chosen))
         corner[np.diag_indices(n_landmarks)] += SKETCH_JITTER * np.trace(corner) / n_landmarks
         try:
-            factor = linalg.cholesky(corner, lower=True, check_finite=False)
+            factor = linalg.cholesky(corner, lower=True, overwrite_a=True, check_finite=False)
         except linalg.LinAlgError:
-            return None
+            return None  # indefinite, or not finite
         # The features of a row are c L⁻ᵀ. First their moments, then their principal directions: rows in chunks, and
         # made twice, since to keep them would take more memory than all the rest.
-        whiten = linalg.solve_triangular(factor, np.eye(n_landmarks), lower=True, check_finite=False)
-        whiten = whiten.T.astype(np.float32)
+        whiten = linalg.lapack.dtrtri(factor, lower=1, overwrite_c=1)[0].T.astype(np.float32)
+        del corner, factor
+        columns = self.raw.column_chunks(chosen, np.float32)
         roots = np.sqrt(weights).astype(np.float32)[:, None]
         chunks = list(row_chunks(self.size, SKETCH_ROWS))
         n_threads = min(blas_threads(), len(chunks))
@@ -270,7 +311,7 @@ class CenteredGram(SelfAdjoint):
         def moments(start: int) -> tuple[Array, Array]:
             second, first = np.zeros((n_landmarks, n_landmarks)), np.zeros(n_landmarks)
             for rows in chunks[start::n_threads]:
-                features = self.raw.columns(chosen, np.float32, rows=rows) @ whiten
+                features = columns(rows) @ whiten
                 features *= roots[rows]
                 second += features.T @ features
                 first += roots[rows, 0] @ features
@@ -279,20 +320,22 @@ class CenteredGram(SelfAdjoint):
         with single_blas_thread():
             parts = thread_map(moments, range(n_threads), n_threads)
         second, mean = (reduce(np.add, sums) for sums in zip(*parts))
+        rounding = float(np.finfo(np.float32).eps * np.trace(second))
+        if not np.isfinite(rounding):
+            return None
         if self.centering.center:
-            second = second - np.outer(mean, mean)
-        last = n_landmarks - 1
-        values, axes = linalg.eigh(
-            second.astype(np.float32), subset_by_index=(last - n_vectors + 1, last), check_finite=False
-        )
-        values, axes = values[::-1].astype(np.float64), axes[:, ::-1]
-        solid = values > 100 * np.finfo(np.float32).eps * values[0]
+            second -= np.outer(mean, mean)
+        # the whole of it: LAPACK's subset driver is no faster here, and fails where all eigenvalues are alike
+        values, axes = linalg.eigh(second.astype(np.float32), driver="evd", overwrite_a=True, check_finite=False)
+        values, axes = values[: -n_vectors - 1 : -1].astype(np.float64), axes[:, : -n_vectors - 1 : -1]
+        solid = values > max(100 * np.finfo(np.float32).eps * values[0], rounding)
         values, axes = values[solid], (axes[:, solid] / np.sqrt(values[solid])).astype(np.float32)
+        del parts, second
         coefficients, offset = whiten @ axes, mean.astype(np.float32) @ axes if self.centering.center else np.float32(0)
         vectors = np.empty((self.size, len(values)), dtype=np.float32)
 
         def project(rows: slice) -> None:
-            np.matmul(self.raw.columns(chosen, np.float32, rows=rows), coefficients, out=vectors[rows])
+            np.matmul(columns(rows), coefficients, out=vectors[rows])
             vectors[rows] -= offset
             vectors[rows] *= roots[rows]
 

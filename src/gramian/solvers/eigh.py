@@ -43,17 +43,22 @@ class Eigh(Solver):
     def _solve(self, matrix: Array, n_components: int, trace: float) -> Spectrum:
         size = matrix.shape[0]
         q = min(n_components, size)
-        if 0 < q < SUBSET_SHARE * size and size > TINY:
-            values, vectors = linalg.eigh(
-                matrix, subset_by_index=(size - q, size - 1), driver="evr", check_finite=False
-            )
-            smallest = None
-        else:
-            values, vectors = np.linalg.eigh(matrix)
-            smallest = float(values[0]) if size else None
+        found = _leading(matrix, q) if 0 < q < SUBSET_SHARE * size and size > TINY else None
+        values, vectors = np.linalg.eigh(matrix) if found is None else found
+        smallest = float(values[0]) if found is None and size else None
         values, vectors = values[::-1][:q], vectors[:, ::-1][:, :q]
         certificate = residual_norm(matrix @ vectors, values, vectors)
         return Spectrum(values.copy(), np.ascontiguousarray(vectors), trace, certificate, smallest=smallest)
 
     def bytes_needed(self, size: int, n_components: int) -> int:
         return 8 * (3 * size * size + size * n_components)
+
+
+def _leading(matrix: Array, q: int) -> tuple[Array, Array] | None:
+    """The q largest, in rising order; None where LAPACK's fast driver fails or finds fewer, as it may on near-identities."""
+    size = matrix.shape[0]
+    try:
+        values, vectors = linalg.eigh(matrix, subset_by_index=(size - q, size - 1), driver="evr", check_finite=False)
+    except linalg.LinAlgError:
+        return None
+    return (values, vectors) if len(values) == q else None

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array, symmetrized
-from gramian._checks import check_random_state, check_tolerance
+from gramian._checks import check_finite, check_random_state, check_tolerance
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.eigh import Eigh
 from gramian.solvers.rayleigh import SAFE, orthonormal, power_of_two
@@ -30,6 +30,8 @@ BASIS = 160
 """Columns of the basis at which it is restarted, at least."""
 SINGLE_FLOOR = 2e-6
 """Relative residual that float32 products can reach with certainty."""
+NOISY = 1e-4
+"""Relative noise of float32 products above which the search is made in float64 alone."""
 SMALLEST = 1e-6
 """Eigenvalues below this share of the largest are held to an error relative to that share."""
 DOUBLE_FLOOR = 100 * np.finfo(np.float64).eps
@@ -126,7 +128,7 @@ def _basis_limit(width: int) -> int:
 
 
 def _sketch_vectors(q: int) -> int:
-    return max(200, 3 * q)
+    return max(128, 3 * q)
 
 
 @dataclass
@@ -153,12 +155,13 @@ class _Search:
         sketch = getattr(self.operator, "sketch", None) if self.single else None
         with np.errstate(over="ignore", invalid="ignore"):  # beyond float32's range: seen below, and done in float64
             self.sketch = sketch(_sketch_vectors(self.q), self.rng) if sketch is not None else None
-        start = self.rng.standard_normal((self.operator.size, PROBES if self.sketch else self.width))
-        if self.sketch:
-            start = np.hstack([self.sketch[1][:, : self.width], start.astype(np.float32)])
+        known = self.sketch[1][:, : self.width] if self.sketch else np.empty((self.operator.size, 0), dtype=np.float32)
+        # without a sketch, or with one of low rank, random vectors fill the block
+        fill = max(PROBES if self.sketch else 0, self.width - known.shape[1])
+        start = np.hstack([known, self.rng.standard_normal((self.operator.size, fill), dtype=np.float32)])
         if self.single:
             with np.errstate(over="ignore", invalid="ignore"):
-                start = self._climb(start.astype(np.float32), np.float32)
+                start = self._climb(start, np.float32)
         self._climb(start.astype(np.float64), np.float64)
 
     def _image(self, block: Array) -> Array:
@@ -173,10 +176,20 @@ class _Search:
         image = self._image(basis)
         if not double and not SAFE[0] <= float(np.abs(image).max()) <= SAFE[1]:
             return start  # zero, or its squares would leave the range of float32
+        del start  # at this width every block counts
         if double:
-            self.scale = power_of_two(image)
-            image = image / self.scale
-        projected = symmetrized((basis.T @ image).astype(np.float64))
+            check_finite(image, "products with the matrix")
+        if double and (scale := power_of_two(image)) != 1.0:
+            self.scale = scale
+            image = image / scale
+        projected = (basis.T @ image).astype(np.float64)
+        # what centring has cancelled shows as asymmetry: no residual can be smaller than that noise
+        noise = float(np.abs(projected - projected.T).max() / max(np.abs(projected).max(), np.finfo(float).tiny))
+        if not double and noise > NOISY:
+            self.sketch = None  # of the same make
+            return self.rng.standard_normal((self.operator.size, self.width))
+        floor = max(DOUBLE_FLOOR if double else SINGLE_FLOOR, 10 * noise)
+        projected = symmetrized(projected)
         limit, probe, last = _basis_limit(self.width), image[:, -PROBES:], None
         while True:
             values, rotation = np.linalg.eigh(projected)
@@ -185,7 +198,7 @@ class _Search:
             vectors, images = basis @ rotation[:, :keep], image @ rotation[:, :keep]
             rest = images - vectors * values[:keep].astype(dtype)
             norms = np.linalg.norm(rest, axis=0).astype(np.float64)
-            open_ = norms[: self.q] / self._goals(values, keep, DOUBLE_FLOOR if double else SINGLE_FLOOR)[: self.q]
+            open_ = norms[: self.q] / self._goals(values, keep, floor)[: self.q]
             worst = float(open_.max())
             self.converged = worst <= 1.0 and (not double or self._complete(values))
             if double:

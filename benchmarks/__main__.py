@@ -1,0 +1,76 @@
+"""`python -m benchmarks [names]` runs bench_*.py (all, or those named) and writes their sections of docs/benchmarks.md."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import platform
+import re
+import sys
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import scipy
+import sklearn
+
+from benchmarks._timing import ROOT, Row
+
+PAGE = ROOT / "docs" / "benchmarks.md"
+HEAD = """# Benchmarks
+
+Made by `make bench` (`python -m benchmarks [names]`); the sides are interleaved in one run, medians of at least three, BLAS threads
+pinned alike. Ratios are "theirs over ours": above 1 is faster here. CPU seconds unless wall is said. Peak memory is that of a fresh
+process less what it held before `fit`. A single absolute time says little; ratios travel.
+"""
+
+
+def main() -> int:
+    known = sorted(path.stem.removeprefix("bench_") for path in Path(__file__).parent.glob("bench_*.py"))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help=f"which to run, of {', '.join(known)}; all by default")
+    parser.add_argument("--dry", action="store_true", help="print only, leave docs/benchmarks.md alone")
+    options = parser.parse_args()
+    unknown = sorted(set(options.names) - set(known))
+    if unknown:
+        parser.error(f"unknown: {', '.join(unknown)}. Use {', '.join(known)}.")
+    failed = False
+    for name in options.names or known:
+        module = importlib.import_module(f"benchmarks.bench_{name}")
+        rows = []
+        for row in module.run():
+            print(f"{row.number:4} {row.work}: {row.found}  [{verdict(row)}]", flush=True)
+            rows.append(row)
+        failed |= any(row.holds is False for row in rows)
+        if not options.dry:
+            write(name, (module.__doc__ or "").strip().splitlines()[0], rows)
+    return int(failed)
+
+
+def verdict(row: Row) -> str:
+    return {True: "holds", False: "FAILS", None: "reported"}[row.holds]
+
+
+def write(name: str, title: str, rows: list[Row]) -> None:
+    """Put one section into the page, in place of its earlier self."""
+    page = PAGE.read_text() if PAGE.exists() else HEAD
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, NumPy {np.__version__}, SciPy {scipy.__version__}"
+    lines = [
+        f"## {name}",
+        "",
+        title,
+        f"{date.today()}; {machine}, scikit-learn {sklearn.__version__}, Python {platform.python_version()}.",
+        "",
+        "| # | work | against | floor | goal | found | |",
+        "|---|---|---|---|---|---|---|",
+        *(f"| {r.number} | {r.work} | {r.against} | {r.floor} | {r.goal} | {r.found} | {verdict(r)} |" for r in rows),
+    ]
+    section = "\n".join(lines) + "\n"
+    sections = re.split(r"(?m)^(?=## )", page)
+    kept = [part.rstrip() + "\n" for part in sections[1:] if not part.startswith(f"## {name}\n")]
+    PAGE.write_text("\n".join([sections[0].rstrip() + "\n", *sorted([*kept, section])]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""How to measure: both sides interleaved in one run, medians of CPU and wall seconds; peak memory in a fresh process."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table: what was measured against what, what must hold, what was found."""
+
+    number: str
+    work: str
+    against: str
+    floor: str
+    goal: str
+    found: str
+    holds: bool | None  # None: reported only
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Medians of repeated runs."""
+
+    cpu: float
+    wall: float
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """BLAS and OpenMP pinned alike for both sides."""
+    with threadpool_limits(count):
+        yield
+
+
+def interleaved(candidates: dict[str, Callable[[], Any]], repeats: int = 3, n_threads: int = 1) -> dict[str, Seconds]:
+    """Median CPU and wall seconds of each candidate; the candidates take turns, so that a busy machine is busy for all."""
+    cpu: dict[str, list[float]] = {name: [] for name in candidates}
+    wall: dict[str, list[float]] = {name: [] for name in candidates}
+    with threads(n_threads):
+        for _ in range(repeats):
+            for name, candidate in candidates.items():
+                start_cpu, start_wall = time.process_time(), time.perf_counter()
+                candidate()
+                cpu[name].append(time.process_time() - start_cpu)
+                wall[name].append(time.perf_counter() - start_wall)
+    return {name: Seconds(float(np.median(cpu[name])), float(np.median(wall[name]))) for name in candidates}
+
+
+def fresh(function: str, *arguments: Any, n_threads: int = 1) -> tuple[float, int]:
+    """Wall seconds and peak bytes of one run in a fresh process; the peak is less what the process held before the run.
+
+    ``function`` is "module:name"; called with the arguments (plain data) it prepares and returns what is then run.
+    """
+    pinned = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(n_threads))
+    command = [sys.executable, "-m", "benchmarks._timing", function, json.dumps(arguments)]
+    answer = subprocess.run(command, cwd=ROOT, env=os.environ | pinned, stdout=subprocess.PIPE, text=True, check=True)
+    seconds, peak = answer.stdout.split()[-2:]
+    return float(seconds), int(peak)
+
+
+def _status(field: str) -> int:
+    """A field of /proc/self/status, in bytes."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return 1024 * int(line.split()[1])
+    raise OSError(f"{field} is not in /proc/self/status.")
+
+
+def _measured(function: str, arguments: list[Any]) -> tuple[float, int]:
+    module, name = function.split(":")
+    run = getattr(importlib.import_module(module), name)(*arguments)
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts from here
+    before = _status("VmRSS")
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start, _status("VmHWM") - before
+
+
+if __name__ == "__main__":
+    print(*_measured(sys.argv[1], json.loads(sys.argv[2])))

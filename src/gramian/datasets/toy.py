@@ -71,7 +71,7 @@ def make_c_shapes(
     return X, labels
 
 
-def make_moons(n_samples: int = 200, *, noise: float = 0.08, random_state: Any = None) -> tuple[Array, Array]:
+def make_moons(n_samples: int = 200, *, noise: float = 0.05, random_state: Any = None) -> tuple[Array, Array]:
     """Two half circles of radius 1, each with an end inside the other: scikit-learn's two moons with noise.
 
     Returns

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, DensityMixin, TransformerMixin, clone
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -37,7 +36,7 @@ from gramian.exceptions import NumericalWarning
 from gramian.features import Nystroem
 from gramian.latent.dimension import check_n_components
 from gramian.latent.gaussian import Projection
-from gramian.latent.kernel_kmeans import graph_start
+from gramian.latent.kernel_kmeans import graph_start, kmeans
 from gramian.latent.kernel_mixture import (
     DualRows,
     FeatureRows,
@@ -309,11 +308,7 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
             return rng.dirichlet(np.ones(self.n_clusters), rows.size)
         if self.init == "kernel_kmeans":
             return graph_start(rows, weights, self.n_clusters, rng, attempt)
-        clusters = min(self.n_clusters, rows.size)
-        seed = int(rng.integers(2**31 - 1))
-        model = KMeans(clusters, n_init=1 if self.n_init > 1 else 10, random_state=seed)
-        with single_blas_thread():
-            labels = model.fit(np.asarray(inputs, dtype=np.float64), sample_weight=weights).labels_
+        labels = kmeans(inputs, weights, self.n_clusters, rng, 1 if self.n_init > 1 else 10)
         return np.eye(self.n_clusters)[labels]
 
     def _given_start(self, inverse: Array, kept: Array, n_rows: int, size: int) -> Array:

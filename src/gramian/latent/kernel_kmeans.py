@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import eigsh
-from sklearn.cluster import KMeans
 
 from gramian._arrays import Array, row_chunks, single_blas_thread
 
+Product = Callable[[Array], Array]
 MAX_STEPS = 100
 DENSE_GRAPH = 800
 """Up to this many rows the graph's eigenvectors are found densely."""
@@ -19,40 +20,58 @@ BACKGROUND = 1e-3
 
 
 def kernel_kmeans(gram: Array, weights: Array, n_clusters: int, rng: np.random.Generator, n_starts: int = 5) -> Array:
-    """Labels of the best of ``n_starts`` runs of k-means in feature space, seeded by k-means++: |φ - μ_c|² by K₀ alone."""
-    best, least = np.zeros(len(gram), dtype=int), np.inf
-    for _ in range(n_starts):
-        labels, inertia = _lloyd(gram, weights, _seeded(gram, weights, n_clusters, rng), n_clusters)
-        if inertia < least:
-            best, least = labels, inertia
+    """Labels by k-means in feature space: |φ - μ_c|² by K₀ alone."""
+    return _kmeans(lambda block: gram @ block, np.diagonal(gram), weights, n_clusters, rng, n_starts)
+
+
+def kmeans(rows: Array, weights: Array, n_clusters: int, rng: np.random.Generator, n_starts: int = 10) -> Array:
+    """Labels by k-means of explicit rows: the same with K₀ = X Xᵀ, never formed."""
+    centred = np.asarray(rows, dtype=np.float64) - np.mean(rows, axis=0, dtype=np.float64)
+    squares = np.einsum("nd,nd->n", centred, centred)
+    return _kmeans(lambda block: centred @ (centred.T @ block), squares, weights, n_clusters, rng, n_starts)
+
+
+def _kmeans(
+    product: Product, diagonal: Array, weights: Array, n_clusters: int, rng: np.random.Generator, n_starts: int
+) -> Array:
+    """The best of ``n_starts`` runs, each seeded by k-means++."""
+    best, least = np.zeros(len(diagonal), dtype=int), np.inf
+    with single_blas_thread():
+        for _ in range(n_starts):
+            labels = _seeded(product, diagonal, weights, n_clusters, rng)
+            labels, inertia = _lloyd(product, diagonal, weights, labels, n_clusters)
+            if inertia < least:
+                best, least = labels, inertia
     return best
 
 
-def _seeded(gram: Array, weights: Array, n_clusters: int, rng: np.random.Generator) -> Array:
-    """k-means++ ([Arthur & Vassilvitskii 2007]): each seed drawn by its squared distance to those before."""
-    diagonal = np.diagonal(gram)
-    nearest = np.full(len(gram), np.inf)
-    labels = np.zeros(len(gram), dtype=int)
+def _seeded(product: Product, diagonal: Array, weights: Array, n_clusters: int, rng: np.random.Generator) -> Array:
+    """k-means++ (Arthur & Vassilvitskii 2007): each seed drawn by its squared distance to those before."""
+    n = len(diagonal)
+    nearest = np.full(n, np.inf)
+    labels = np.zeros(n, dtype=int)
     for cluster in range(n_clusters):
-        chance = weights * (np.ones(len(gram)) if cluster == 0 else nearest)
+        chance = weights * (np.ones(n) if cluster == 0 else nearest)
         if not chance.sum() > 0:
             break  # fewer distinct points than clusters
-        seed = rng.choice(len(gram), p=chance / chance.sum())
-        distance = np.maximum(diagonal - 2 * gram[:, seed] + gram[seed, seed], 0.0)
+        seed = rng.choice(n, p=chance / chance.sum())
+        one = np.zeros((n, 1))
+        one[seed] = 1.0
+        distance = np.maximum(diagonal - 2 * product(one)[:, 0] + diagonal[seed], 0.0)
         labels[distance < nearest] = cluster
         nearest = np.minimum(nearest, distance)
     return labels
 
 
-def _lloyd(gram: Array, weights: Array, labels: Array, n_clusters: int) -> tuple[Array, float]:
-    diagonal = np.diagonal(gram)
+def _lloyd(product: Product, diagonal: Array, weights: Array, labels: Array, n_clusters: int) -> tuple[Array, float]:
+    n = len(diagonal)
     inertia = np.inf
     for _ in range(MAX_STEPS):
-        members = np.zeros((len(gram), n_clusters))
-        members[np.arange(len(gram)), labels] = weights
+        members = np.zeros((n, n_clusters))
+        members[np.arange(n), labels] = weights
         masses = members.sum(axis=0)
         means = members / np.where(masses > 0, masses, 1.0)
-        products = gram @ means
+        products = product(means)
         distances = diagonal[:, None] - 2 * products + np.einsum("nc,nc->c", means, products)
         distances[:, masses == 0] = np.inf
         new = distances.argmin(axis=1)
@@ -82,9 +101,7 @@ def graph_kmeans(gram: Array, weights: Array, n_clusters: int, n_neighbors: int,
     vectors = _leading(scaled, uniform, n_clusters)
     rows = vectors * root[:, None]
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(float).tiny)
-    model = KMeans(n_clusters, n_init=10, random_state=int(rng.integers(2**31 - 1)))
-    with single_blas_thread():
-        return np.asarray(model.fit(rows, sample_weight=weights * total).labels_)
+    return kmeans(rows, weights * total, n_clusters, rng)
 
 
 def _leading(scaled: sparse.csr_array, uniform: Array, count: int) -> Array:

@@ -163,11 +163,16 @@ def named_ticks(axis: Any, names: Sequence[str], positions: Sequence[float] | No
 # ---------------------------------------------------------------- colours
 
 
-def colour_points(ax: Any, points: Array, values: Any, *, name: str = "", size: float = 16) -> None:
-    """Points in the plane, coloured by class (with a legend and a marker a class) or by a number (with a colour bar)."""
+def colour_points(ax: Any, points: Array, values: Any, *, name: str = "", size: float = 16) -> Array:
+    """Points in the plane, coloured by class (with a legend and a marker a class) or by a number (with a colour bar).
+
+    Returns the colour of each point, (n, 3).
+    """
+    from matplotlib.colors import to_rgb
+
     if values is None:
         ax.scatter(*points.T, s=size, color=BLUE, alpha=0.8, lw=0, zorder=3)
-        return
+        return np.tile(to_rgb(BLUE), (len(points), 1))
     values = np.asarray(values)
     if values.shape != (len(points),):
         raise ValueError(f"labels has shape {values.shape}, but there are {len(points)} rows.")
@@ -175,9 +180,11 @@ def colour_points(ax: Any, points: Array, values: Any, *, name: str = "", size: 
     if classes is None:
         drawn = ax.scatter(*points.T, s=size, c=values.astype(float), cmap=SEQUENTIAL, lw=0, zorder=3)
         colorbar(drawn, ax, label(name))
-        return
+        return np.asarray(drawn.to_rgba(values.astype(float)))[:, :3]
+    colours = np.empty((len(points), 3))
     for i, one in enumerate(classes):
         rows = values == one
+        colours[rows] = to_rgb(PALETTE[i % len(PALETTE)])
         marker = MARKERS[i // len(PALETTE) % len(MARKERS)] if len(classes) > len(PALETTE) else MARKERS[i]
         ax.scatter(
             *points[rows].T,
@@ -191,6 +198,7 @@ def colour_points(ax: Any, points: Array, values: Any, *, name: str = "", size: 
         )
     outside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(classes) > 4 else {}
     legend(ax, title=label(name) or None, **outside)
+    return colours
 
 
 def classes_of(values: Array) -> Array | None:

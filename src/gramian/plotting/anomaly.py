@@ -140,11 +140,8 @@ def control_chart(
     found = model.anomaly(X, level=level)
     times = times_of(X, index, len(found.t2))
     count = 3 if contributions else 2
-    axes = (
-        panels(ax, (count, 1), (7.0, 1.9 * count), sharex=True, height_ratios=[1, 1, 1.3][:count]).ravel()
-        if ax is None
-        else panels(ax, (count, 1), (7.0, 5.6)).ravel()
-    )
+    heights = [1, 1, 1.3][:count]
+    axes = panels(ax, (count, 1), (7.0, 1.9 * count), sharex=True, height_ratios=heights).ravel()
     for one, name, values, limit in (
         (axes[0], "T²", found.t2, found.limit_t2),
         (axes[1], "SPE", found.spe, found.limit_spe),
@@ -179,7 +176,7 @@ def trace(ax: Any, times: Array, values: Array, limit: Array, level: float) -> N
     if positive.size and values.max() > 50 * np.median(positive):
         ax.set_yscale("log")
         ax.set_ylim(bottom=max(np.percentile(positive, 1) / 2, 1e-4 * float(np.median(limit)) or 1e-300))
-    legend(ax, loc="upper left", ncols=2)
+    legend(ax, loc="lower right", bbox_to_anchor=(1.0, 0.98), ncols=2, borderaxespad=0.0)
 
 
 def contribution_map(ax: Any, times: Array, contributions: Array, names: list[str], max_columns: int) -> None:

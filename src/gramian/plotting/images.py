@@ -68,7 +68,7 @@ def reconstruction_grid(
     height, width = shape
     ax = single(ax, (0.8 * len(rows) + 1.2, 0.8 * 3 * height / width + 0.3))
     ax.set_facecolor("none")
-    low, high = limits(np.concatenate([shown, rebuilt]))
+    low, high = limits(shown if np.isfinite(shown).any() else rebuilt)
     residual = shown - rebuilt
     reach = float(np.nanmax(np.abs(residual), initial=0.0)) or 1.0
     for line, block in enumerate((shown, rebuilt, residual)):
@@ -194,7 +194,7 @@ def latent_traversal(
         Z[line, :, component] = steps
     rows = np.asarray(model.inverse_transform(Z.reshape(-1, q)), dtype=float).reshape(len(chosen), len(steps), -1)
     shape = shape_of(image_shape, rows.shape[2])
-    written = [f"{step:+.3g}" if step else "0" for step in steps]
+    written = [f"{step:+.3g}".replace("-", "−") if step else "0" for step in steps]
     if shape is None:
         return traversal_map(model, rows, chosen, written, feature_names, ax)
     height, width = shape

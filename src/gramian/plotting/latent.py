@@ -13,7 +13,7 @@ from gramian._arrays import Array
 from gramian._checks import check_count, check_number
 from gramian.plotting._canvas import GREY, RED, colour_points, column_names, plain, single
 
-MAX_ELLIPSES = 300
+MAX_ELLIPSES = 200
 
 
 def latent_scatter(
@@ -40,7 +40,7 @@ def latent_scatter(
     components : pair of ints, default=(0, 1)
     level : float in (0, 1), default=0.9
     ellipses : bool, default=True
-        At most 300 are drawn, of rows spread evenly.
+        At most 200 are drawn, of rows spread evenly.
     label_name : what the labels are, for the legend or the colour bar
     ax : matplotlib Axes, optional
 
@@ -65,12 +65,12 @@ def latent_scatter(
         return strip(ax, mean, covariance if ellipses else None, labels, level, label_name)
     first, second = pair(components, mean.shape[1])
     points = mean[:, [first, second]]
+    colours = colour_points(ax, points, labels, name=label_name)
     if ellipses and covariance is not None:
         shapes = np.broadcast_to(covariance, (len(points), *covariance.shape[-2:]))[:, [first, second]][
             :, :, [first, second]
         ]
-        draw_ellipses(ax, points, shapes, level)
-    colour_points(ax, points, labels, name=label_name)
+        draw_ellipses(ax, points, shapes, level, colours)
     ax.axhline(0, color=GREY, lw=0.5, zorder=0)
     ax.axvline(0, color=GREY, lw=0.5, zorder=0)
     ax.set(xlabel=f"latent {first + 1}", ylabel=f"latent {second + 1}")
@@ -93,7 +93,7 @@ def pair(components: tuple[int, int], available: int) -> tuple[int, int]:
     return first, second
 
 
-def draw_ellipses(ax: Any, points: Array, shapes: Array, level: float) -> None:
+def draw_ellipses(ax: Any, points: Array, shapes: Array, level: float, colours: Array) -> None:
     """The ellipses {z : (z - mean)ᵀ Cov⁻¹ (z - mean) <= chi²₂(level)}, pale, behind the points."""
     from matplotlib.collections import EllipseCollection
 
@@ -109,8 +109,8 @@ def draw_ellipses(ax: Any, points: Array, shapes: Array, level: float) -> None:
             units="xy",
             offsets=points[rows],
             transOffset=ax.transData,
-            facecolors=(0.5, 0.5, 0.5, 0.10),
-            edgecolors=(0.5, 0.5, 0.5, 0.35),
+            facecolors=np.column_stack([colours[rows], np.full(len(rows), np.clip(5 / len(rows), 0.01, 0.15))]),
+            edgecolors=np.column_stack([colours[rows], np.full(len(rows), np.clip(40 / len(rows), 0.1, 0.5))]),
             linewidths=0.5,
             zorder=1,
         )
@@ -184,7 +184,7 @@ def biplot(
     first, second = pair(components, W.shape[1])
     variances = (W**2).sum(axis=1) + model.noise_variance_
     arrows = W[:, [first, second]] / np.sqrt(np.where(variances > 0, variances, 1.0))[:, None]
-    ax = single(ax, (5.8, 5.0))
+    ax = single(ax, (6.6, 5.0))
     points = np.asarray(model.transform(X), dtype=float)[:, [first, second]]
     plain(ax)
     colour_points(ax, points, labels, name=label_name, size=10)
@@ -214,7 +214,8 @@ def biplot(
             bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5},
         )
     ax.set(xlabel=f"latent {first + 1}", ylabel=f"latent {second + 1}")
-    ax.set_aspect("equal", adjustable="datalim")
+    ax.set(xlim=(-1.6 * extent, 1.6 * extent), ylim=(-1.2 * extent, 1.2 * extent))
+    ax.set_aspect("equal")
     return ax
 
 

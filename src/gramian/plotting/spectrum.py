@@ -64,7 +64,7 @@ def scree(model: Any, X: Any = None, *, log: bool | None = None, max_bars: int =
         ax.set_ylim(bottom=0.5 * positive.min() if positive.size else None)
     whole_ticks(ax.xaxis)
     cut = f" (the first {max_bars} of {len(kept) + len(others)})" if len(kept) + len(others) > max_bars else ""
-    ax.set(xlabel=f"component{cut}", ylabel="variance")
+    ax.set(xlabel=f"component{cut}", ylabel="variance", xlim=(0.4, len(places) + 0.6))
     if noise or len(hidden):
         legend(ax)
     return ax
@@ -160,8 +160,8 @@ def heldout_curve(
     >>> from gramian import PPCA, datasets, plotting
     >>> X = datasets.make_low_rank(200, 8, rank=3, random_state=0)
     >>> ax = plotting.heldout_curve(PPCA(), X)
-    >>> ax.get_xlabel()
-    'number of components q (best: 3)'
+    >>> [text.get_text() for text in ax.get_legend().get_texts() if "best" in text.get_text()]
+    ['best: q = 3']
     """
     table = X.iloc if hasattr(X, "iloc") else np.asarray(X)
     size = np.shape(X)
@@ -186,7 +186,7 @@ def heldout_curve(
     if own is not None:
         ax.axvline(own, color=GREY, lw=1, ls="--", label=f"this model: q = {own}")
     whole_ticks(ax.xaxis)
-    ax.set(xlabel=f"number of components q (best: {tried[best]})", ylabel="held-out log-likelihood a row")
+    ax.set(xlabel="number of components q", ylabel="held-out log-likelihood a row")
     legend(ax)
     return ax
 

@@ -60,6 +60,7 @@ def em_trace(model: Any, *, ax: Any = None, name: str | None = None) -> Any:
         color=line.get_color() if drawn else GREY,
     )
     ax.set(xlabel="step", ylabel="mean log-likelihood a row")
+    ax.ticklabel_format(axis="y", useOffset=False)
     whole_ticks(ax.xaxis)
     if name is not None:
         legend(ax)

@@ -29,7 +29,7 @@ from gramian.estimators._base import EVALUATION_ROWS, BaseEstimator, LatentModel
 from gramian.estimators._containers import like
 from gramian.exceptions import NumericalWarning
 from gramian.latent.anomaly import Anomaly, Tail, anomaly_of, contributions_of
-from gramian.latent.dimension import check_n_components, free_parameters
+from gramian.latent.dimension import check_n_components, free_parameters, lowest_of_valley
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
 from gramian.latent.missing import MissingFit, fit_missing
 from gramian.latent.model import LatentModel, fit_latent_model
@@ -325,22 +325,21 @@ class PPCA(LatentModelMixin, BaseEstimator):
         )
 
     def _missing_by_bic(self, X: Array, weights: Array, limit: int, bar: Progress) -> MissingFit:
-        """q = 0, 1, 2, ... until the BIC has risen twice in a row; 0 says that there is no structure above the noise."""
-        best: MissingFit | None = None
-        best_bic, rises = np.inf, 0
+        """The q of the smallest BIC, found by doubling and then halving the bracket: a fit costs too much to try every q.
+
+        0 says that there is no structure above the noise.
+        """
         total = float(weights.sum())
-        for q in range(min(limit, X.shape[1] - 1) + 1):
-            fitted = self._missing_fit(X, weights, q, bar)
+        fits: dict[int, MissingFit] = {}
+
+        def bic(q: int) -> float:
+            if q not in fits:
+                fits[q] = self._missing_fit(X, weights, q, bar)
             count = free_parameters(X.shape[1], q, noise=isinstance(self.noise_variance, str), mean=self.center)
-            bic = -2 * total * fitted.log_likelihoods[-1] + count * np.log(total)
-            if bic < best_bic:
-                best, best_bic, rises = fitted, bic, 0
-            else:
-                rises += 1
-            if rises == 2:
-                break
-        assert best is not None
-        return best
+            return -2 * total * fits[q].log_likelihoods[-1] + count * float(np.log(total))
+
+        best = lowest_of_valley(bic, min(limit, X.shape[1] - 1))
+        return fits[best]
 
     def _store_primal(self, model: LatentModel, weight: float) -> None:
         self._store(model)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.special import logsumexp
 
 from gramian._arrays import Array
 from gramian._checks import check_finite
@@ -193,9 +192,11 @@ def log_terms(models: Sequence[LatentModel], mixing: Array, seen: Sequence[Proje
 
 def responsibilities_of(terms: Array) -> tuple[Array, Array]:
     """r_ni ∝ exp(terms) with rows that sum to one, and log Σ exp(terms), in the log domain ([ZH] eq. 17)."""
-    total = logsumexp(terms, axis=1)
-    shares = np.exp(terms - total[:, None])
-    return shares / shares.sum(axis=1, keepdims=True), total
+    highest = terms.max(axis=1, keepdims=True)
+    shares = np.exp(terms - highest)
+    totals = shares.sum(axis=1, keepdims=True)
+    shares /= totals
+    return shares, (highest + np.log(totals))[:, 0]
 
 
 # ---------------------------------------------------------------- the EM of the mixture

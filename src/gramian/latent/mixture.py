@@ -19,7 +19,7 @@ from gramian._checks import check_scale
 from gramian._progress import Progress
 from gramian.latent.dimension import for_fraction
 from gramian.latent.gaussian import LatentGaussian, Projection
-from gramian.latent.kernel_mixture import log_terms, responsibilities_of
+from gramian.latent.kernel_mixture import responsibilities_of
 from gramian.latent.missing import (
     MaskedTable,
     Parameters,
@@ -48,6 +48,10 @@ START_ROWS = 1000
 """The PX-EM of a component starts from so many of its rows."""
 FAR = 1e8
 """Means further apart than this (squared, in noise variances) are subtracted before the product, not after."""
+NEXT_TO_NOTHING = 1e-100
+"""Responsibilities below this are 0."""
+LENS_ROWS = 4096
+"""Complete rows go through the lens so many at a time: their scores stay in the cache."""
 GROUP_ROWS = 8192
 """So many systems of rows with holes are eliminated together."""
 
@@ -272,25 +276,21 @@ class CompleteRows(MixtureRows):
         ]
 
     def expectation(self, parameters: Parameters, mixing: Array) -> Evaluation:
-        models = self.models(parameters)
-        sees = _Sees(models, parameters)
+        lens = Lens.of(self.models(parameters), mixing)
         responsibilities = np.empty((self.size, self.n_clusters))
 
         def one(rows: slice) -> tuple[float, Statistics | None]:
-            seen = sees(self.values[rows], self.squares[rows])
-            shares, totals = responsibilities_of(log_terms(models, mixing, seen))
+            whitened, terms = lens(self.values[rows], self.squares[rows])
+            shares, totals = _shares(terms)
             responsibilities[rows] = shares
             weights = self.weights[rows]
-            statistics = self._statistics(rows, models, seen, shares * weights[:, None])
-            return float(weights @ totals), statistics
+            return float(weights @ totals), self._statistics(rows, lens, whitened, shares * weights[:, None])
 
-        parts = thread_map(one, row_chunks(self.size), self.n_threads)
+        parts = thread_map(one, row_chunks(self.size, LENS_ROWS), self.n_threads)
         level = sum(part[0] for part in parts)
         return Evaluation(level, responsibilities, _summed([part[1] for part in parts]))
 
-    def _statistics(
-        self, rows: slice, models: list[LatentModel], seen: list[Projection], weights: Array
-    ) -> Statistics | None:
+    def _statistics(self, rows: slice, lens: Lens, whitened: Array, weights: Array) -> Statistics | None:
         return None
 
     def fraction_counts(self, responsibilities: Array, fraction: float, which: int) -> int:
@@ -299,31 +299,93 @@ class CompleteRows(MixtureRows):
         return min(self.dim - 1, len(spectrum.eigenvalues) if q is None else q)
 
 
-class _Sees:
-    """What every component sees of complete rows, from one product with all axes and means."""
+@dataclass(frozen=True)
+class Lens:
+    """How all components see complete rows at once: whitened scores v_k = (1/σ² - 1/Λ)^½ Uᵀ(x - μ), from one product.
 
-    def __init__(self, models: list[LatentModel], parameters: Parameters) -> None:
-        self.models = models
-        means = [model.subspace.mean for model in models]
-        axes = [model.subspace.components for model in models]
-        self.table = np.vstack([*axes, *means])
-        self.ends = np.cumsum([len(block) for block in axes])
-        self.offsets = [block @ mean for block, mean in zip(axes, means)]
-        self.norms = [float(mean @ mean) for mean in means]
-        self.far = max(self.norms) > FAR * float(parameters.noise_variance.min())
+    Then Mahalanobis = |x - μ|² / σ² - |v|² [2, Woodbury], log p(x) = log p(μ) - Mahalanobis / 2, and the posterior mean
+    E[z | x] = (σ² / Λ)^½ v. The Gaussians themselves say what log p(μ) is, and the posterior covariance.
+    """
 
-    def __call__(self, values: Array, squares: Array) -> list[Projection]:
+    models: list[LatentModel]
+    table: Array  # (K q + K, d): whitened axes, those of fewer components padded with 0, then μ / σ²
+    offsets: Array  # (K q,)
+    at_mean: Array  # (K,) log π + log p(μ) - |μ|² / 2σ²
+    precisions: Array  # (K,) 1 / σ²
+    gains: Array  # (K, q): from whitened scores to latents; 0 where padded
+    far: bool
+
+    @classmethod
+    def of(cls, models: list[LatentModel], mixing: Array) -> Lens:
+        K, d = len(models), len(models[0].subspace.mean)
+        q = max(model.gaussian.n_components for model in models)
+        axes, gains = np.zeros((K, q, d)), np.zeros((K, q))
+        means = np.stack([model.subspace.mean for model in models])
+        precisions = np.array([1.0 / model.gaussian.noise_variance for model in models])
+        at_mean = np.empty(K)
+        for k, model in enumerate(models):
+            gaussian = model.gaussian
+            count = gaussian.n_components
+            axes[k, :count] = model.subspace.components * whitening(gaussian)[:, None]
+            gains[k, :count] = np.sqrt(gaussian.noise_variance / gaussian.eigenvalues)
+            at_mean[k] = gaussian.log_density(at_the_mean(gaussian))[0]
+        norms = np.einsum("kd,kd->k", means, means)
+        with np.errstate(divide="ignore"):
+            at_mean += np.log(mixing) - 0.5 * norms * precisions
+        return cls(
+            models,
+            np.vstack([axes.reshape(K * q, d), means * precisions[:, None]]),
+            np.einsum("kqd,kd->kq", axes, means).ravel(),
+            at_mean,
+            precisions,
+            gains,
+            bool((norms * precisions).max() > FAR),
+        )
+
+    def __call__(self, values: Array, squares: Array) -> tuple[Array, Array]:
+        """Whitened scores (n, K, q), and log π_k + log p(x | k) (n, K)."""
+        K, q = self.gains.shape
         if self.far:
-            return [model.subspace.project(values) for model in self.models]
+            return self._one_by_one(values)
         products = values @ self.table.T
-        by_mean = products[:, self.ends[-1] :]
-        d = values.shape[1]
-        return [
-            Projection(scores - offset, np.maximum(squares - 2.0 * by_mean[:, k] + norm, 0.0), d)
-            for k, (scores, offset, norm) in enumerate(
-                zip(np.split(products, self.ends, axis=1), self.offsets, self.norms)
-            )
-        ]
+        products[:, : K * q] -= self.offsets
+        whitened = products[:, : K * q].reshape(-1, K, q)
+        terms = np.einsum("nkq,nkq->nk", whitened, whitened)
+        terms *= 0.5
+        terms += products[:, K * q :]
+        terms -= (0.5 * squares)[:, None] * self.precisions
+        terms += self.at_mean
+        return whitened, terms
+
+    def _one_by_one(self, values: Array) -> tuple[Array, Array]:
+        """The same, each mean subtracted before the product: when clusters are far apart the digits are gone after it."""
+        K, q = self.gains.shape
+        whitened, terms = np.zeros((len(values), K, q)), np.empty((len(values), K))
+        for k, model in enumerate(self.models):
+            seen = model.subspace.project(values)
+            scores = seen.scores * whitening(model.gaussian)
+            whitened[:, k, : scores.shape[1]] = scores
+            norm = float(model.subspace.mean @ model.subspace.mean)
+            distance = seen.squared_norm * self.precisions[k] - np.einsum("nq,nq->n", scores, scores)
+            terms[:, k] = self.at_mean[k] + 0.5 * norm * self.precisions[k] - 0.5 * np.maximum(distance, 0.0)
+        return whitened, terms
+
+
+def whitening(gaussian: LatentGaussian) -> Array:
+    """(1/σ² - 1/Λ)^½ = Δ / (σ Λ^½)."""
+    return np.asarray(gaussian.gains / np.sqrt(gaussian.noise_variance * gaussian.eigenvalues))
+
+
+def at_the_mean(gaussian: LatentGaussian) -> Projection:
+    """What a Gaussian sees of its own mean."""
+    return Projection(np.zeros((1, gaussian.n_components)), np.zeros(1), gaussian.dim)
+
+
+def _shares(terms: Array) -> tuple[Array, Array]:
+    """Responsibilities and log-likelihoods; what is next to nothing is 0, for products with denormal numbers crawl."""
+    shares, totals = responsibilities_of(terms)
+    shares[shares < NEXT_TO_NOTHING] = 0.0
+    return shares, totals
 
 
 def _summed(parts: list[Statistics | None]) -> Statistics | None:
@@ -424,27 +486,28 @@ class ExpandedRows(CompleteRows):
     def maximization(self, evaluation: Evaluation, parameters: Parameters) -> Parameters:
         return _expanded(self, evaluation, parameters)
 
-    def _statistics(self, rows: slice, models: list[LatentModel], seen: list[Projection], weights: Array) -> Statistics:
-        K, q = self.n_clusters, max(self.counts)
+    def _statistics(self, rows: slice, lens: Lens, whitened: Array, weights: Array) -> Statistics:
+        n, K, q = whitened.shape
         size = q * (q + 1) // 2
         lower, other = np.tril_indices(q)
-        masses = weights.sum(axis=0)
-        block = np.zeros((len(weights), q + 1, K))
-        totals = np.zeros((size + q + 1, K))
-        for k, (model, part) in enumerate(zip(models, seen)):
-            posterior = model.gaussian.posterior(part)
+        block = np.empty((n, K, q + 1))
+        np.multiply(whitened, weights[:, :, None], out=block[:, :, :q])
+        block[:, :, q] = weights
+        flat = block.reshape(n, -1)
+        gains = np.column_stack([lens.gains, np.ones(K)])  # latents are whitened scores times these
+        first = (flat.T @ self.values[rows]).reshape(K, q + 1, self.dim) * gains[:, :, None]
+        sums = (np.ones(n) @ flat).reshape(K, q + 1) * gains
+        totals = np.empty((size + q + 1, K))
+        totals[size:] = sums.T
+        for k, model in enumerate(lens.models):
             count = self.counts[k]
-            weighted = posterior.mean * weights[:, k : k + 1]
-            block[:, :count, k] = weighted
-            second = np.eye(q) * masses[k]
-            second[:count, :count] = weighted.T @ posterior.mean + masses[k] * posterior.covariance
+            second = np.eye(q) * sums[k, q]
+            second[:count, :count] *= model.gaussian.posterior(at_the_mean(model.gaussian)).covariance
+            second += (block[:, k, :q].T @ whitened[:, k]) * np.outer(lens.gains[k], lens.gains[k])
             totals[:size, k] = second[lower, other]
-            totals[size : size + count, k] = weighted.sum(axis=0)
-        block[:, q, :] = weights
-        totals[-1] = masses
-        first = (block.reshape(len(weights), -1).T @ self.values[rows]).reshape(q + 1, K, self.dim)
         # all columns are seen by all rows: the sums a column are the totals
-        return Statistics(totals[:, :, None], first, totals, weights.T @ self.squares[rows], np.zeros(K))
+        square = weights.T @ self.squares[rows]
+        return Statistics(totals[:, :, None], np.moveaxis(first, 1, 0), totals, square, np.zeros(K))
 
 
 def _expanded(rows: MixtureRows, evaluation: Evaluation, parameters: Parameters) -> Parameters:
@@ -510,7 +573,7 @@ class MaskedRows(MixtureRows):
             groups = [slice(k, min(k + together, K)) for k in range(0, K, together)]
             posteriors: list[RowPosterior] = [row_posterior(chunk, parameters[group]) for group in groups]
             terms = np.concatenate([part.log_density for part in posteriors]).T + log_mixing
-            shares, totals = responsibilities_of(terms)
+            shares, totals = _shares(terms)
             responsibilities[rows] = shares
             weights = (shares * self.weights[rows, None]).T
             sums = [row_statistics(chunk, part, weights[group]) for part, group in zip(posteriors, groups)]

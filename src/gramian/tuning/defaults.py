@@ -180,8 +180,12 @@ def _forecaster(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
 def _face(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
     """A face on another model: that model's space, under its name."""
     inner = estimator.estimator
-    if inner is None:
-        return {}  # the default model has no parameters to set before it exists
+    if inner is None:  # the default model has no parameters to set before it exists, so whole models are offered
+        from gramian.estimators.ppca import PPCA
+
+        most = max(0, min(shape.n_train - 1, shape.n_features - 1))
+        counts = sorted(set(np.rint(np.geomspace(1, most, 12)).astype(int).tolist())) if most else [0]
+        return {"estimator": Category(tuple(PPCA(q) for q in counts))}
     key = default_key(inner)
     rows = DEFAULTS[key].space(inner, X, shape) if key else {}
     return {f"estimator__{name}": dimension for name, dimension in rows.items()}

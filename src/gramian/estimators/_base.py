@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, float_dtype, row_chunks
+from gramian._checks import check_table
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
 from gramian.latent.model import LatentModel
 from gramian.solvers.auto import Auto
@@ -144,6 +145,13 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _gaussian_of(self, verb: Callable[[LatentGaussian, Projection], Array]) -> Callable[[Projection], Array]:
         return lambda seen: verb(self._gaussian, seen)
+
+    def _check_latents(self, Z: Any) -> Array:
+        check_is_fitted(self)
+        Z = check_table(None, Z, reset=False, name="Z", ensure_min_features=0)
+        if Z.shape[1] != self.n_components_:
+            raise ValueError(f"Z has {Z.shape[1]} columns, but the model has n_components_={self.n_components_}.")
+        return Z
 
     def explain(self) -> str:
         """Which solver was run, and why, with its certificate."""

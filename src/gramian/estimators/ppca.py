@@ -8,16 +8,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import assert_all_finite, check_is_fitted
+from sklearn.utils.validation import assert_all_finite
 
-from gramian._arrays import Array, float_dtype, row_chunks
+from gramian._arrays import Array
 from gramian._checks import (
     check_choice,
-    check_count,
-    check_finite,
     check_flag,
     check_number,
-    check_random_state,
     check_seed,
     check_table,
     check_tolerance,
@@ -25,12 +22,12 @@ from gramian._checks import (
     positive_rows,
 )
 from gramian._progress import Progress
-from gramian.estimators._base import EVALUATION_ROWS, BaseEstimator, LatentModelMixin, atomic, chosen_solver, forget
-from gramian.estimators._containers import like
+from gramian.estimators._base import BaseEstimator, atomic, chosen_solver, forget
+from gramian.estimators._primal import TAIL_SIZE, PrimalMixin
 from gramian.exceptions import NumericalWarning
-from gramian.latent.anomaly import Anomaly, Tail, anomaly_of, contributions_of
+from gramian.latent.anomaly import Tail
 from gramian.latent.dimension import check_n_components, free_parameters, lowest_of_valley
-from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
+from gramian.latent.gaussian import LatentGaussian
 from gramian.latent.missing import MissingFit, fit_missing
 from gramian.latent.model import LatentModel, fit_latent_model
 from gramian.latent.noise import zeroed
@@ -41,8 +38,6 @@ from gramian.operators.moments import Moments
 from gramian.solvers import as_solver
 from gramian.solvers.spectrum import Spectrum, positive_signs
 
-TAIL_SIZE = 2000
-"""Up to this many columns the fit keeps the power sums of the discarded spectrum, for control limits."""
 PPCA_SOLVERS = ("auto", "eigh", "randomized", "em", "stiefel")
 SPARSE = 0.8
 """Share of missing entries from which on the number of components is held to what the table can support."""
@@ -69,7 +64,7 @@ LAZY = frozenset(
 )
 
 
-class PPCA(LatentModelMixin, BaseEstimator):
+class PPCA(PrimalMixin, BaseEstimator):
     """Probabilistic principal component analysis, x = μ + Wz + ε with z ~ N(0, I), ε ~ N(0, σ²I) [1, 2, 5].
 
     The fit is the exact maximum of the likelihood: in closed form for complete data, tall or wide, dense or sparse; by PX-EM on the
@@ -347,205 +342,6 @@ class PPCA(LatentModelMixin, BaseEstimator):
         self.mean_ = model.subspace.mean
         self.components_ = model.subspace.components
         self.loadings_ = model.subspace.components.T * model.gaussian.gains
-
-    # ------------------------------------------------------------ evaluation
-
-    def _check_rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return check_table(self, X, reset=False, missing=True, accept_sparse=True)
-
-    def _project(self, X: Any, **options: Any) -> Projection:
-        seen = self._model.subspace.project(X)
-        check_finite(seen.squared_norm, "squared norms")
-        return seen
-
-    def inverse_transform(self, Z: Any) -> Array:
-        """E[x | z] = μ + Wz [2]."""
-        check_is_fitted(self)
-        Z = self._check_latents(Z)
-        return self._embed(self._gaussian.decode(Z)).astype(float_dtype(Z), copy=False)
-
-    def _check_latents(self, Z: Any) -> Array:
-        Z = check_table(None, Z, reset=False, name="Z", ensure_min_features=0)
-        if Z.shape[1] != self.n_components_:
-            raise ValueError(f"Z has {Z.shape[1]} columns, but the model has n_components_={self.n_components_}.")
-        return Z
-
-    def _embed(self, scores: Array) -> Array:
-        return self._model.subspace.embed(scores)
-
-    def reconstruct(self, X: Any, kind: str = "map") -> Array:
-        """The rows as the model sees them [2].
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        kind : {"map", "projection"}
-            "map": μ + W E[z|x], shrunk; "projection": the nearest point of the subspace, as PCA does.
-        """
-        check_choice("kind", kind, ("map", "projection"))
-        gaussian = self._gaussian_or_raise()
-
-        def rebuilt(seen: Projection) -> Array:
-            if kind == "map":
-                return self._embed(gaussian.decode(gaussian.posterior(seen).mean))
-            if seen.overlap is None:
-                return self._embed(seen.scores)
-            inverse = np.linalg.pinv(seen.overlap, rcond=1e-10, hermitian=True)
-            return self._embed(np.einsum("nij,nj->ni", inverse, seen.scores))
-
-        return self._evaluate(X, rebuilt)
-
-    def _gaussian_or_raise(self) -> LatentGaussian:
-        check_is_fitted(self)
-        return self._gaussian
-
-    def impute(self, X: Any, return_std: bool = False, n_draws: int | None = None) -> Any:
-        """Fill the missing entries with E[x_m | x_o] = μ_m + W_m E[z | x_o]; observed entries are untouched [5].
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-        return_std : bool, default=False
-            Also return the predictive standard deviations, 0 where observed.
-        n_draws : int, optional
-            Instead of the mean, this many draws from the predictive law, an array of shape (n_draws, n_samples, n_features).
-
-        Returns
-        -------
-        The filled table in the container of X, or (table, std), or draws.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from gramian import PPCA
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.standard_normal((200, 1)) @ np.ones((1, 4)) + 0.1 * rng.standard_normal((200, 4))
-        >>> model = PPCA(n_components=1).fit(X)
-        >>> model.impute([[2.0, np.nan, 2.0, 2.0]]).round(1)
-        array([[2., 2., 2., 2.]])
-        """
-        check_is_fitted(self)
-        table = self._check_rows(X)
-        if sparse.issparse(table):
-            return table.copy() if not return_std else (table.copy(), np.zeros(table.shape))
-        if n_draws is not None:
-            return self._drawn(table, check_count("n_draws", n_draws, 1))
-        filled = table.astype(float_dtype(table), copy=True)
-        std = np.zeros(table.shape)
-        for rows in row_chunks(len(table), EVALUATION_ROWS):
-            holes = np.isnan(table[rows])
-            if not holes.any():
-                continue
-            posterior = self._gaussian.posterior(self._project(table[rows]))
-            filled[rows][holes] = self._embed(self._gaussian.decode(posterior.mean))[holes]
-            if return_std:
-                variance = self._predictive_variance(posterior)
-                std[rows][holes] = np.sqrt(np.broadcast_to(variance, holes.shape)[holes])
-        full = like(X, filled)
-        return (full, like(X, std.astype(filled.dtype))) if return_std else full
-
-    def _predictive_variance(self, posterior: Posterior) -> Array:
-        """diag(W Cov[z|o] Wᵀ) + σ²."""
-        W = self.loadings_
-        covariance = posterior.covariance
-        if covariance.ndim == 2:
-            return np.einsum("di,ij,dj->d", W, covariance, W) + self.noise_variance_
-        upper = np.triu_indices(W.shape[1])
-        twice = np.where(upper[0] == upper[1], 1.0, 2.0)
-        products = (W[:, upper[0]] * W[:, upper[1]] * twice).T
-        return np.maximum(covariance[:, upper[0], upper[1]] @ products, 0.0) + self.noise_variance_
-
-    def _drawn(self, table: Array, n_draws: int) -> Array:
-        rng = check_random_state(self.random_state)
-        holes = np.isnan(table)
-        posterior = self._gaussian.posterior(self._project(table))
-        latents = posterior.sample(n_draws, rng)
-        draws = latents @ self.loadings_.T + self.mean_
-        draws += np.sqrt(self.noise_variance_) * rng.standard_normal(draws.shape)
-        return np.where(holes, draws, table).astype(float_dtype(table), copy=False)
-
-    def sample(self, n_samples: int = 1, *, latent: Any = None, random_state: Any = None) -> Array:
-        """Draw rows from the model, or (``latent=Z``) rows given their latents [2].
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features), or one row a row of Z
-        """
-        check_is_fitted(self)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
-        if latent is None:
-            Z = rng.standard_normal((check_count("n_samples", n_samples, 1), self.n_components_))
-        else:
-            Z = self._check_latents(latent)
-        rows = Z @ self.loadings_.T + self.mean_
-        return rows + np.sqrt(self.noise_variance_) * rng.standard_normal(rows.shape)
-
-    def get_covariance(self) -> Array:
-        """C = WWᵀ + σ²I."""
-        check_is_fitted(self)
-        covariance = self.loadings_ @ self.loadings_.T
-        covariance.flat[:: len(covariance) + 1] += self.noise_variance_
-        return covariance
-
-    def get_precision(self) -> Array:
-        """C⁻¹ = (I - U(1 - σ²Λ⁻¹)Uᵀ) / σ² (Woodbury)."""
-        check_is_fitted(self)
-        self._gaussian.require_noise("get_precision")
-        shrink = 1 - self.noise_variance_ / self.explained_variance_
-        precision = -(self.components_.T * shrink) @ self.components_ / self.noise_variance_
-        precision.flat[:: len(precision) + 1] += 1 / self.noise_variance_
-        return precision
-
-    def aic(self, X: Any) -> float:
-        """Akaike's information criterion on X: smaller is better [2]."""
-        return -2 * self._total_log_likelihood(X)[0] + 2 * self._free_parameters()
-
-    def bic(self, X: Any) -> float:
-        """The Bayesian information criterion on X: smaller is better [2]."""
-        total, n_rows = self._total_log_likelihood(X)
-        return -2 * total + self._free_parameters() * float(np.log(n_rows))
-
-    def _total_log_likelihood(self, X: Any) -> tuple[float, int]:
-        values = self.score_samples(X)
-        return float(values.sum(dtype=np.float64)), len(values)
-
-    def _free_parameters(self) -> int:
-        estimated = isinstance(self.noise_variance, str)
-        return free_parameters(self.n_features_in_, self.n_components_, noise=estimated, mean=self.center)
-
-    def anomaly(self, X: Any, level: float = 0.99, limits: str = "flat") -> Anomaly:
-        """How anomalous each row is, and which columns make it so [2].
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        level : float in (0, 1), default=0.99
-            The limits are exceeded by a share ``1 - level`` of new rows of the model.
-        limits : {"flat", "box", "jackson-mudholkar"}
-            How the limit of SPE treats the discarded spectrum: flat as the model says, or as it was (complete training data only).
-
-        Returns
-        -------
-        Anomaly with ``.t2``, ``.spe``, ``.p_t2``, ``.p_spe``, ``.limit_t2``, ``.limit_spe``, ``.contributions``, ``.flags``
-        """
-        check_number("level", level, 0.0, 1.0, open_low=True, open_high=True)
-        check_choice("limits", limits, ("flat", "box", "jackson-mudholkar"))
-        check_is_fitted(self)
-        tail = self.__dict__.get("_tail")
-        if limits != "flat" and tail is None:
-            raise ValueError(
-                f"limits={limits!r} needs the discarded spectrum, kept only by fits on complete data of at most {TAIL_SIZE} columns. Use 'flat'."
-            )
-        table = self._check_rows(X)
-        dense = table.toarray() if sparse.issparse(table) else np.asarray(table, dtype=np.float64)
-        seen = self._project(dense)
-        holes = np.isnan(dense)
-        centred = np.where(holes, 0.0, dense - self.mean_)
-        contributions = np.where(holes, 0.0, contributions_of(self._gaussian, seen, centred, self.components_))
-        return anomaly_of(
-            self._gaussian, seen, contributions, weight=self.n_samples_, level=level, tail=tail, limits=limits
-        )
 
 
 def supported(X: Array) -> int:

@@ -6,6 +6,7 @@ import pytest
 from matplotlib.collections import EllipseCollection
 from numpy.testing import assert_allclose
 from scipy import stats
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from gramian import PPCA, KernelPPCA, KernelPPCAClassifier, MultiViewRKM, RKMRegressor, datasets, kernels, plotting
@@ -34,6 +35,13 @@ def test_scree_of_eigenvalues_far_apart_is_logarithmic_and_says_what_it_cut(shap
     assert "10 of 40" in ax.get_xlabel()
     with pytest.raises(TypeError, match="PPCA only"):
         plotting.scree(model, shapes)
+
+
+def test_the_floor_is_one_where_every_view_has_its_own_noise(several):
+    ax = plotting.scree(several)
+    floor = next(line for name, line in lines(ax).items() if "noise floor" in name)
+    assert floor.get_ydata()[0] == 1.0
+    assert min(bar.get_height() for bar in ax.patches) > 1.0
 
 
 def test_cumulative_variance_ends_at_the_share_explained(ppca):
@@ -276,6 +284,39 @@ def test_a_view_with_a_kernel_is_drawn_without_intervals(views):
     ax = plotting.view_prediction(model, {"left": views["left"]}, 1, views["right"])
     assert "inside" not in ax.get_title()
     assert "R²" in ax.get_title()
+
+
+class RandomWalk(BaseEstimator):
+    """The forecast of a random walk: the last value, with a standard deviation √h after h steps; two series."""
+
+    def fit(self, y):
+        self.last_ = np.asarray(y)[-1]
+        return self
+
+    def predict(self, steps):
+        return np.tile(self.last_, (steps, 1))
+
+    def predict_interval(self, steps, level=0.9):
+        reach = stats.norm.ppf((1 + level) / 2) * np.sqrt(np.arange(1, steps + 1))[:, None]
+        return self.predict(steps) - reach, self.predict(steps) + reach
+
+
+def test_the_fan_is_the_models_intervals_from_the_last_value_on(render):
+    y = np.cumsum(np.random.default_rng(0).standard_normal((80, 2)), axis=0)
+    model = RandomWalk().fit(y[:60])
+    ax = plotting.forecast_fan(model, 20, past=y[:60], actual=y[60:], series=1, levels=(0.5, 0.9), n_past=30)
+    wide, narrow = (band.get_paths()[0].vertices for band in ax.collections)
+    lower, upper = model.predict_interval(20, level=0.9)
+    assert_allclose([wide[:, 1].min(), wide[:, 1].max()], [lower[-1, 1], upper[-1, 1]])
+    assert np.ptp(narrow[:, 1]) < np.ptp(wide[:, 1])
+    assert_allclose(lines(ax)["past"].get_ydata(), y[30:60, 1])
+    assert_allclose(lines(ax)["forecast"].get_ydata()[0], y[59, 1])
+    inside = int(((y[60:, 1] >= lower[:, 1]) & (y[60:, 1] <= upper[:, 1])).sum())
+    assert f"actual ({inside} of 20 in 90 %)" in lines(ax)
+    render(ax.figure)
+    assert plotting.forecast_fan(model, 3, ax=ax) is ax
+    with pytest.raises(ValueError, match="series=2"):
+        plotting.forecast_fan(model, 3, series=2)
 
 
 def test_a_table_of_one_column_or_of_thousands_is_drawn(render):

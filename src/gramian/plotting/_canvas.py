@@ -89,6 +89,16 @@ def colorbar(mappable: Any, ax: Any, name: str) -> Any:
     return bar
 
 
+def time_ticks(axis: Any) -> None:
+    """Dates that say no more than they must."""
+    from matplotlib import dates
+
+    untyped: Any = dates
+    locator = untyped.AutoDateLocator(minticks=3, maxticks=9)
+    axis.set_major_locator(locator)
+    axis.set_major_formatter(untyped.ConciseDateFormatter(locator))
+
+
 def whole_ticks(axis: Any) -> None:
     """Ticks at whole numbers only."""
     from matplotlib.ticker import MaxNLocator
@@ -170,6 +180,7 @@ def colour_points(ax: Any, points: Array, values: Any, *, name: str = "", size: 
     """
     from matplotlib.colors import to_rgb
 
+    full, size = size, max(0.4 * size, min(size, 400 * size / max(len(points), 1)))
     if values is None:
         ax.scatter(*points.T, s=size, color=BLUE, alpha=0.8, lw=0, zorder=3)
         return np.tile(to_rgb(BLUE), (len(points), 1))
@@ -185,7 +196,8 @@ def colour_points(ax: Any, points: Array, values: Any, *, name: str = "", size: 
     for i, one in enumerate(classes):
         rows = values == one
         colours[rows] = to_rgb(PALETTE[i % len(PALETTE)])
-        marker = MARKERS[i // len(PALETTE) % len(MARKERS)] if len(classes) > len(PALETTE) else MARKERS[i]
+        # colours and shapes turn at different times: no two of 64 classes look alike
+        marker = MARKERS[(i + i // len(PALETTE)) % len(MARKERS)]
         ax.scatter(
             *points[rows].T,
             s=size,
@@ -197,7 +209,7 @@ def colour_points(ax: Any, points: Array, values: Any, *, name: str = "", size: 
             label=label(one),
         )
     outside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(classes) > 4 else {}
-    legend(ax, title=label(name) or None, **outside)
+    legend(ax, title=label(name) or None, markerscale=(full / size) ** 0.5, **outside)
     return colours
 
 

@@ -10,7 +10,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
 from gramian._checks import check_choice, check_count, check_number
-from gramian.plotting._canvas import BLUE, GREY, RED, colorbar, column_names, legend, named_ticks, panels, plain, single
+from gramian.plotting._canvas import (
+    BLUE,
+    GREY,
+    RED,
+    colorbar,
+    column_names,
+    legend,
+    named_ticks,
+    panels,
+    plain,
+    single,
+    time_ticks,
+)
 
 NAMES = {"t2": "T² (along the subspace)", "spe": "SPE (off the subspace)"}
 
@@ -160,6 +172,8 @@ def control_chart(
     for one in axes[:-1]:
         one.tick_params(labelbottom=False)
     axes[-1].set_xlabel("time" if times.dtype.kind == "M" else "row")
+    if times.dtype.kind == "M":
+        time_ticks(axes[-1].xaxis)
     for one in axes:
         one.set_xlim(*edges(times)[[0, -1]])
     return axes

@@ -14,6 +14,8 @@ from gramian._checks import check_count, check_number
 from gramian.plotting._canvas import GREY, RED, colour_points, column_names, plain, single
 
 MAX_ELLIPSES = 200
+FEW = 50
+"""Ellipses of complete rows are all alike: some suffice."""
 
 
 def latent_scatter(
@@ -40,7 +42,7 @@ def latent_scatter(
     components : pair of ints, default=(0, 1)
     level : float in (0, 1), default=0.9
     ellipses : bool, default=True
-        At most 200 are drawn, of rows spread evenly.
+        At most 200 are drawn (50 where all are alike), of rows spread evenly.
     label_name : what the labels are, for the legend or the colour bar
     ax : matplotlib Axes, optional
 
@@ -70,7 +72,7 @@ def latent_scatter(
         shapes = np.broadcast_to(covariance, (len(points), *covariance.shape[-2:]))[:, [first, second]][
             :, :, [first, second]
         ]
-        draw_ellipses(ax, points, shapes, level, colours)
+        draw_ellipses(ax, points, shapes, level, colours, FEW if covariance.ndim == 2 else MAX_ELLIPSES)
     ax.axhline(0, color=GREY, lw=0.5, zorder=0)
     ax.axvline(0, color=GREY, lw=0.5, zorder=0)
     ax.set(xlabel=f"latent {first + 1}", ylabel=f"latent {second + 1}")
@@ -93,11 +95,11 @@ def pair(components: tuple[int, int], available: int) -> tuple[int, int]:
     return first, second
 
 
-def draw_ellipses(ax: Any, points: Array, shapes: Array, level: float, colours: Array) -> None:
+def draw_ellipses(ax: Any, points: Array, shapes: Array, level: float, colours: Array, count: int) -> None:
     """The ellipses {z : (z - mean)ᵀ Cov⁻¹ (z - mean) <= chi²₂(level)}, pale, behind the points."""
     from matplotlib.collections import EllipseCollection
 
-    rows = np.unique(np.linspace(0, len(points) - 1, min(len(points), MAX_ELLIPSES)).astype(int))
+    rows = np.unique(np.linspace(0, len(points) - 1, min(len(points), count)).astype(int))
     values, vectors = np.linalg.eigh(shapes[rows])
     widths = 2 * np.sqrt(np.maximum(values, 0.0) * stats.chi2(2).ppf(level))
     angles = np.degrees(np.arctan2(vectors[:, 1, 1], vectors[:, 0, 1]))
@@ -172,7 +174,7 @@ def biplot(
     >>> X = (wine.data - wine.data.mean()) / wine.data.std()
     >>> ax = plotting.biplot(PPCA(n_components=2).fit(X), X, wine.target, max_arrows=5)
     >>> [text.get_text() for text in ax.texts if text.get_text()][:2]
-    ['flavanoids', 'color_intensity']
+    ['flavanoids', 'total_phenols']
     """
     check_is_fitted(model)
     loadings = np.asarray(getattr(model, "loadings_", np.empty(0)), dtype=object)

@@ -21,6 +21,8 @@ WIDE = 100.0
 def scree(model: Any, X: Any = None, *, log: bool | None = None, max_bars: int = 50, ax: Any = None) -> Any:
     """The eigenvalues l₁ ≥ l₂ ≥ ... and the noise floor σ² that stands for all the others [2].
 
+    In a model with a noise level a view they are those of views scaled to unit noise, and the floor is one [8].
+
     Parameters
     ----------
     model : fitted model of one Gaussian
@@ -46,8 +48,7 @@ def scree(model: Any, X: Any = None, *, log: bool | None = None, max_bars: int =
     """
     kept = eigenvalues_of(model)
     max_bars = check_count("max_bars", max_bars, 1)
-    noise = getattr(model, "noise_variance_", None)
-    noise = float(noise) if noise is not None and np.ndim(noise) == 0 else None
+    noise = floor_of(model)
     others = np.empty(0) if X is None else discarded(model, X)
     ax = plain(single(ax))
     shown, hidden = kept[:max_bars], others[: max(0, max_bars - len(kept))]
@@ -79,6 +80,12 @@ def eigenvalues_of(model: Any) -> Array:
             f"{type(model).__name__} has no explained_variance_. Give a model of one Gaussian, such as PPCA."
         )
     return np.asarray(values, dtype=float)
+
+
+def floor_of(model: Any) -> float:
+    """σ² in the units of the eigenvalues: with a noise a view these are of views scaled to unit noise."""
+    fitted = getattr(model, "_model", None)
+    return float(model.noise_variance_ if fitted is None else fitted.gaussian.noise_variance)
 
 
 def discarded(model: Any, X: Any) -> Array:

@@ -159,12 +159,13 @@ def _held_out(analysis: Analysis, random_state: int) -> HeldOut | None:
     masked = np.where(hidden, np.nan, truth)
     centre = np.nanmean(masked, axis=0)
     mean_error = float(np.sqrt(np.mean((truth - centre)[hidden] ** 2)))
-    candidates = sorted({c for c in (1, 2, 3, 5, q // 2, q - 1, q, q + 1, q + 2, 2 * q) if 1 <= c <= limit})
+    around = (1, 2, 3, q // 2, q - 1, q, q + 1, q + 2) if q <= 12 else (1, 2, 4, 8, q // 2, q)
+    candidates = sorted({c for c in around if 1 <= c <= limit})
     errors: list[float] = []
     coverage = np.nan
     chosen = q if q in candidates else candidates[0]
     for candidate in candidates:
-        fitted = PPCA(candidate, random_state=random_state).fit(masked)
+        fitted = PPCA(candidate, tol=1e-4, max_iter=100, random_state=random_state).fit(masked)
         guessed, spread = fitted.impute(masked, return_std=True)
         errors.append(float(np.sqrt(np.mean((guessed - truth)[hidden] ** 2))))
         if candidate == chosen:
@@ -204,7 +205,9 @@ def _clusters(analysis: Analysis, random_state: int) -> Clusters | None:
     found: list[tuple[int, float, Any]] = []
     for count in range(1, MAX_CLUSTERS + 1):
         try:
-            mixture = PPCAMixture(count, q, n_init=2 if len(rows) < 3000 else 1, random_state=random_state).fit(rows)
+            mixture = PPCAMixture(
+                count, q, n_init=2 if len(rows) < 1000 else 1, tol=1e-5, random_state=random_state
+            ).fit(rows)
             found.append((count, float(mixture.bic(rows)), mixture))
         except ValueError:
             break  # too few rows for so many components

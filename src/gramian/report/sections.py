@@ -395,7 +395,10 @@ def _python(analysis: Analysis, path: str, options: ReadOptions) -> Section:
     ]
     if analysis.clusters is not None:
         mixture = analysis.clusters.model
-        settings = f"{mixture.n_clusters}, {mixture.n_components}, n_init={mixture.n_init}, random_state=0"
+        settings = (
+            f"{mixture.n_clusters}, {mixture.n_components}, n_init={mixture.n_init}, tol={mixture.tol:g}, "
+            "random_state=0"
+        )
         lines += [f"mixture = PPCAMixture({settings}).fit(X)", "clusters = mixture.predict(X)"]
     return section.add(Code("\n".join(lines)))
 

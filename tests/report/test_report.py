@@ -1,0 +1,306 @@
+"""The report: every shape of table renders, nothing escapes the escaping, nothing is loaded from anywhere (REP-01,
+REP-02)."""
+
+import re
+import warnings
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from gramian.io.preprocessing import Preprocessing, Roles
+from gramian.io.table import Table
+from gramian.io.tables import read_table, write_table
+from gramian.report import pictures, write_report
+from gramian.report.blocks import Grid, Picture, Section, Text, cell_text, shortened
+from gramian.report.page import render, together
+from gramian.report.pictures import picture
+
+LIMIT = 5_000_000
+
+
+class Page(HTMLParser):
+    """Tags that are opened and closed, what they refer to, and the text in them."""
+
+    VOID = frozenset(("meta", "link", "img", "br"))
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.links, self.text = [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.links += [value for key, value in attrs if key in ("src", "href", "action", "data", "srcset")]
+        assert not any(key.startswith("on") for key, _ in attrs)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def check(path):
+    """The page is well formed, small, whole and alone; returns it."""
+    content = path.read_text(encoding="utf-8")
+    assert len(content.encode()) < LIMIT
+    page = Page(content)
+    assert page.open == []
+    assert "script" not in page.tags
+    assert all(link.startswith(("data:", "#")) for link in page.links)
+    assert "@import" not in content
+    assert not re.search(r"url\(\s*['\"]?(?!data:)", content)
+    return page
+
+
+def table_of(X, names=None, **more):
+    names = names or [f"column {j}" for j in range(X.shape[1])]
+    return Table([*names, *more], [*np.asarray(X, dtype=float).T, *more.values()])
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(60, 2)) @ rng.normal(size=(2, 5)) + 0.3 * rng.normal(size=(60, 5))
+
+
+@pytest.fixture
+def unrendered(monkeypatch):
+    """Pictures are made but not turned into bytes, which takes most of the time of a page."""
+    monkeypatch.setattr(pictures, "figure_uri", lambda figure, vector=True: "data:,")
+
+
+def headings(page):
+    text = " ".join(page.text)
+    known = (
+        "The data",
+        "What is missing",
+        "The model, and why",
+        "Structure and noise",
+        "The map of rows",
+        "Odd rows",
+        "Imputed cells",
+        "Clusters",
+    )
+    return {name for name in (*known, "The same in Python") if name in text}
+
+
+def test_a_table_with_holes_texts_and_a_target_has_every_section(rows, tmp_path):
+    X = rows.copy()
+    X[::4, 1] = np.nan
+    colour = np.array(["red", "blue", None] * 20, dtype=object)
+    kind = np.where(X[:, 0] > 0, "up", "down").astype(object)
+    names = np.array([f"person {i}" for i in range(60)], dtype=object)
+    table = table_of(X, colour=colour, kind=kind, name=names)
+    facts = write_report(
+        tmp_path / "r.html", table, Preprocessing.fit([table], Roles(target="kind")), title="people.csv"
+    )
+    page = check(tmp_path / "r.html")
+    assert len(headings(page)) == 9
+    text = " ".join(page.text)
+    assert "person " in text  # rows are called by their names
+    assert "likeliest value" in text
+    assert facts["n_components"] >= 1
+    assert page.tags.count("img") >= 6
+
+
+def test_a_complete_table_has_nothing_about_holes(rows, tmp_path, unrendered):
+    write_report(tmp_path / "r.html", table_of(rows))
+    found = headings(check(tmp_path / "r.html"))
+    assert "What is missing" not in found
+    assert "Imputed cells" not in found
+
+
+SHAPES = {
+    "one feature": (40, 1),
+    "two features": (40, 2),
+    "two rows": (2, 4),
+    "three rows": (3, 4),
+    "fewer rows than features": (25, 60),
+    "5000 features": (30, 5000),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_every_shape_of_table_renders(shape, tmp_path, unrendered):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(shape[0], 1)) @ rng.normal(size=(1, shape[1])) + 0.5 * rng.normal(size=shape)
+    if shape[1] < 100:
+        write_report(tmp_path / "holes.html", table_of(np.where(rng.random(shape) < 0.02, np.nan, X)))
+        check(tmp_path / "holes.html")
+    write_report(tmp_path / "r.html", table_of(X), n_components=2 if shape[1] == 5000 else None)
+    text = " ".join(check(tmp_path / "r.html").text)
+    if shape[1] == 5000:
+        assert "5000" in text
+        assert "left out" in text
+    if shape == (40, 1):
+        assert "nothing to reduce" in text
+
+
+def test_one_component_renders_with_a_note(rows, tmp_path, unrendered):
+    write_report(tmp_path / "r.html", table_of(rows), n_components=1)
+    assert "One component" in " ".join(check(tmp_path / "r.html").text)
+
+
+def test_constant_and_tiny_tables_render(tmp_path, unrendered):
+    X = np.column_stack([np.ones(30), np.arange(30.0), np.arange(30.0) ** 2])
+    write_report(tmp_path / "r.html", table_of(X))
+    check(tmp_path / "r.html")
+
+
+NAMES = [
+    "<img src=x onerror=alert(1)>",
+    "</script><script>alert(1)</script>",
+    "$\\frac{a}$ and $ alone",
+    "100 % of {{ 7 * 7 }} {% raw %}",
+    "very long " * 80,
+    "شعار عربي‏",
+    "🎉 café 漢字",
+    "tab\tnew\nline\x07",
+    "'quotes\" & ampersands",
+    "_^\\",
+]
+
+
+def test_names_of_every_kind_are_escaped_shortened_and_drawn(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 2)) @ rng.normal(size=(2, len(NAMES))) + 0.3 * rng.normal(size=(50, len(NAMES)))
+    X[::5, 0] = np.nan
+    labels = np.array([NAMES[i % 4] for i in range(50)], dtype=object)
+    table = table_of(X, NAMES, **{"<b>target</b>": labels})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        prepare = Preprocessing.fit([table], Roles(target="<b>target</b>"))
+    write_report(tmp_path / "r.html", table, prepare, title=NAMES[0])
+    content = (tmp_path / "r.html").read_text()
+    page = check(tmp_path / "r.html")
+    assert set(page.tags) <= {
+        *(
+            "html",
+            "head",
+            "meta",
+            "link",
+            "title",
+            "style",
+            "body",
+            "header",
+            "div",
+            "h1",
+            "p",
+            "nav",
+            "a",
+            "main",
+            "section",
+            "h2",
+        ),
+        *(
+            "table",
+            "thead",
+            "tbody",
+            "tr",
+            "th",
+            "td",
+            "caption",
+            "figure",
+            "img",
+            "figcaption",
+            "pre",
+            "code",
+            "footer",
+            "b",
+            "span",
+        ),
+    }
+    assert "&lt;img src=x onerror=alert(1)&gt;" in content
+    assert "{{ 7 * 7 }}" in " ".join(page.text)  # and not 49
+    assert "no picture" not in " ".join(page.text)  # nothing failed to draw
+    assert max(len(word) for word in " ".join(page.text).split("\n")) < 5000
+
+
+def test_category_values_with_markup_are_escaped(tmp_path, unrendered):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    values = np.array(["<script>x</script>", "a & b"] * 20, dtype=object)
+    write_report(tmp_path / "r.html", table_of(X, kind=values))
+    check(tmp_path / "r.html")
+
+
+def test_the_python_of_the_page_gives_the_same_model(rows, tmp_path, monkeypatch, unrendered):
+    monkeypatch.chdir(tmp_path)
+    X = rows.copy()
+    X[::4, 1] = np.nan
+    names = np.array([f"person {i}" for i in range(60)], dtype=object)
+    write_table("t.csv", [*"abcde", "who"], [*X.T, names])
+    table = read_table("t.csv")
+    facts = write_report("r.html", table, title="t.csv")
+    page = check(tmp_path / "r.html")
+    code = next(text for text in page.text if text.startswith("from gramian import"))
+    space = {}
+    exec(code, space)
+    assert space["model"].n_components_ == facts["n_components"]
+    assert space["full"].shape == (60, 5)
+    assert not np.isnan(space["full"]).any()
+    flags = (space["odd"].p_t2 < 0.01) | (space["odd"].p_spe < 0.01)
+    assert int(flags.sum()) == facts["flagged"]
+
+
+def test_the_same_table_gives_the_same_page(rows, tmp_path):
+    for name in ("a.html", "b.html"):
+        write_report(tmp_path / name, table_of(rows[:25]), title="t")
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_the_command_writes_a_report(rows, tmp_path, monkeypatch, capsys, unrendered):
+    from gramian.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    write_table("t.csv", list("abcde"), list(rows.T))
+    with pytest.raises(SystemExit) as exit_:
+        main(["report", "t.csv", "-o", "r.html", "--json"])
+    assert exit_.value.code == 0
+    assert '"n_components"' in capsys.readouterr().out
+    check(tmp_path / "r.html")
+
+
+def test_without_jinja_the_extra_is_named(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ImportError, match=r"gramian\[report\]"):
+        render("t", "", [])
+
+
+# ---------------------------------------------------------------- pieces
+
+
+def test_a_picture_that_fails_becomes_a_note():
+    def broken():
+        raise ValueError("no\nway")
+
+    assert picture(broken, "Map").text == "Map: no picture (no way)."
+
+
+def test_neighbouring_pictures_stand_together():
+    a, b = Picture("data:,", "a"), Picture("data:,", "b")
+    assert together([a, b, Text("x"), a]) == [[a, b], [Text("x")], [a]]
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [(None, ""), (float("nan"), "–"), (3.0, "3"), (np.float64(1 / 3), "0.3333"), (1e9, "1e+09"), ("x" * 500, None)],
+)
+def test_cells_are_for_people(value, text):
+    found = cell_text(value)
+    assert found == text if text is not None else len(found) <= 120
+
+
+def test_columns_of_numbers_are_known():
+    assert Grid(["a", "b"], [[1, "x"], [None, "y"]]).numeric == [True, False]
+
+
+def test_long_names_keep_both_ends():
+    assert shortened("a" * 50 + "THE END!") == "a" * 31 + "…THE END!"
+    assert Section("A & b").anchor == "a---b"

@@ -228,7 +228,7 @@ class MultiViewRKM(LatentModelMixin, BaseEstimator):
             )
         specs = self._view_kernels()
         if seen.all():
-            built = [self._view(spec, view, raw_weights, kept) for spec, view in zip(specs, views)]
+            built = [training_view(spec, view, raw_weights, kept) for spec, view in zip(specs, views)]
             table = ViewTable(tuple(built), raw_weights / raw_weights.sum(), float(raw_weights.sum()))
             self._fit_complete(table)
         else:
@@ -310,34 +310,14 @@ class MultiViewRKM(LatentModelMixin, BaseEstimator):
             return list(self.kernel)
         return [self.kernel] * len(names)
 
-    def _view(self, spec: Any, X: Array, weights: Array, kept: Array | None = None) -> View:
-        """Training rows behind a kernel, a feature map, or as they are (linear)."""
-        if is_feature_map(spec):
-            if isinstance(spec, Identity):
-                return ExplicitView(np.asarray(X, dtype=np.float64))
-            options = {"sample_weight": weights} if isinstance(spec, FeatureMap) else {}
-            X = np.array(X)
-            fitted = clone(spec).fit(X, **options)
-            return ExplicitView(np.asarray(fitted.transform(X), dtype=np.float64), fitted, X)
-        kernel = as_kernel(spec)
-        if isinstance(kernel, Linear):
-            return ExplicitView(np.asarray(X, dtype=np.float64))
-        X = np.array(X)  # kept by the model: what the caller does to the table later must not reach it
-        if isinstance(kernel, Precomputed):
-            gram = X if kept is None or X.shape[1] == len(X) else X[:, kept]
-            return KernelView(kernel.resolve(gram), None, DenseGram(np.asarray(gram, dtype=np.float64)))
-        resolved = kernel.resolve(X)
-        lazy = LazyGram(resolved, X)
-        return KernelView(resolved, X, DenseGram(lazy.to_dense()) if len(X) <= STORED_LIMIT else lazy)
-
     # ------------------------------------------------------------ complete rows
 
     def _fit_complete(self, table: ViewTable) -> None:
-        space, reason = self._space(table)
+        space, reason = choose_space(self.space, table, self.view_names_)
         solver = as_solver(
             self.solver, tol=self.tol, max_iter=self.max_iter, random_state=self._solver_seed(), rotate=self.rotate
         )
-        weights = self._weights(table)
+        weights = weights_of_views(self.view_weights, table, self.view_names_)
         q = check_n_components(self.n_components, rules=())
         sample = ViewSample(table, np.sqrt(weights), space)
         self.solver_, self.solver_reason_ = chosen_solver(solver, sample.operator().size, q)
@@ -386,41 +366,6 @@ class MultiViewRKM(LatentModelMixin, BaseEstimator):
         loadings = [part.loadings(gains) for part in self._subspace.parts]
         self.loadings_ = [W if W is None or rotation is None else W @ rotation for W in loadings]
 
-    def _space(self, table: ViewTable) -> tuple[str, str]:
-        """The flow chart of AC figure 1."""
-        n, width = len(table.weights), sum(table.widths)
-        if not table.explicit:
-            implicit = [name for name, view in zip(self.view_names_, table.views) if isinstance(view, KernelView)]
-            if self.space == "primal":
-                raise ValueError(
-                    f"space='primal' needs explicit features, but view {implicit[0]!r} has only a kernel. Use space='dual', or a "
-                    "feature map (gramian.features.Nystroem, RandomFourier) in its place."
-                )
-            return "dual", f"view {implicit[0]!r} is known through its kernel only"
-        if self.space != "auto":
-            return self.space, f"{self.space} as asked"
-        if width < n:
-            return "primal", f"all maps are explicit, with {width} features for {n} rows"
-        return "dual", f"all maps are explicit, but there are {width} features for {n} rows"
-
-    def _weights(self, table: ViewTable) -> Array:
-        """β_v."""
-        given, n_views = self.view_weights, len(self.view_names_)
-        if given is None:
-            return np.ones(n_views)
-        if isinstance(given, str):
-            check_choice("view_weights", given, ("balanced",))
-            safe = np.where(table.traces > 0, table.traces, 1.0)
-            return np.where(table.traces > 0, 1.0 / safe, 0.0)
-        values: list[Any] = (
-            [given.get(name) for name in self.view_names_] if isinstance(given, Mapping) else list(given)
-        )
-        if len(values) != n_views or not all(is_real(value) and value > 0 for value in values):
-            raise ValueError(
-                f"view_weights={given!r} must be None, 'balanced', or one positive number for each of the views {self.view_names_!r}."
-            )
-        return np.array(values, dtype=np.float64)
-
     def _solver_seed(self) -> Any:
         return 0 if self.random_state is None else self.random_state
 
@@ -439,7 +384,7 @@ class MultiViewRKM(LatentModelMixin, BaseEstimator):
                 raise ValueError(
                     f"View {self.view_names_[v]!r} has a precomputed kernel, which cannot miss rows at fit."
                 )
-            partials.append(PartialView(self._view(spec, view[rows], weights[rows]), rows, weights[rows]))
+            partials.append(PartialView(training_view(spec, view[rows], weights[rows]), rows, weights[rows]))
         limit = self._missing_limit(partials, len(weights))
         if isinstance(q, int) and q > limit:
             raise ValueError(
@@ -761,6 +706,62 @@ class MultiViewRKM(LatentModelMixin, BaseEstimator):
         """Which of AC's four algorithms was run, and why (AC figure 1)."""
         check_is_fitted(self)
         return f"{self.algorithm_}: {self._reason}. {self.solver_!r}; residual {self.residual_norm_:.1e} of the largest eigenvalue."
+
+
+def training_view(spec: Any, X: Array, weights: Array, kept: Array | None = None) -> View:
+    """Training rows behind a kernel, a feature map, or as they are (linear)."""
+    if is_feature_map(spec):
+        if isinstance(spec, Identity):
+            return ExplicitView(np.asarray(X, dtype=np.float64))
+        options = {"sample_weight": weights} if isinstance(spec, FeatureMap) else {}
+        X = np.array(X)
+        fitted = clone(spec).fit(X, **options)
+        return ExplicitView(np.asarray(fitted.transform(X), dtype=np.float64), fitted, X)
+    kernel = as_kernel(spec)
+    if isinstance(kernel, Linear):
+        return ExplicitView(np.asarray(X, dtype=np.float64))
+    X = np.array(X)  # kept by the model: what the caller does to the table later must not reach it
+    if isinstance(kernel, Precomputed):
+        gram = X if kept is None or X.shape[1] == len(X) else X[:, kept]
+        return KernelView(kernel.resolve(gram), None, DenseGram(np.asarray(gram, dtype=np.float64)))
+    resolved = kernel.resolve(X)
+    lazy = LazyGram(resolved, X)
+    return KernelView(resolved, X, DenseGram(lazy.to_dense()) if len(X) <= STORED_LIMIT else lazy)
+
+
+def choose_space(space: str, table: ViewTable, names: list[Any]) -> tuple[str, str]:
+    """The flow chart of AC figure 1."""
+    n, width = len(table.weights), sum(table.widths)
+    if not table.explicit:
+        implicit = [name for name, view in zip(names, table.views) if isinstance(view, KernelView)]
+        if space == "primal":
+            raise ValueError(
+                f"space='primal' needs explicit features, but view {implicit[0]!r} has only a kernel. Use space='dual', or a "
+                "feature map (gramian.features.Nystroem, RandomFourier) in its place."
+            )
+        return "dual", f"view {implicit[0]!r} is known through its kernel only"
+    if space != "auto":
+        return space, f"{space} as asked"
+    if width < n:
+        return "primal", f"all maps are explicit, with {width} features for {n} rows"
+    return "dual", f"all maps are explicit, but there are {width} features for {n} rows"
+
+
+def weights_of_views(given: Any, table: ViewTable, names: list[Any]) -> Array:
+    """β_v."""
+    n_views = len(names)
+    if given is None:
+        return np.ones(n_views)
+    if isinstance(given, str):
+        check_choice("view_weights", given, ("balanced",))
+        safe = np.where(table.traces > 0, table.traces, 1.0)
+        return np.where(table.traces > 0, 1.0 / safe, 0.0)
+    values: list[Any] = [given.get(name) for name in names] if isinstance(given, Mapping) else list(given)
+    if len(values) != n_views or not all(is_real(value) and value > 0 for value in values):
+        raise ValueError(
+            f"view_weights={given!r} must be None, 'balanced', or one positive number for each of the views {names!r}."
+        )
+    return np.array(values, dtype=np.float64)
 
 
 def predictive_variance(part: ViewPart, gains: Array, covariance: Array) -> Array:

@@ -170,6 +170,13 @@ def test_constant_kernel_has_no_variance():
     assert np.abs(Krylov().solve(gram, 3).eigenvalues).max() < 1e-14
 
 
+def test_rounding_that_hides_the_answer_is_told():
+    X = np.random.default_rng(0).normal(size=(600, 5)) + 3e6
+    gram = CenteredGram(LazyGram(Linear(), X), Centering(np.full(600, 1 / 600)))
+    with pytest.warns(ConvergenceWarning, match=r"stopped by rounding.*Centre or rescale"):
+        assert not Krylov().solve(gram, 3).converged
+
+
 def test_infinite_values_are_an_error():
     X = np.full((600, 2), 1e200)
     gram = CenteredGram(LazyGram(Linear(), X), Centering(np.full(600, 1 / 600)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,9 @@ NOISY = 1e-4
 SMALLEST = 1e-6
 """Eigenvalues below this share of the largest are held to an error relative to that share."""
 DOUBLE_FLOOR = 100 * np.finfo(np.float64).eps
+NOISE_ALLOWED = 1e-8
+"""Where rounding keeps the residual above ``tol``, up to this it counts as converged."""
+TINY = float(np.finfo(np.float64).tiny)
 
 
 class Krylov(Solver):
@@ -93,10 +96,12 @@ class Krylov(Solver):
         search = _Search(operator, q, tol, max_iter, rng, **self._options())
         search.run()
         if not search.converged:
+            cause, cure = f"stopped after max_iter={max_iter} products", "Raise max_iter"
+            if search.products < max_iter:
+                cause, cure = "was stopped by rounding", "Centre or rescale the data"
             warnings.warn(
-                f"{type(self).__name__} stopped after max_iter={max_iter} products at a relative residual of "
-                f"{search.residual:.2g}, before tol={tol:g} and the eigenvalues' own bound were reached. Raise max_iter, "
-                f"lower n_components={q}, or use solver='eigh'.",
+                f"{type(self).__name__} {cause} at a relative residual of {search.residual:.2g}, before tol={tol:g} and "
+                f"the bound of the eigenvalues were reached. {cure}, lower n_components={q}, or use solver='eigh'.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -172,62 +177,55 @@ class _Search:
     def _climb(self, start: Array, dtype: Any) -> Array:
         """Grow a basis from ``start`` as far as products of this dtype lead; what the next dtype starts from."""
         double = dtype == np.float64
-        basis = orthonormal(start)
-        image = self._image(basis)
-        if not double and not SAFE[0] <= float(np.abs(image).max()) <= SAFE[1]:
-            return start  # zero, or its squares would leave the range of float32
-        del start  # at this width every block counts
+        axes = orthonormal(start)
+        image = self._image(axes)
         if double:
             check_finite(image, "products with the matrix")
-        if double and (scale := power_of_two(image)) != 1.0:
-            self.scale = scale
-            image = image / scale
-        projected = (basis.T @ image).astype(np.float64)
-        # what centring has cancelled shows as asymmetry: no residual can be smaller than that noise
-        noise = float(np.abs(projected - projected.T).max() / max(np.abs(projected).max(), np.finfo(float).tiny))
-        if not double and noise > NOISY:
+            self.scale = power_of_two(image)
+            image = image if self.scale == 1.0 else image / self.scale
+        elif not SAFE[0] <= float(np.abs(image).max()) <= SAFE[1]:
+            return start  # zero, or its squares would leave the range of float32
+        basis = _Basis.of(axes, image)
+        if not double and basis.noise > NOISY:
             self.sketch = None  # of the same make
             return self.rng.standard_normal((self.operator.size, self.width))
-        floor = max(DOUBLE_FLOOR if double else SINGLE_FLOOR, 10 * noise)
-        projected = symmetrized(projected)
-        limit, probe, last = _basis_limit(self.width), image[:, -PROBES:], None
+        floor = max(DOUBLE_FLOOR if double else SINGLE_FLOOR, 10 * basis.noise)
+        probe, last = image[:, -PROBES:], None
+        del start, axes, image  # at this width every block counts
         while True:
-            values, rotation = np.linalg.eigh(projected)
-            values, rotation = values[::-1], rotation[:, ::-1].astype(dtype)
-            keep = min(self.width, len(values))
-            vectors, images = basis @ rotation[:, :keep], image @ rotation[:, :keep]
-            rest = images - vectors * values[:keep].astype(dtype)
-            norms = np.linalg.norm(rest, axis=0).astype(np.float64)
-            open_ = norms[: self.q] / self._goals(values, keep, floor)[: self.q]
-            worst = float(open_.max())
-            self.converged = worst <= 1.0 and (not double or self._complete(values))
+            values, vectors, rest = basis.ritz(self.width)
+            norms = np.linalg.norm(rest, axis=0).astype(np.float64)[: self.q]
+            excess = norms / self._goals(values, floor)
+            worst = float(excess.max())
             if double:
-                self.values, self.vectors = values, vectors
-                self.residual = float(norms[: self.q].max() / max(np.abs(values).max(), np.finfo(float).tiny))
-            if self.products >= (self.max_iter if double else self.max_iter - 1) or (double and self.converged):
+                self._keep(values, vectors, norms)
+                if worst <= 1.0 and self._complete(values):
+                    # a matrix of nothing but rounding has no eigenvectors to converge to
+                    self.converged = self.residual <= max(self.tol, NOISE_ALLOWED) or basis.noise > 0.1
+                    return vectors
+            if self.products >= (self.max_iter if double else self.max_iter - 1):
                 return vectors
-            steps = self._steps(rest, values[:keep], open_)
+            steps = self._steps(rest, values[: rest.shape[1]], excess)
             if not double:
                 # what a product gains: as much as the last one did, or as the quality of the sketch promises
-                gain = worst / last if last else 1.5 * float((norms[: self.q] / np.abs(values[: self.q])).max())
-                wide = keep > WIDE
-                if self.converged or (worst * min(gain, 1.0) <= 1.0 and not wide):
+                gain = worst / last if last else 1.5 * float((norms / (np.abs(values[: self.q]) + TINY)).max())
+                wide = self.width > WIDE
+                if worst <= 1.0 or (worst * min(gain, 1.0) <= 1.0 and not wide):
                     return np.hstack([vectors, probe] if wide else [vectors, steps, probe])
                 last = worst
-            new = orthonormal(np.hstack([steps, probe]), basis)
-            if basis.shape[1] + new.shape[1] > limit:
-                keep = limit // 2
-                basis, image = basis @ rotation[:, :keep], image @ rotation[:, :keep]
-                projected = np.diag(values[:keep])
-                new = orthonormal(new, basis)
-            if new.shape[1] == 0:  # the basis is an invariant subspace to the last digit
-                self.converged = True
+            new = orthonormal(np.hstack([steps, probe]), basis.axes)
+            if basis.axes.shape[1] + new.shape[1] > (limit := _basis_limit(self.width)):
+                basis = basis.restarted(limit // 2)
+                new = orthonormal(new, basis.axes)
+            if new.shape[1] == 0:  # an invariant subspace to the last digit
+                self.converged = double
                 return vectors
-            new_image = self._image(new)
-            side, corner = ((block.T @ new_image).astype(np.float64) for block in (basis, new))
-            projected = symmetrized(np.block([[projected, side], [side.T, corner]]))
-            basis, image = np.hstack([basis, new]), np.hstack([image, new_image])
-            probe = new_image[:, -PROBES:]
+            image = self._image(new)
+            basis, probe = basis.extended(new, image), image[:, -PROBES:]
+
+    def _keep(self, values: Array, vectors: Array, norms: Array) -> None:
+        self.values, self.vectors = values, vectors
+        self.residual = float(norms.max() / max(float(np.abs(values).max()), TINY))
 
     def _complete(self, values: Array) -> bool:
         """Whether the sketch can have hidden no eigenvector: it would need room in the trace outside the basis."""
@@ -235,17 +233,18 @@ class _Search:
             return True
         return bool(self.operator.trace() / self.scale - values.sum() <= values[self.q - 1])
 
-    def _goals(self, values: Array, keep: int, floor: float) -> Array:
+    def _goals(self, values: Array, floor: float) -> Array:
         """The residuals to reach: tol l₁, and |r|² / gap within 4 tol² of the eigenvalue, if rounding lets them."""
         top = max(abs(values[0]), abs(values[-1]))
-        own = np.maximum(np.abs(values[:keep]), SMALLEST * top)
-        gap = np.maximum(values[:keep] - values[keep - 1], 0.05 * own)
+        guard = values[min(self.width, len(values)) - 1]
+        own = np.maximum(np.abs(values[: self.q]), SMALLEST * top)
+        gap = np.maximum(values[: self.q] - guard, 0.05 * own)
         goals = np.minimum(self.tol * top, 2 * self.tol * np.sqrt(own * gap))
-        return np.maximum(goals, floor * top) + np.finfo(float).tiny
+        return np.maximum(goals, floor * top) + TINY
 
-    def _steps(self, rest: Array, values: Array, open_: Array) -> Array:
+    def _steps(self, rest: Array, values: Array, excess: Array) -> Array:
         """New directions: the residuals of what has not converged, and of the guards while a block has room."""
-        wanted = np.flatnonzero(open_ > 1.0)
+        wanted = np.flatnonzero(excess > 1.0)
         others = np.setdiff1d(np.arange(len(values))[::-1], wanted)
         others = np.concatenate([others[others >= self.q], others[others < self.q]])
         chosen = np.sort(np.concatenate([wanted, others[: max(0, BLOCK - len(wanted))]]))
@@ -255,6 +254,48 @@ class _Search:
         known, known_vectors = self.sketch
         outside = slice(self.width, None)  # those inside are in the basis
         below = known[outside, None] / self.scale
-        gain = below / np.maximum(values - below, 0.05 * np.abs(values) + np.finfo(float).tiny)
+        gain = below / np.maximum(values - below, 0.05 * np.abs(values) + TINY)
         inner = known_vectors[:, outside].T @ rest.astype(np.float32)
         return rest + known_vectors[:, outside] @ (inner * gain.astype(np.float32))
+
+
+@dataclass(frozen=True)
+class _Basis:
+    """Orthonormal Q, its images A Q, and Qᵀ A Q."""
+
+    axes: Array
+    image: Array
+    projected: Array
+    noise: float
+
+    @classmethod
+    def of(cls, axes: Array, image: Array) -> _Basis:
+        projected = (axes.T @ image).astype(np.float64)
+        # what centring has cancelled shows as asymmetry: no residual can be smaller than that noise
+        noise = float(np.abs(projected - projected.T).max() / max(float(np.abs(projected).max()), TINY))
+        return cls(axes, image, symmetrized(projected), noise)
+
+    def _rotation(self) -> tuple[Array, Array]:
+        values, rotation = np.linalg.eigh(self.projected)
+        return values[::-1], rotation[:, ::-1].astype(self.axes.dtype)
+
+    def ritz(self, count: int) -> tuple[Array, Array, Array]:
+        """All Ritz values, largest first; the first ``count`` vectors; A v - θ v."""
+        values, rotation = self._rotation()
+        vectors = self.axes @ rotation[:, :count]
+        rest = self.image @ rotation[:, :count]
+        rest -= vectors * values[:count].astype(rest.dtype)
+        return values, vectors, rest
+
+    def extended(self, new: Array, image: Array) -> _Basis:
+        side, corner = ((block.T @ image).astype(np.float64) for block in (self.axes, new))
+        projected = symmetrized(np.block([[self.projected, side], [side.T, corner]]))
+        return replace(
+            self, axes=np.hstack([self.axes, new]), image=np.hstack([self.image, image]), projected=projected
+        )
+
+    def restarted(self, count: int) -> _Basis:
+        """The span of the first ``count`` Ritz vectors alone."""
+        values, rotation = self._rotation()
+        rotation = rotation[:, :count]
+        return replace(self, axes=self.axes @ rotation, image=self.image @ rotation, projected=np.diag(values[:count]))

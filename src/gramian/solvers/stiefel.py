@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from gramian._arrays import Array, symmetrized
+from gramian._arrays import Array, single_blas_thread, symmetrized
 from gramian._checks import check_flag, check_number, check_random_state, check_tolerance
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.rayleigh import Frame, Scaled, orthonormal
@@ -84,7 +85,8 @@ class Stiefel(Solver):
             return Spectrum(np.empty(0), np.empty((size, 0)), operator.trace())
         scaled = Scaled.of(operator, rng)
         start = orthonormal(rng.standard_normal((size, q)))
-        found, residual, n_iter = _descend(scaled, start, step, tol, max_iter, accelerate)
+        with single_blas_thread() if size * q < 1 << 16 else nullcontext():
+            found, residual, n_iter = _descend(scaled, start, step, tol, max_iter, accelerate)
         frame = orthonormal(found.axes)
         image = scaled @ frame
         converged = residual <= max(tol, 100 * np.finfo(float).eps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -130,18 +131,22 @@ def fitted(
 
 def best_mixture(X: Array, options: Mapping[str, Any]) -> Any:
     """The mixture with the smallest BIC among 1 to 6 clusters."""
-    best, smallest = None, np.inf
+    best, smallest, said = None, np.inf, list[Any]()
     for clusters in range(1, min(MAX_CLUSTERS, max(1, len(X) // 10)) + 1):
         candidate = estimator_for("mixture", {**options, "clusters": clusters}, _NOTHING)
         try:
-            candidate.fit(X)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                candidate.fit(X)
             bic = candidate.bic(X)
         except ValueError:
             if best is None:
                 raise
             break  # too few rows for so many clusters
         if bic < smallest:
-            best, smallest = candidate, bic
+            best, smallest, said = candidate, bic, caught
+    for warning in said:  # those of the candidates that lost are of no interest
+        warnings.warn(warning.message, warning.category, stacklevel=2)
     return best
 
 

@@ -265,16 +265,28 @@ def write_rows(
     Returns the number of rows and, for the summary, the columns that are short enough to keep (numbers only).
     """
     ids = id_columns(model, opened)
+    optional = _columns_of_views(model, opened)
     kept: dict[str, list[Array]] = {name: [] for name in names}
     count = 0
     with TableWriter(output, [*ids, *names], dialect=_for_output(opened), digits=digits) as out:
         for table in opened.reader.batches():
-            columns = function(model.preprocessing.matrix(table), table)
+            columns = function(model.preprocessing.matrix(table, may_lack=optional), table)
             out.write([table[name] for name in ids] + list(columns))
             count += table.n_rows
             for name, column in zip(names, columns):
                 kept[name].append(np.asarray(column))
     return count, {name: np.concatenate(parts) for name, parts in kept.items()}
+
+
+def _columns_of_views(model: TableModel, opened: Input) -> list[str]:
+    """Columns that may be absent: those of whole views, as long as one view is there."""
+    prepare = model.preprocessing
+    missing: list[str] = []
+    for features in prepare.views.values():
+        names = list(dict.fromkeys(prepare.names[int(prepare.owner[j])] for j in features))
+        if not any(name in opened.reader.names for name in names):
+            missing += names
+    return missing if len(missing) < len(prepare.names) else []
 
 
 def _for_output(opened: Input) -> Any:

@@ -194,9 +194,10 @@ class Preprocessing:
         """For each feature, the position of its column."""
         return np.repeat(np.arange(len(self.names)), [max(1, len(values)) for values in self.categories])
 
-    def matrix(self, table: Table) -> Array:
-        """The features of the rows of a table, found by column name; NaN where a cell is missing."""
-        absent = [name for name in self.names if name not in table]
+    def matrix(self, table: Table, *, may_lack: Sequence[str] = ()) -> Array:
+        """The features of the rows of a table, found by column name; NaN where a cell, or a column of ``may_lack``,
+        is missing."""
+        absent = [name for name in self.names if name not in table and name not in may_lack]
         if absent:
             listed = ", ".join(shown(name) for name in absent[:5]) + (", ..." if len(absent) > 5 else "")
             where = f"{table.source.name}: " if table.source else ""
@@ -205,6 +206,8 @@ class Preprocessing:
         return (np.column_stack(parts) - self.mean) / self.scale
 
     def _features_of(self, table: Table, name: str, values: list[str]) -> Array:
+        if name not in table:
+            return np.full((table.n_rows, max(1, len(values))), np.nan)
         column = table[name]
         if values:
             return _indicators(table, name, values, _as_texts(column))

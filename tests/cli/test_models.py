@@ -1,0 +1,269 @@
+"""Clusters, classes, values, views, forecasts and searches from the command line."""
+
+import json
+
+import numpy as np
+import pytest
+
+from gramian import load
+from gramian.cli._clock import Clock
+from gramian.cli._session import parsed_views
+from gramian.io.table import Table
+from gramian.io.tables import read_table, write_table
+
+
+def texts(values):
+    column = np.empty(len(values), dtype=object)
+    column[:] = [str(value) for value in values]
+    return column
+
+
+@pytest.fixture
+def groups(tmp_path):
+    """groups.csv: two groups far apart, with their names, and a number that depends on the columns."""
+    rng = np.random.default_rng(0)
+    label = np.repeat([0, 1], 40)
+    X = rng.normal(size=(80, 3)) + 6 * label[:, None] * [1, -1, 1]
+    value = X @ [1.0, 2.0, 0.0] + 100
+    write_table(
+        tmp_path / "groups.csv",
+        ["a", "b", "c", "value", "group"],
+        [*X.T, value, texts(np.array(["left", "right"])[label])],
+    )
+    return label
+
+
+def ok(ran):
+    assert ran.code == 0, ran
+    return ran
+
+
+@pytest.mark.parametrize("model", ["mixture", "kernel-mixture"])
+def test_clusters(gramian, groups, tmp_path, model):
+    ok(
+        gramian(
+            "fit",
+            "groups.csv",
+            "-m",
+            "m",
+            "--model",
+            model,
+            "--drop",
+            "group,value",
+            "--clusters",
+            "2",
+            "--components",
+            "1",
+        )
+    )
+    ran = ok(gramian("predict", "m", "groups.csv", "-o", "p.csv"))
+    assert "80 rows predicted" in ran.out
+    found = read_table(tmp_path / "p.csv")
+    assert found.names == ["cluster", "p(1)", "p(2)"]
+    same = found["cluster"] == found["cluster"][0]
+    assert np.mean(same == (groups == 0)) > 0.95
+    np.testing.assert_allclose(found["p(1)"] + found["p(2)"], 1, atol=1e-9)
+    ok(gramian("score", "m", "groups.csv", "-o", "s.csv"))
+    assert read_table(tmp_path / "s.csv").names == ["log_likelihood", "flag"]
+
+
+def test_the_number_of_clusters_is_found(gramian, groups, tmp_path):
+    ok(gramian("fit", "groups.csv", "-m", "m", "--model", "mixture", "--drop", "group,value"))
+    assert load(tmp_path / "m").estimator.n_clusters == 2
+    ok(gramian("sample", "m", "-n", "50", "-o", "s.csv"))
+    assert read_table(tmp_path / "s.csv").names == ["a", "b", "c", "cluster"]
+    ok(gramian("impute", "groups.csv", "-o", "i.csv", "-m", "m"))
+
+
+def test_classes(gramian, groups, tmp_path):
+    ok(gramian("fit", "groups.csv", "-m", "m", "--model", "classifier", "--target", "group", "--drop", "value"))
+    table = read_table(tmp_path / "groups.csv")
+    write_table(tmp_path / "new.csv", ["a", "b", "c"], table.columns[:3])
+    ran = ok(gramian("predict", "m", "new.csv", "-o", "p.csv", "--json"))
+    assert json.loads(ran.out)["counts"].keys() == {"left", "right"}
+    found = read_table(tmp_path / "p.csv")
+    assert found.names == ["group", "p(left)", "p(right)"]
+    assert np.mean(found["group"] == table["group"]) > 0.95
+    assert "no likelihood" in gramian("score", "m", "new.csv", "-o", "s.csv").err
+    assert "no latent coordinates" in gramian("transform", "m", "new.csv", "-o", "z.csv").err
+
+
+def test_classes_written_as_numbers(gramian, groups, tmp_path):
+    table = read_table(tmp_path / "groups.csv")
+    write_table(tmp_path / "n.csv", ["a", "b", "c", "y"], [*table.columns[:3], groups.astype(float)])
+    ok(gramian("fit", "n.csv", "-m", "m", "--model", "classifier", "--target", "y"))
+    ok(gramian("predict", "m", "n.csv", "-o", "p.csv"))
+    assert np.mean(read_table(tmp_path / "p.csv")["y"] == groups) > 0.95
+
+
+def test_values(gramian, groups, tmp_path):
+    ok(
+        gramian(
+            "fit",
+            "groups.csv",
+            "-m",
+            "m",
+            "--model",
+            "regressor",
+            "--target",
+            "value",
+            "--drop",
+            "group",
+            "--kernel",
+            "linear",
+        )
+    )
+    ok(gramian("predict", "m", "groups.csv", "-o", "p.csv"))
+    found, truth = read_table(tmp_path / "p.csv"), read_table(tmp_path / "groups.csv")["value"]
+    assert found.names == ["value", "value_std"]
+    assert np.corrcoef(found["value"], truth)[0, 1] > 0.99
+    assert (found["value_std"] >= 0).all()
+
+
+def test_a_missing_target_is_named_by_line(gramian, tmp_path):
+    (tmp_path / "t.csv").write_text(
+        "a,b,y\n" + "".join(f"{i},{i * i % 7},{'uv'[i % 2] if i != 5 else ''}\n" for i in range(20))
+    )
+    ran = gramian("fit", "t.csv", "-m", "m", "--model", "classifier", "--target", "y")
+    assert ran.code == 1
+    assert "t.csv, line 7, column 'y': the target is missing" in ran.err
+
+
+@pytest.fixture
+def views(tmp_path):
+    """views.csv: two views of the same latents."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(60, 2))
+    left, right = z @ rng.normal(size=(2, 4)), 5 + 10 * z @ rng.normal(size=(2, 3)) + 0.1 * rng.normal(size=(60, 3))
+    write_table(tmp_path / "views.csv", ["l1", "l2", "l3", "l4", "r1", "r2", "r3"], [*left.T, *right.T])
+    write_table(tmp_path / "left.csv", ["l1", "l2", "l3", "l4"], list(left.T))
+    return left, right
+
+
+def test_a_missing_view(gramian, views, tmp_path):
+    ok(
+        gramian(
+            "fit", "views.csv", "-m", "m", "--model", "views", "--views", "left=1-4,right=r1,r2,r3", "--components", "2"
+        )
+    )
+    ok(gramian("predict", "m", "left.csv", "-o", "right.csv", "--view", "right"))
+    found = np.column_stack(read_table(tmp_path / "right.csv").columns)
+    assert np.abs(found - views[1]).max() < 1.0  # the spread is about ten
+    assert "one of left, right" in gramian("predict", "m", "left.csv", "-o", "x.csv").err
+    assert "the model has the views" in gramian("predict", "m", "left.csv", "-o", "x.csv", "--view", "up").err
+    ok(gramian("transform", "m", "views.csv", "-o", "z.csv"))
+    ok(gramian("sample", "m", "-n", "5", "-o", "s.csv"))
+    assert read_table(tmp_path / "s.csv").names == ["l1", "l2", "l3", "l4", "r1", "r2", "r3"]
+    facts = json.loads(gramian("info", "m", "--json").out)
+    assert facts["views"] == {"left": ["l1", "l2", "l3", "l4"], "right": ["r1", "r2", "r3"]}
+
+
+@pytest.mark.parametrize("text", ["1-3", "a=1-2", "a=1-2,a=3", "=1,b=2", "a=1-2,b=2-3", "a=1,b=9"])
+def test_views_that_cannot_be(text):
+    with pytest.raises(ValueError, match="--views"):
+        parsed_views(["p", "q", "r", "s"], text)
+
+
+def test_views_by_position_and_name():
+    assert parsed_views(["p", "q", "r", "s"], "a=1-2,b=r,s") == {"a": ("p", "q"), "b": ("r", "s")}
+
+
+# ---------------------------------------------------------------- forecasts
+
+
+@pytest.fixture
+def waves(tmp_path):
+    """waves.csv: years and two series."""
+    t = np.arange(150)
+    y = 50 + 10 * np.sin(t / 4) + 0.3 * np.random.default_rng(0).normal(size=150)
+    write_table(tmp_path / "waves.csv", ["year", "y", "w"], [1800.0 + t, y, np.cos(t / 4)])
+    return t
+
+
+def test_a_forecast_goes_on_with_intervals_and_years(gramian, waves, tmp_path):
+    ran = ok(
+        gramian(
+            "forecast", "waves.csv", "--steps", "8", "-o", "f.csv", "--target", "y", "--level", "0.8", "--lags", "12"
+        )
+    )
+    assert "column 'year' is the clock" in ran.err
+    found = read_table(tmp_path / "f.csv")
+    assert found.names == ["step", "year", "y", "y_lower", "y_upper"]
+    assert found["year"].tolist() == list(range(1950, 1958))
+    assert (found["y_lower"] <= found["y"]).all()
+    assert (found["y"] <= found["y_upper"]).all()
+    truth = 50 + 10 * np.sin(np.arange(150, 158) / 4)
+    assert np.abs(found["y"] - truth).max() < 3
+
+
+def test_several_series_at_once(gramian, waves, tmp_path):
+    ok(gramian("forecast", "waves.csv", "--steps", "3", "-o", "f.csv"))
+    assert read_table(tmp_path / "f.csv").names == [
+        "step",
+        "year",
+        "y",
+        "y_lower",
+        "y_upper",
+        "w",
+        "w_lower",
+        "w_upper",
+    ]
+
+
+def test_a_forecast_from_a_saved_model(gramian, waves, tmp_path):
+    ok(gramian("fit", "waves.csv", "-m", "m", "--model", "forecast", "--drop", "year,w", "--lags", "12"))
+    ok(gramian("forecast", "m", "--steps", "4", "-o", "f.csv"))
+    ok(gramian("forecast", "waves.csv", "--steps", "4", "-o", "g.csv", "--target", "y", "--lags", "12"))
+    np.testing.assert_allclose(read_table(tmp_path / "f.csv")["y"], read_table(tmp_path / "g.csv")["y"], rtol=1e-8)
+    assert "Use gramian forecast" in gramian("predict", "m", "waves.csv", "-o", "p.csv").err
+
+
+def test_too_short_a_series_is_said(gramian, tmp_path):
+    (tmp_path / "t.csv").write_text("y\n1\n2\n3\n")
+    ran = gramian("forecast", "t.csv", "--steps", "3", "-o", "f.csv", "--lags", "10")
+    assert ran.code == 1
+    assert "10" in ran.err
+
+
+def test_clocks():
+    dates = Table(["when", "y"], [texts(["2020-02-27", "2020-02-28", "2020-02-29"]), np.zeros(3)])
+    assert Clock.of(dates).after(2).tolist() == ["2020-03-01", "2020-03-02"]
+    hours = Table(
+        ["t", "y"], [texts(["2020-01-01 22:00:00", "2020-01-01 23:00:00", "2020-01-02 00:00:00"]), np.zeros(3)]
+    )
+    assert Clock.of(hours).after(1).tolist() == ["2020-01-02 01:00:00"]
+    uneven = Table(["year", "y"], [np.array([1.0, 2.0, 4.0]), np.zeros(3)])
+    assert Clock.of(uneven) is None
+    assert Clock.of(Table(["a", "b"], [np.arange(3.0), np.zeros(3)])) is None
+
+
+# ---------------------------------------------------------------- searches
+
+
+def test_tune_saves_the_best_model(gramian, groups, tmp_path):
+    args = ["tune", "groups.csv", "-m", "m", "--drop", "group,value", "--trials", "4", "--json"]
+    facts = json.loads(ok(gramian(*args, "--model", "kernel")).out)
+    assert facts["trials"] == 4
+    assert facts["best params"]
+    ok(gramian("transform", "m", "groups.csv", "-o", "z.csv"))
+
+
+def test_tune_a_classifier(gramian, groups):
+    ran = ok(
+        gramian(
+            "tune",
+            "groups.csv",
+            "-m",
+            "m",
+            "--model",
+            "classifier",
+            "--target",
+            "group",
+            "--drop",
+            "value",
+            "--trials",
+            "3",
+            "--json",
+        )
+    )
+    assert json.loads(ran.out)["best score"] > 0.9

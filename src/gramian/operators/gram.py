@@ -107,7 +107,7 @@ class LazyGram(RawGram):
         return int(self.X.shape[0])
 
     @cached_property
-    def _kept(self) -> dict[tuple[int, int], Any] | None:
+    def _kept(self) -> dict[tuple[int, int], Array] | None:
         """Tiles computed so far, where all of them fit into the memory."""
         budget = max(KEPT_BYTES, 4 * getattr(self.X, "nbytes", 0)) if self.memory is None else self.memory
         return {} if 4 * self.size * (self.size + TILE) <= budget else None
@@ -147,7 +147,7 @@ class LazyGram(RawGram):
             thread_map(share, range(n_threads), n_threads)
 
     def _tiles(self, dtype: Any) -> Tile:
-        """Tiles of the dtype. Those to be kept are computed in float64, and kept as two float32 parts for float32."""
+        """Tiles of the dtype. Those to be kept are computed once, in float64."""
         kept = self._kept
         if kept is None:
             return self.kernel.tiles(self.X, self.X, dtype)
@@ -158,14 +158,8 @@ class LazyGram(RawGram):
             if key not in kept:
                 if not exact:
                     exact.append(self.kernel.tiles(self.X, self.X, np.float64))
-                values = exact[0](rows, columns)
-                kept[key] = values if dtype == np.float64 or not _single_range(values) else _split(values)
-            found = kept[key]
-            if isinstance(found, tuple):
-                if dtype == np.float32:
-                    return found[0]
-                found = kept[key] = found[0] + found[1].astype(np.float64)  # float64 products are the last to be made
-            return found.astype(dtype, copy=False)
+                kept[key] = exact[0](rows, columns)
+            return kept[key].astype(dtype, copy=False)
 
         return tile
 
@@ -189,7 +183,7 @@ class LazyGram(RawGram):
                 inside = np.flatnonzero((indices >= across.start) & (indices < across.stop))
                 out[along, inside] = block[:, indices[inside] - across.start]
 
-        self._over_tiles(dtype, gather)
+        self._over_tiles(np.float64, gather)
         return lambda rows: out[rows]
 
     def to_dense(self) -> Array:
@@ -204,17 +198,6 @@ class LazyGram(RawGram):
                 out[rows, columns] = values
                 out[columns, rows] = values.T
         return out
-
-
-def _single_range(values: Array) -> bool:
-    """Whether float32 holds the values of a tile, the largest with digits to spare."""
-    return 1e-15 < float(np.abs(values).max()) < 1e30
-
-
-def _split(values: Array) -> tuple[Array, Array]:
-    """Two float32 matrices whose sum is the float64 one to 48 bits: iterations read the first alone."""
-    high = values.astype(np.float32)
-    return high, (values - high).astype(np.float32)
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,8 @@ CASES = {
             methods=("predict", "decision_function", "predict_proba"),
         ),
         Case("MultiViewRKM", {"n_components": 2, "noise_variance": "ml"}, methods=("transform",), missing=False),
-        Case("RKMRegressor", {"n_components": 3}, y=TARGET, methods=("predict",)),
-        Case("RKMClassifier", {"n_components": 3}, y=LABELS, methods=("predict", "predict_proba")),
+        Case("RKMRegressor", {}, y=TARGET, methods=("predict",)),
+        Case("RKMClassifier", {}, y=LABELS, methods=("predict", "predict_proba")),
         Case("LatentImputer", {}, methods=("transform",), missing=True),
         Case(
             "LatentOutlierDetector",

@@ -18,6 +18,7 @@ from gramian._checks import (
     check_flag,
     check_number,
     check_random_state,
+    check_scale,
     check_seed,
     check_table,
     check_tolerance,
@@ -226,6 +227,8 @@ class MultiViewRKM(LatentModelMixin, BaseEstimator):
             raise ValueError(
                 f"MultiViewRKM needs at least 2 samples of positive weight, got n_samples = {len(raw_weights)}."
             )
+        for name, view in zip(self.view_names_, views):
+            check_scale(float((np.nanmax(view, axis=0) - np.nanmin(view, axis=0)).max()), f"view {name!r}")
         specs = self._view_kernels()
         if seen.all():
             built = [training_view(spec, view, raw_weights, kept) for spec, view in zip(specs, views)]

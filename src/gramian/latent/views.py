@@ -374,13 +374,15 @@ class ViewPart:
         """Whether feature coordinates are the inputs."""
         return isinstance(self.subspace, PrimalSubspace)
 
-    def project(self, X: Any) -> tuple[Array, Array]:
-        """c U_vᵀ(φ - μ)_v and c²|(φ - μ)_v|²."""
+    def project(self, X: Any) -> Projection:
+        """c U_vᵀ(φ - μ)_v and c²|(φ - μ)_v|²; entries of a linear view that are NaN are not seen."""
         if isinstance(self.subspace, DualSubspace) and self.subspace.points is None:
             seen = self.subspace.project(X, diagonal=np.zeros(len(X)))  # distances need k(y, y), which no row shows
         else:
             seen = self.subspace.project(X)
-        return self.scale * seen.scores, self.scale**2 * seen.squared_norm
+        dim = self.dim if seen.overlap is None else seen.dim
+        overlap = self.overlap if seen.overlap is None else seen.overlap
+        return Projection(self.scale * seen.scores, self.scale**2 * seen.squared_norm, dim, overlap)
 
     def decoded(self, scores: Array) -> Array:
         """μ_v + U_v t / c in feature coordinates (explicit views), or affine weights over the training rows."""
@@ -412,14 +414,14 @@ class ViewSubspace:
         shown = [(part, X) for part, X in zip(self.parts, views) if X is not None]
         if not shown:
             raise ValueError("No view was given. Give at least one, with NaN in the rows where it is missing.")
-        scores: Any = 0.0
-        norms: Any = 0.0
-        for part, X in shown:
-            t, g = part.project(X)
-            scores, norms = scores + part.trust * t, norms + part.trust * g
-        whole = len(shown) == len(self.parts) and all(part.trust == 1.0 for part, _ in shown)
-        overlap: Any = None if whole else sum(part.trust * part.overlap for part, _ in shown)
-        return Projection(np.asarray(scores), np.asarray(norms), sum(part.dim for part, _ in shown), overlap)
+        parts = [(part.trust, part.project(X)) for part, X in shown]
+        scores = sum(trust * seen.scores for trust, seen in parts)
+        norms = sum(trust * seen.squared_norm for trust, seen in parts)
+        whole = len(shown) == len(self.parts) and all(
+            part.trust == 1.0 and seen.overlap is part.overlap for (part, _), (_, seen) in zip(shown, parts)
+        )
+        overlap: Any = None if whole else sum(trust * np.asarray(seen.overlap) for trust, seen in parts)
+        return Projection(np.asarray(scores), np.asarray(norms), sum(seen.dim for _, seen in parts), overlap)
 
     def patterns(self, views: Sequence[Any], seen: Array) -> Iterator[tuple[Array, Projection]]:
         """The rows that show the same views, with their projection; rows that show none see nothing at all."""

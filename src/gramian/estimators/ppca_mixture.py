@@ -31,7 +31,7 @@ from gramian.exceptions import NumericalWarning
 from gramian.latent.dimension import free_parameters
 from gramian.latent.gaussian import Projection
 from gramian.latent.kernel_mixture import log_terms, responsibilities_of
-from gramian.latent.mixture import MixtureFit, MixtureTable, fit_mixture, predictive, rebuilt
+from gramian.latent.mixture import MixtureFit, MixtureTable, fit_mixture, nonempty, predictive, rebuilt
 from gramian.latent.mixture_start import kmeans_start, means_start, random_start
 from gramian.latent.model import LatentModel
 
@@ -338,6 +338,7 @@ class PPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixi
     ) -> MixtureFit:
         """One EM; where fractions were asked for, again with the numbers of components that its clusters call for."""
         shared = self.noise == "shared"
+        start = nonempty(start)
         counts: list[int] = []
         for _ in range(COUNT_ROUNDS):
             simple = table.rows([1] * len(asked), shared=shared, rng=rng)

@@ -349,7 +349,7 @@ class Lens:
             return self._one_by_one(values)
         products = values @ self.table.T
         products[:, : K * q] -= self.offsets
-        whitened = products[:, : K * q].reshape(-1, K, q)
+        whitened = products[:, : K * q].reshape(len(values), K, q)
         terms = np.einsum("nkq,nkq->nk", whitened, whitened)
         terms *= 0.5
         terms += products[:, K * q :]
@@ -647,7 +647,7 @@ class _Ascent:
     def __init__(self, rows: MixtureRows, start: Array, mixing: Array | None) -> None:
         self.rows = rows
         self.n_rescued = 0
-        self._begin(_filled(start), mixing)
+        self._begin(nonempty(start), mixing)
 
     def _begin(self, responsibilities: Array, mixing: Array | None = None) -> None:
         self.parameters = self.rows.start(responsibilities)
@@ -705,7 +705,7 @@ class _Ascent:
         shares[side, k] = shares[side, donor]
         shares[side, donor] = 0.0
         self.n_rescued += 1
-        self._begin(_filled(shares))
+        self._begin(nonempty(shares))
 
     def result(self, converged: bool) -> MixtureFit:
         rows, found = self.rows, self.parameters
@@ -732,7 +732,7 @@ class _Ascent:
         )
 
 
-def _filled(start: Array) -> Array:
+def nonempty(start: Array) -> Array:
     """The start with rows that sum to one; where a component would be empty, all get a share of every row."""
     start = start / start.sum(axis=1, keepdims=True)
     if (start.sum(axis=0) <= EMPTY * len(start)).any():

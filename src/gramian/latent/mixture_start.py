@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -33,8 +34,15 @@ def kmeans_start(filled: Array, weights: Array, n_clusters: int, rng: np.random.
 def random_start(filled: Array, weights: Array, n_clusters: int, rng: np.random.Generator) -> Array:
     """Responsibilities of 0 and 1: each row goes to the nearest of random rows."""
     order = _order(filled, rng)
-    chosen = order[_positions(weights[order], rng.random(n_clusters))]
-    return np.eye(n_clusters)[_squared_distances(filled, filled[chosen]).argmin(axis=1)]
+    left = weights[order].copy()
+    distances = np.full((len(filled), n_clusters), np.inf)
+    for k, quantile in enumerate(rng.random(n_clusters)):
+        if not left.any():  # fewer different rows than clusters
+            break
+        chosen = filled[order[_positions(left, quantile)]]
+        distances[:, k] = _squared_distances(filled, chosen[None])[:, 0]
+        left[distances[order, k] == 0.0] = 0.0
+    return np.eye(n_clusters)[distances.argmin(axis=1)]
 
 
 def _order(X: Array, rng: np.random.Generator) -> Array:
@@ -42,10 +50,10 @@ def _order(X: Array, rng: np.random.Generator) -> Array:
     return np.argsort(X @ rng.standard_normal(X.shape[1]), kind="stable")
 
 
-def _positions(weights: Array, quantiles: Array) -> Array:
-    """The rows at these quantiles of the weight."""
+def _positions(weights: Array, quantiles: Any) -> Any:
+    """The rows at these quantiles (below 1) of the weight; never one of weight 0."""
     cumulative = np.cumsum(weights)
-    return np.searchsorted(cumulative, quantiles * cumulative[-1]).clip(max=len(weights) - 1)
+    return np.searchsorted(cumulative, quantiles * cumulative[-1], side="right").clip(max=len(weights) - 1)
 
 
 def means_start(table: MixtureTable, means: Array, mixing: Array | None) -> Array:

@@ -63,9 +63,8 @@ def fillers(q: int) -> dict[str, Filler]:
         from vbpca_py import VBPCA  # type: ignore[import-not-found]
 
         def bayes(T: np.ndarray) -> np.ndarray:
-            model = VBPCA(n_components=q, maxiters=100)
-            model.fit(T.T, mask=(~np.isnan(T)).T.astype(float))
-            return np.asarray(model.inverse_transform()).T
+            model = VBPCA(q, maxiters=200, random_state=0, num_cpu=1, runtime_tuning="off").fit(T)
+            return np.asarray(model.inverse_transform(model.scores_))
 
         found["vbpca-py (PyPI)"] = bayes
     except ImportError:

@@ -1,0 +1,134 @@
+"""RKMForecaster behind sktime's interface (extra ``gramian[sktime]``)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+try:
+    import pandas as pd
+    from sktime.forecasting.base import BaseForecaster
+except ImportError as error:
+    raise ImportError("gramian.adapters.sktime needs sktime. Install it with: pip install 'gramian[sktime]'") from error
+
+from gramian.estimators.forecaster import RKMForecaster
+
+
+class SktimeRKMForecaster(BaseForecaster):
+    """:class:`gramian.RKMForecaster` as an sktime forecaster: pipelines, tuning, evaluation and backtesting come from there.
+
+    Parameters
+    ----------
+    lags, n_components, kernel, noise_variance, standardize, strategy, horizon, n_folds, random_state
+        As in :class:`gramian.RKMForecaster`.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from gramian.adapters.sktime import SktimeRKMForecaster
+    >>> y = pd.Series(np.sin(np.arange(100) / 4))
+    >>> model = SktimeRKMForecaster(lags=8, n_components=2, kernel="linear", noise_variance=0.0).fit(y, fh=[1, 2])
+    >>> bool(abs(model.predict() - np.sin([25.0, 25.25])).max() < 1e-9)
+    True
+    """
+
+    _tags = {  # noqa: RUF012 - sktime reads it from the class
+        "authors": ["The gramian developers"],
+        "maintainers": ["The gramian developers"],
+        "python_dependencies": None,
+        "y_inner_mtype": ["pd.Series", "pd.DataFrame"],
+        "X_inner_mtype": "pd.DataFrame",
+        "capability:multivariate": True,
+        "capability:exogenous": True,
+        "capability:insample": False,
+        "capability:pred_int": True,
+        "capability:pred_int:insample": False,
+        "capability:missing_values": True,
+        "capability:categorical_in_X": False,
+        "capability:random_state": True,
+        "property:randomness": "stochastic",
+        "requires-fh-in-fit": False,
+        "X-y-must-have-same-index": True,
+        "enforce_index_type": None,
+    }
+
+    def __init__(
+        self,
+        lags: int = 10,
+        n_components: Any = 0.95,
+        kernel: Any = "rbf",
+        noise_variance: Any = "per-view",
+        standardize: bool = True,
+        strategy: str = "recursive",
+        horizon: Any = None,
+        n_folds: Any = 5,
+        random_state: Any = None,
+    ) -> None:
+        self.lags = lags
+        self.n_components = n_components
+        self.kernel = kernel
+        self.noise_variance = noise_variance
+        self.standardize = standardize
+        self.strategy = strategy
+        self.horizon = horizon
+        self.n_folds = n_folds
+        self.random_state = random_state
+        with warnings.catch_warnings():
+            # sktime 1.2 announces another default of remember_data; `update` refits as long as that one holds
+            warnings.simplefilter("ignore", FutureWarning)
+            super().__init__()
+
+    def _fit(self, y: Any, X: Any, fh: Any) -> SktimeRKMForecaster:
+        self._names = list(y.columns) if isinstance(y, pd.DataFrame) else [y.name]
+        self._series = not isinstance(y, pd.DataFrame)
+        self._inputs = None if X is None or X.shape[1] == 0 else list(X.columns)
+        values = y.to_numpy(dtype=float)
+        inner = RKMForecaster(**{name: getattr(self, name) for name in self.get_param_names()})
+        self.forecaster_ = inner.fit(values, None if self._inputs is None else X.to_numpy(dtype=float))
+        return self
+
+    def _steps(self, fh: Any) -> list[int]:
+        return [int(step) for step in fh.to_relative(self.cutoff).to_pandas()]
+
+    def _future(self, fh: Any, X: Any) -> Any:
+        """Exogenous inputs of all steps up to the farthest; those that were not given are unknown, not an error."""
+        if self._inputs is None:
+            return None
+        steps = self._steps(fh)
+        future = np.full((max(steps), len(self._inputs)), np.nan)
+        if X is not None:
+            found = X.reindex(fh.to_absolute_index(self.cutoff))
+            future[np.array(steps) - 1] = found.to_numpy(dtype=float)
+        return future
+
+    def _predict(self, fh: Any, X: Any) -> Any:
+        values = np.asarray(self.forecaster_.predict(self._steps(fh), self._future(fh, X)))
+        index = fh.to_absolute_index(self.cutoff)
+        if self._series:
+            return pd.Series(values, index=index, name=self._names[0])
+        return pd.DataFrame(values.reshape(len(index), -1), index=index, columns=self._names)
+
+    def _predict_quantiles(self, fh: Any, X: Any, alpha: Any) -> Any:
+        found = self.forecaster_.predict_quantiles(self._steps(fh), list(alpha), self._future(fh, X))
+        found = found.reshape(len(alpha), len(self._steps(fh)), -1)
+        names = self._get_varnames()
+        columns = pd.MultiIndex.from_product([names, list(alpha)])
+        table = found.transpose(1, 2, 0).reshape(found.shape[1], -1)
+        return pd.DataFrame(table, index=fh.to_absolute_index(self.cutoff), columns=columns)
+
+    @classmethod
+    def get_test_params(cls, parameter_set: str = "default") -> list[dict[str, Any]]:
+        """Settings for sktime's own tests."""
+        return [
+            {"lags": 3, "n_components": 2, "random_state": 0},
+            {
+                "lags": 2,
+                "kernel": "linear",
+                "noise_variance": "ml",
+                "n_components": 1,
+                "strategy": "direct",
+                "horizon": 2,
+            },
+        ]

@@ -9,7 +9,17 @@ from scipy import stats
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from gramian import PPCA, KernelPPCA, KernelPPCAClassifier, MultiViewRKM, RKMRegressor, datasets, kernels, plotting
+from gramian import (
+    PPCA,
+    KernelPPCA,
+    KernelPPCAClassifier,
+    KernelPPCAMixture,
+    MultiViewRKM,
+    RKMRegressor,
+    datasets,
+    kernels,
+    plotting,
+)
 from gramian.plotting.images import GAP
 
 
@@ -296,9 +306,9 @@ class RandomWalk(BaseEstimator):
     def predict(self, steps):
         return np.tile(self.last_, (steps, 1))
 
-    def predict_interval(self, steps, level=0.9):
-        reach = stats.norm.ppf((1 + level) / 2) * np.sqrt(np.arange(1, steps + 1))[:, None]
-        return self.predict(steps) - reach, self.predict(steps) + reach
+    def predict_quantiles(self, steps, quantiles):
+        reach = np.sqrt(np.arange(1, steps + 1))[:, None]
+        return np.array([self.predict(steps) + stats.norm.ppf(one) * reach for one in quantiles])
 
 
 def test_the_fan_is_the_models_intervals_from_the_last_value_on(render):
@@ -306,7 +316,7 @@ def test_the_fan_is_the_models_intervals_from_the_last_value_on(render):
     model = RandomWalk().fit(y[:60])
     ax = plotting.forecast_fan(model, 20, past=y[:60], actual=y[60:], series=1, levels=(0.5, 0.9), n_past=30)
     wide, narrow = (band.get_paths()[0].vertices for band in ax.collections)
-    lower, upper = model.predict_interval(20, level=0.9)
+    lower, upper = model.predict_quantiles(20, [0.05, 0.95])
     assert_allclose([wide[:, 1].min(), wide[:, 1].max()], [lower[-1, 1], upper[-1, 1]])
     assert np.ptp(narrow[:, 1]) < np.ptp(wide[:, 1])
     assert_allclose(lines(ax)["past"].get_ydata(), y[30:60, 1])
@@ -346,3 +356,15 @@ def test_nothing_is_drawn_of_a_model_that_is_not_fitted(iris):
     ):
         with pytest.raises(NotFittedError):
             draw(PPCA())
+
+
+def test_a_kernel_mixture_is_drawn_as_any_other(shapes, render):
+    model = KernelPPCAMixture(n_clusters=2, n_components=2, kernel=kernels.RBF(4.0), random_state=0).fit(shapes)
+    ax = plotting.responsibilities(model, shapes, n_grid=10)
+    counts = np.bincount(model.predict(shapes), minlength=2)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        f"component {i + 1} ({count})" for i, count in enumerate(counts)
+    ]
+    render(ax.figure)
+    render(plotting.samples_grid(model, n_samples=6, random_state=0).figure)
+    render(plotting.em_trace(model).figure)

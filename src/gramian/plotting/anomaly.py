@@ -187,7 +187,7 @@ def trace(ax: Any, times: Array, values: Array, limit: Array, level: float) -> N
     ax.plot(times[beyond], values[beyond], "D", ms=4, color=RED, zorder=4, label=f"beyond: {int(beyond.sum())}")
     ax.plot(times, limit, color="black", lw=1, ls="--", zorder=1, label=f"{100 * level:g} % limit")
     positive = values[values > 0]
-    if positive.size and values.max() > 50 * np.median(positive):
+    if positive.size and values.max() > 20 * np.median(limit):
         ax.set_yscale("log")
         ax.set_ylim(bottom=max(np.percentile(positive, 1) / 2, 1e-4 * float(np.median(limit)) or 1e-300))
     legend(ax, loc="lower right", bbox_to_anchor=(1.0, 0.98), ncols=2, borderaxespad=0.0)

@@ -72,8 +72,11 @@ def forecast_fan(
         join = before[-1:][np.isfinite(before[-1:])]
     start = np.arange(1 - len(join), steps + 1)
     inside = ""
+    # the ends of all bands from one call: each costs a thousand paths
+    quantiles = [0.5 - level / 2 for level in widths] + [0.5 + level / 2 for level in reversed(widths)]
+    ends = model.predict_quantiles(steps, quantiles, **future) if widths else []
     for i, level in enumerate(widths):
-        lower, upper = (one_series(part, series) for part in model.predict_interval(steps, level=level, **future))
+        lower, upper = (one_series(end, series) for end in (ends[i], ends[-1 - i]))
         shade = 0.16 + 0.5 * i / max(len(widths), 2)
         ax.fill_between(
             start,

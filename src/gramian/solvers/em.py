@@ -17,6 +17,8 @@ from gramian.solvers.base import Operator, Solver
 from gramian.solvers.rayleigh import Frame, Scaled, orthonormal, residuals, ritz
 from gramian.solvers.spectrum import Spectrum
 
+RESIDUAL = 1e-7
+"""Relative residual to reach, however loose the tolerance of the likelihood, which is flat at its top."""
 NOISE_FLOOR = 1e-13
 """A noise below this share of the mean variance is none: the data lie in the subspace."""
 
@@ -38,7 +40,8 @@ class Em(Solver):
     Parameters
     ----------
     tol : float
-        Relative change of the mean log-likelihood at which to stop; the relative residual must be within tol / 10 too.
+        Relative change of the mean log-likelihood at which to stop; the relative residual must be within tol / 10 and
+        1e-7 too, so that noise and subspace are those of the closed form.
     max_iter : int
         Steps at most; a `ConvergenceWarning` tells when they did not suffice.
     accelerate : bool
@@ -179,7 +182,7 @@ def _climb(
         history.append(model.log_likelihood(state))
         # no noise, no likelihood: then the residual alone decides
         still = math.isinf(history[-1]) or abs(history[-1] - history[-2]) <= tol * abs(history[-1])
-        converged = still and _residual(state.frame) <= max(0.1 * tol, 1e-13)
+        converged = still and _residual(state.frame) <= max(min(0.1 * tol, RESIDUAL), 1e-13)
     return state, history, converged
 
 

@@ -17,7 +17,7 @@ from gramian.solvers.base import Operator, Solver
 from gramian.solvers.rayleigh import Frame, Scaled, orthonormal, residuals, ritz
 from gramian.solvers.spectrum import Spectrum
 
-RESIDUAL = 1e-7
+RESIDUAL = 1e-8
 """Relative residual to reach, however loose the tolerance of the likelihood, which is flat at its top."""
 NOISE_FLOOR = 1e-13
 """A noise below this share of the mean variance is none: the data lie in the subspace."""
@@ -41,7 +41,7 @@ class Em(Solver):
     ----------
     tol : float
         Relative change of the mean log-likelihood at which to stop; the relative residual must be within tol / 10 and
-        1e-7 too, so that noise and subspace are those of the closed form.
+        1e-8 too, so that noise and subspace are those of the closed form.
     max_iter : int
         Steps at most; a `ConvergenceWarning` tells when they did not suffice.
     accelerate : bool

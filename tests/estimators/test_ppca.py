@@ -346,6 +346,20 @@ def test_the_guilty_column_is_found():
     assert model.anomaly(row[None]).flags[0]
 
 
+def test_a_row_that_shows_no_more_than_q_entries_is_never_off_the_subspace():
+    model = PPCA(3).fit(X)
+    row = X[:1].copy()
+    row[0, 3:] = np.nan
+    found = model.anomaly(row)
+    assert found.p_spe[0] == 1
+    assert not found.spe[0] > found.limit_spe[0]
+
+
+def test_bic_passes_over_columns_that_determine_each_other():
+    table = np.column_stack([X, X[:, 0] + X[:, 1]])
+    assert PPCA("bic").fit(with_holes(table, 0.1)).noise_variance_ > 0
+
+
 def test_limits_for_tails_that_are_not_flat():
     model = PPCA(1).fit(X)
     theta = np.sort(np.linalg.eigvalsh(np.cov(X.T, bias=True)))[::-1][1:]

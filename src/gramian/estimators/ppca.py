@@ -39,6 +39,8 @@ from gramian.solvers import as_solver
 from gramian.solvers.spectrum import Spectrum, positive_signs
 
 PPCA_SOLVERS = ("auto", "eigh", "randomized", "em", "stiefel")
+NO_NOISE = 1e-8
+"""With holes, a q whose noise falls below this share of the mean variance is no candidate for the BIC."""
 SPARSE = 0.8
 """Share of missing entries from which on the number of components is held to what the table can support."""
 PRIVATE = ("_model", "_moments", "_n_rows", "_tail")
@@ -330,6 +332,9 @@ class PPCA(PrimalMixin, BaseEstimator):
         def bic(q: int) -> float:
             if q not in fits:
                 fits[q] = self._missing_fit(X, weights, q, bar)
+            spread = fits[q].noise_variance + float((fits[q].loadings ** 2).sum()) / X.shape[1]
+            if fits[q].noise_variance <= NO_NOISE * spread:
+                return np.inf  # columns that determine each other: the likelihood has no bound, and says nothing
             count = free_parameters(X.shape[1], q, noise=isinstance(self.noise_variance, str), mean=self.center)
             return -2 * total * fits[q].log_likelihoods[-1] + count * float(np.log(total))
 

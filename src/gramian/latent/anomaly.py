@@ -98,14 +98,16 @@ def anomaly_of(
     t2, spe = gaussian.t_squared(seen), gaussian.residual(seen)
     t2_dist, t2_scale = t2_law(gaussian.n_components, weight)
     spe_dist, spe_scale = spe_law(gaussian, seen.dim, weight, tail, limits)
-    limit_spe: Any = spe_scale * spe_dist.ppf(level)
+    off = np.asarray(seen.dim) > gaussian.n_components  # a row that shows no more than q entries cannot be off the subspace
+    p_spe = np.where(off, spe_dist.sf(spe / spe_scale), 1.0)
+    limit_spe: Any = np.where(off, spe_scale * spe_dist.ppf(level), np.inf)
     if limits == "jackson-mudholkar" and tail is not None:
         limit_spe = jackson_mudholkar(tail, level)
     if gaussian.n_components == 0:
         p_t2, limit_t2 = np.ones_like(t2), 0.0
     else:
         p_t2, limit_t2 = t2_dist.sf(t2 / t2_scale), float(t2_scale * t2_dist.ppf(level))
-    return Anomaly(t2, spe, p_t2, spe_dist.sf(spe / spe_scale), limit_t2, _scalar(limit_spe), contributions, level)
+    return Anomaly(t2, spe, p_t2, p_spe, limit_t2, _scalar(limit_spe), contributions, level)
 
 
 def _scalar(value: Any) -> Any:

@@ -111,6 +111,15 @@ def test_panels_take_axes_a_figure_a_subfigure_or_a_place(name, request, render)
     assert len(draw(get)) == count
 
 
+@pytest.mark.parametrize("name", [*SINGLE, *SEVERAL])
+def test_without_matplotlib_the_error_says_what_to_install(name, request, monkeypatch):
+    for module in [one for one in sys.modules if one.split(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, module, None)
+    draw = SINGLE[name] if name in SINGLE else SEVERAL[name][1]
+    with pytest.raises(ImportError, match=r"gramian\[plot\]"):
+        draw(request.getfixturevalue)
+
+
 def test_panels_of_the_wrong_number_or_kind_are_refused():
     with pytest.raises(ValueError, match="needs 3 axes"):
         panels(Figure().subplots(1, 2), (3, 1), (1, 1))

@@ -61,12 +61,20 @@ def panels(ax: Any, shape: tuple[int, int], size: tuple[float, float], **options
     return given.reshape(shape)
 
 
-def new_figure(size: tuple[float, float]) -> Any:
-    """A figure outside pyplot's register."""
+def drawing_library() -> Any:
+    """matplotlib, or the way to get it."""
     try:
-        from matplotlib.figure import Figure
+        import matplotlib
     except ImportError as error:
         raise ImportError('plots need matplotlib. Install the extra: pip install "gramian[plot]".') from error
+    return matplotlib
+
+
+def new_figure(size: tuple[float, float]) -> Any:
+    """A figure outside pyplot's register."""
+    drawing_library()
+    from matplotlib.figure import Figure
+
     return Figure(figsize=size, layout="constrained")
 
 
@@ -131,9 +139,7 @@ def _drawable(character: str) -> bool:
 
 def _families() -> tuple[str, ...]:
     """The font families that matplotlib would try, in its order."""
-    import matplotlib
-
-    settings: Any = matplotlib.rcParams
+    settings: Any = drawing_library().rcParams
     found: list[str] = []
     for family in settings["font.family"]:
         found += settings.get(f"font.{family}", [family])

@@ -10,7 +10,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
 from gramian._checks import check_count, check_number, check_table
-from gramian.plotting._canvas import DIVERGING, IMAGES, PALE, colorbar, column_names, label, named_ticks, single
+from gramian.plotting._canvas import (
+    DIVERGING,
+    IMAGES,
+    PALE,
+    colorbar,
+    column_names,
+    drawing_library,
+    label,
+    named_ticks,
+    single,
+)
 
 SMALLEST_IMAGE = 16
 """A row of at least this many entries, a square number, is taken for a square picture unless said otherwise."""
@@ -237,9 +247,7 @@ def limits(values: Array) -> tuple[float, float]:
 
 def mosaic_line(ax: Any, pictures: Array, line: int, cmap: str, **scale: Any) -> None:
     """Pictures side by side in line ``line`` from the top, each one wide, with missing pixels grey."""
-    import matplotlib
-
-    colours = matplotlib.colormaps[cmap].with_extremes(bad=PALE)
+    colours = drawing_library().colormaps[cmap].with_extremes(bad=PALE)
     tall = pictures.shape[1] / pictures.shape[2]
     top = -line * (tall + GAP)
     for place, picture in enumerate(pictures):
@@ -274,14 +282,12 @@ def strips(
     model: Any, table: Array, shown: Array, rebuilt: Array, rows: Array, feature_names: Iterable[Any] | None, ax: Any
 ) -> Any:
     """Rows of a table and their reconstruction side by side, in standard deviations of each column."""
-    import matplotlib
-
     names = column_names(model, shown.shape[1], feature_names)
     centre, scale = np.nanmean(table, axis=0), spread_of(table)
     gap = np.full((len(shown), 1), np.nan)
     blocks = [(shown - centre) / scale, gap, (rebuilt - centre) / scale, gap, (shown - rebuilt) / scale]
     ax = single(ax, (8.0, 0.3 * len(rows) + 1.6))
-    colours = matplotlib.colormaps[DIVERGING].with_extremes(bad=PALE)
+    colours = drawing_library().colormaps[DIVERGING].with_extremes(bad=PALE)
     drawn = ax.imshow(np.hstack(blocks), cmap=colours, vmin=-3, vmax=3, aspect="auto", interpolation="nearest")
     d = shown.shape[1]
     for one in (d, 2 * d + 1):

@@ -11,7 +11,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
 from gramian._checks import check_number, check_random_state, check_table
-from gramian.plotting._canvas import BLUE, DIVERGING, GREY, colorbar, column_names, legend, named_ticks, plain, single
+from gramian.plotting._canvas import (
+    BLUE,
+    DIVERGING,
+    GREY,
+    colorbar,
+    column_names,
+    drawing_library,
+    legend,
+    named_ticks,
+    plain,
+    single,
+)
 from gramian.plotting.images import spread_of, spread_rows
 
 MAX_ROWS = 400
@@ -43,10 +54,8 @@ def missingness_map(model: Any, X: Any, *, feature_names: Iterable[Any] | None =
     >>> ax.get_title()
     '178 rows, 21.1 % of the cells missing'
     """
-    import matplotlib
-    from matplotlib.colors import Normalize
-
     check_is_fitted(model)
+    matplotlib = drawing_library()
     table = np.asarray(check_table(None, X, reset=False, missing=True), dtype=float)
     holes = np.isnan(table)
     rows = spread_rows(len(table), MAX_ROWS)
@@ -54,7 +63,7 @@ def missingness_map(model: Any, X: Any, *, feature_names: Iterable[Any] | None =
     filled = np.asarray(model.impute(X), dtype=float)
     values = ((filled - filled.mean(axis=0)) / spread_of(filled))[rows]
     missing = holes[rows]
-    shade = Normalize(-3, 3, clip=True)
+    shade = matplotlib.colors.Normalize(-3, 3, clip=True)
     greys = (0.91 - 0.05 * np.minimum(np.abs(values), 3.0))[..., None] * np.ones(3)
     picture = np.where(missing[..., None], matplotlib.colormaps[DIVERGING](shade(values))[..., :3], greys)
     names = column_names(model, table.shape[1], feature_names)

@@ -43,7 +43,8 @@ class Moments:
             if not single:
                 block = block.astype(np.float64, copy=False)
             w = None if weights is None else weights[rows]
-            chunk_scatter, chunk_sum = _products(block, w)
+            with np.errstate(over="ignore", invalid="ignore"):  # what overflows in float32 is done again below
+                chunk_scatter, chunk_sum = _products(block, w)
             if single and not SINGLE_RANGE[0] < np.trace(chunk_scatter) < SINGLE_RANGE[1]:
                 chunk_scatter, chunk_sum = _products(block.astype(np.float64), w)
             scatter += chunk_scatter

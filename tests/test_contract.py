@@ -1,0 +1,195 @@
+"""The public contract: names, defaults and lazy imports, as the API page fixes them."""
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import gramian
+
+REQUIRED = object()
+SIGNATURES = {
+    "PPCA": {
+        "n_components": None,
+        "noise_variance": "ml",
+        "center": True,
+        "solver": "auto",
+        "tol": 1e-6,
+        "max_iter": 1000,
+        "random_state": None,
+        "verbose": 0,
+    },
+    "KernelPPCA": {
+        "n_components": None,
+        "kernel": "rbf",
+        "noise_variance": "ml",
+        "noise_dim": None,
+        "center": True,
+        "solver": "auto",
+        "approximation": None,
+        "n_landmarks": None,
+        "preimage": "smoother",
+        "memory_limit": None,
+        "tol": 5e-5,
+        "max_iter": 1000,
+        "random_state": None,
+        "verbose": 0,
+    },
+    "PPCAMixture": {
+        "n_clusters": 2,
+        "n_components": 1,
+        "noise": "separate",
+        "init": "kmeans",
+        "weights_init": None,
+        "means_init": None,
+        "n_init": 1,
+        "tol": 1e-6,
+        "max_iter": 200,
+        "random_state": None,
+        "verbose": 0,
+    },
+    "KernelPPCAMixture": {
+        "n_clusters": 2,
+        "n_components": 2,
+        "kernel": "rbf",
+        "noise_variance": 0.01,
+        "init": "kernel_kmeans",
+        "n_init": 1,
+        "approximation": None,
+        "n_landmarks": None,
+        "preimage": "smoother",
+        "tol": 1e-4,
+        "max_iter": 200,
+        "random_state": None,
+        "verbose": 0,
+    },
+    "KernelPPCAClassifier": {
+        "n_components": 0.95,
+        "kernel": "rbf",
+        "noise_variance": None,
+        "priors": None,
+        "n_clusters": 1,
+        "random_state": None,
+    },
+    "MultiViewRKM": {
+        "n_components": 2,
+        "kernel": "linear",
+        "views": None,
+        "space": "auto",
+        "solver": "auto",
+        "rotate": True,
+        "noise_variance": 0.0,
+        "view_weights": None,
+        "tol": 1e-6,
+        "max_iter": 1000,
+        "random_state": None,
+        "verbose": 0,
+    },
+    "RKMRegressor": {"n_components": 0.95, "kernel": "rbf", "noise_variance": "per-view", "view_weights": "balanced"},
+    "RKMClassifier": {"n_components": 0.95, "kernel": "rbf", "noise_variance": "per-view", "view_weights": "balanced"},
+    "RKMForecaster": {
+        "lags": 10,
+        "n_components": 0.95,
+        "kernel": "rbf",
+        "noise_variance": "per-view",
+        "standardize": True,
+        "strategy": "recursive",
+    },
+    "LatentImputer": {"estimator": None},
+    "LatentOutlierDetector": {"estimator": None, "contamination": 0.01},
+    "BayesSearch": {
+        "estimator": REQUIRED,
+        "space": None,
+        "scoring": None,
+        "cv": 5,
+        "n_trials": 50,
+        "n_jobs": None,
+        "timeout": None,
+        "backend": "gp",
+        "warm_start": False,
+        "checkpoint": None,
+        "random_state": None,
+        "verbose": 0,
+    },
+}
+POSITIONAL = {
+    "PPCA": 1,
+    "KernelPPCA": 1,
+    "PPCAMixture": 2,
+    "KernelPPCAMixture": 2,
+    "KernelPPCAClassifier": 1,
+    "MultiViewRKM": 1,
+    "RKMRegressor": 1,
+    "RKMForecaster": 2,
+    "BayesSearch": 2,
+}
+METHODS = {
+    "PPCA": "fit partial_fit fit_batches transform inverse_transform scores posterior reconstruct impute sample score_samples score mahalanobis residual get_covariance get_precision aic bic anomaly",
+    "KernelPPCA": "fit transform scores posterior score_samples score mahalanobis residual inverse_transform reconstruct sample center_kernel kernel_mean sample_kernel decode_weights",
+    "PPCAMixture": "predict predict_proba score_samples score sample reconstruct transform impute bic aic",
+    "KernelPPCAMixture": "predict predict_proba score_samples score sample reconstruct transform",
+    "KernelPPCAClassifier": "predict decision_function predict_proba",
+    "MultiViewRKM": "transform posterior predict_view inverse_transform sample explain",
+    "RKMRegressor": "predict",
+    "RKMClassifier": "predict predict_proba",
+    "RKMForecaster": "fit predict predict_interval predict_quantiles sample_paths",
+    "LatentOutlierDetector": "predict decision_function score_samples",
+}
+KERNELS = {
+    "RBF": {"length_scale": 1.0},
+    "Linear": {},
+    "Polynomial": {"degree": 3, "gamma": None, "coef0": 1},
+    "Laplacian": {"length_scale": 1.0},
+    "Matern": {"length_scale": 1.0, "nu": 1.5},
+    "RationalQuadratic": {"length_scale": 1.0, "alpha": 1},
+    "Periodic": {},
+    "Cosine": {},
+    "Sigmoid": {"gamma": None, "coef0": 1},
+    "Precomputed": {},
+}
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_constructors_have_the_promised_names_and_defaults(name):
+    parameters = inspect.signature(getattr(gramian, name)).parameters
+    for parameter, default in SIGNATURES[name].items():
+        found = parameters[parameter].default
+        assert default is REQUIRED or found == default, parameter
+    positional = [p for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    if name in POSITIONAL:
+        assert len(positional) == POSITIONAL[name]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_models_have_the_promised_methods(name):
+    made = getattr(gramian, name)
+    for method in METHODS[name].split():
+        assert callable(getattr(made, method)), method
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_have_the_promised_parameters(name):
+    parameters = inspect.signature(getattr(gramian.kernels, name)).parameters
+    for parameter, default in KERNELS[name].items():
+        assert parameters[parameter].default == default
+
+
+def test_importing_gramian_imports_nothing_heavy():
+    code = (
+        "import gramian, sys; from gramian import PPCA, KernelPPCA, BayesSearch, RKMForecaster, save; "
+        "print([m for m in ('torch', 'dask', 'optuna', 'matplotlib', 'starlette', 'flask', 'sktime', 'jinja2') if m in sys.modules])"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )
+    bare = "import gramian, sys; print([m for m in ('numpy', 'scipy', 'sklearn') if m in sys.modules])"
+    assert (
+        subprocess.run([sys.executable, "-c", bare], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )
+
+
+def test_unknown_names_are_attribute_errors():
+    with pytest.raises(AttributeError, match="Magic"):
+        gramian.Magic
+    assert set(SIGNATURES) <= set(dir(gramian))

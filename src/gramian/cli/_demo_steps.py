@@ -47,7 +47,7 @@ def rms(errors: Array) -> float:
 
 def holes() -> Step:
     """Pixels hidden at random, and filled in with intervals."""
-    from gramian import PPCA, plotting
+    from gramian import PPCA
     from gramian.datasets import make_missing
 
     X, _ = digits()
@@ -62,6 +62,7 @@ def holes() -> Step:
         f"{hidden.sum()} missing pixels filled: error {error:.2f} (column means {plain:.2f}); 90 % intervals "
         f"hold {100 * inside:.0f} %"
     )
+    shown = np.arange(5, 205, 20)
     section = Section("Holes")
     section.add(
         Text(
@@ -73,9 +74,12 @@ def holes() -> Step:
             "hold the deleted value."
         ),
         picture(
-            lambda: plotting.reconstruction_grid(model, holed[:200], image_shape=IMAGE, n_rows=10),
+            lambda: _mosaic(
+                [holed[shown], full[shown], std[shown] * 16 / std.max(), X[shown]],
+                ["with holes", "filled", "uncertainty", "truth"],
+            ),
             "Digits with holes, filled",
-            "Missing pixels are grey. Second line: what the model expects, from the pixels that are there.",
+            "Missing pixels are grey. Third line: the standard deviation of each filled pixel.",
             marks=10**6,
             wide=True,
         ),
@@ -95,7 +99,8 @@ def kernel() -> Step:
     train, clean = X[:N_TRAIN], X[N_TRAIN : N_TRAIN + 200]
     noisy = clean + 4 * np.random.default_rng(0).normal(size=clean.shape)
     model = KernelPPCA(n_components=60, kernel="rbf", random_state=0).fit(train)
-    before, after = rms(noisy - clean), rms(model.reconstruct(noisy) - clean)
+    rebuilt = model.reconstruct(noisy)
+    before, after = rms(noisy - clean), rms(rebuilt - clean)
     linear = rms(PPCA(n_components=16).fit(train).reconstruct(noisy) - clean)
     line = f"noise on unseen digits cut from {before:.2f} to {after:.2f} (linear: {linear:.2f}); new digits drawn"
     section = Section("Kernels")
@@ -108,9 +113,9 @@ def kernel() -> Step:
             "feature space, and its pre-image."
         ),
         picture(
-            lambda: plotting.reconstruction_grid(model, noisy, image_shape=IMAGE, n_rows=10),
+            lambda: _mosaic([noisy[::20], rebuilt[::20], clean[::20]], ["noisy", "reconstructed", "truth"]),
             "Noisy digits, reconstructed",
-            "Noisy digits the model has not seen, their reconstructions, and what was taken off.",
+            "Noisy digits the model has not seen, their reconstructions, and the digits before the noise.",
             marks=10**6,
             wide=True,
         ),
@@ -133,7 +138,7 @@ def mixture() -> Step:
     """Clusters of digits without looking at the labels."""
     from sklearn.metrics import adjusted_rand_score
 
-    from gramian import PPCAMixture, plotting
+    from gramian import PPCAMixture
 
     X, y = digits()
     chosen = np.isin(y, (0, 1, 4, 6))
@@ -145,6 +150,7 @@ def mixture() -> Step:
     model = PPCAMixture(n_clusters=4, n_components=6, n_init=2, random_state=0).fit(rows)
     agreement = float(adjusted_rand_score(truth, model.predict(rows)))
     line = f"four kinds of digits found without labels: agreement {agreement:.2f} (adjusted Rand index)"
+    drawn, labels = model.sample(400, random_state=0)
     section = Section("Mixtures")
     section.add(
         Text(
@@ -154,9 +160,9 @@ def mixture() -> Step:
             "be drawn from each."
         ),
         picture(
-            lambda: plotting.samples_grid(model, image_shape=IMAGE, n_samples=20, n_columns=10, random_state=0),
+            lambda: _mosaic([drawn[labels == k][:10] for k in range(4)], [f"cluster {k}" for k in range(1, 5)]),
             "Digits drawn from the mixture",
-            "Draws from the mixture.",
+            "Ten draws from each cluster.",
             marks=10**6,
             wide=True,
         ),
@@ -243,7 +249,9 @@ def view() -> Step:
             wide=True,
         ),
         Code(
-            'model = MultiViewRKM(40, kernel={"top": RBF(30.0), "bottom": "linear"}, noise_variance="per-view").fit({"top": top, "bottom": bottom})\nmodel.predict_view({"top": new}, "bottom", return_std=True)'
+            'kernels = {"top": RBF(30.0), "bottom": "linear"}\n'
+            'model = MultiViewRKM(40, kernel=kernels, noise_variance="per-view").fit({"top": top, "bottom": bottom})\n'
+            'model.predict_view({"top": new}, "bottom", return_std=True)'
         ),
     )
     return Step(line, {"error": error, "error of the mean": plain, "coverage": inside}, section)

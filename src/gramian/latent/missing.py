@@ -608,8 +608,8 @@ class _Ascend:
         parameters = self._with_noise(parameters)
         statistics = self._expectation(parameters)
         cells = float(statistics.cells[0])
+        n_before = len(levels)
         levels = levels or [float(statistics.log_likelihood[0])]
-        n_before = len(levels) - 1
         converged = False
         for _ in range(max_iter - n_before):
             candidate = self._maximization(statistics, parameters)

@@ -194,7 +194,7 @@ def _collapse_bounds(
     residuals = held_out_residuals(table, q, solver, space, noises)
     for v in suspects:
         if noises[v] < (residuals[v] if not settled else COLLAPSE * residuals[v]):
-            bounds[v] = residuals[v]
+            bounds[v] = min(residuals[v], start[v])  # a view is never noisier than it varies
     return bounds
 
 

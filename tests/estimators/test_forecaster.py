@@ -1,0 +1,325 @@
+"""RKMForecaster: exact series, gaps, containers, intervals, exogenous inputs, faults; the sktime adapter."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import gramian
+from gramian import NumericalWarning, RKMForecaster, RKMRegressor, features, kernels
+from gramian.datasets import make_mackey_glass, make_sum_of_sines
+from gramian.estimators.forecaster import check_steps, filled, lagged, rolling_origin
+
+SINES = make_sum_of_sines(500)
+
+
+def test_windows_are_oldest_first():
+    windows, targets = lagged(np.arange(10.0)[:, None], 3, 2)
+    assert_array_equal(windows[0], [0, 1, 2])
+    assert_array_equal(targets[0], [3, 4])
+    assert len(windows) == 6
+
+
+def test_two_series_are_laid_out_time_by_time():
+    windows, targets = lagged(np.column_stack([np.arange(5.0), 10 + np.arange(5.0)]), 2, 1)
+    assert_array_equal(windows[0], [0, 10, 1, 11])
+    assert_array_equal(targets[0], [2, 12])
+
+
+@pytest.mark.parametrize("space", ["primal", "dual"])
+def test_a_sum_of_sines_is_forecast_exactly(space):
+    model = RKMForecaster(40, 4, kernel="linear", noise_variance=0.0, space=space).fit(SINES[:400])
+    assert np.abs(model.predict(100) - SINES[400:]).max() < 1e-10
+
+
+def test_the_default_learns_a_chaotic_series():
+    y = make_mackey_glass(700)
+    found = RKMForecaster().fit(y[:600]).predict(30)
+    assert np.mean((found - y[600:630]) ** 2) < 0.05 * y.var()
+
+
+def test_one_step_is_the_regressor_on_windows():
+    windows, targets = lagged(SINES[:200, None], 5, 1)
+    options = {"kernel": kernels.RBF(2.0), "noise_variance": "ml", "n_components": 6}
+    model = RKMForecaster(5, standardize=False, **options).fit(SINES[:200])
+    regressor = RKMRegressor(standardize=False, **options).fit(windows, targets[:, 0])
+    assert_allclose(model.predict(1), regressor.predict(SINES[195:200][None]), atol=1e-8)
+
+
+def test_steps_as_a_list_are_answered_in_its_order():
+    model = RKMForecaster(10, 4, kernel="linear", noise_variance=0.0).fit(SINES[:300])
+    assert_array_equal(model.predict([3, 1, 3]), model.predict(3)[[2, 0, 2]])
+    assert model.sample_paths([5, 2], 4).shape == (4, 2)
+
+
+@pytest.mark.parametrize("steps", [0, -1, 2.5, True, [], [1, 0], "3", None, [1.5]])
+def test_bad_steps_are_refused(steps):
+    with pytest.raises(ValueError, match="steps"):
+        check_steps(steps)
+
+
+# ---------------------------------------------------------------- gaps
+
+
+def test_a_linear_window_with_gaps_is_seen_entry_by_entry():
+    y = SINES[:300].copy()
+    y[-3] = y[-7] = np.nan
+    model = RKMForecaster(40, 4, kernel="linear", noise_variance=0.0).fit(y)
+    assert np.abs(model.predict(20) - SINES[300:320]).max() < 1e-9
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_gaps_everywhere(kernel):
+    y = SINES[:300].copy()
+    y[::7] = np.nan
+    found = RKMForecaster(20, kernel=kernel).fit(y).predict(20)
+    assert np.abs(found - SINES[300:320]).max() < 1e-3
+
+
+def test_gaps_are_filled_from_both_sides():
+    y = SINES[:300, None].copy()
+    rng = np.random.default_rng(0)
+    y[rng.choice(300, 40, replace=False)] = np.nan
+    holes = np.isnan(y[:, 0])
+    assert np.abs(filled(y, 20)[holes, 0] - SINES[:300][holes]).max() < 0.05
+    assert_array_equal(filled(y, 20)[~holes], y[~holes])
+
+
+def test_a_history_with_gaps_can_be_gone_on_from():
+    model = RKMForecaster(20).fit(SINES[:300])
+    past = SINES[:400].copy()
+    past[-2] = np.nan
+    assert_allclose(model.predict(10, history=past), SINES[400:410], atol=0.01)
+    with pytest.raises(ValueError, match="lags=20"):
+        model.predict(3, history=past[:5])
+
+
+# ---------------------------------------------------------------- several series, exogenous inputs
+
+
+def test_several_series():
+    Y = np.column_stack([SINES, 100 + 50 * np.cos(np.arange(500) / 9)])
+    model = RKMForecaster(20, 6, kernel="linear", noise_variance=0.0).fit(Y[:400])
+    assert_allclose(model.predict(50), Y[400:450], atol=1e-6)
+    assert model.sample_paths(5, 3).shape == (3, 5, 2)
+    assert model.predict_quantiles(5, [0.1, 0.5, 0.9]).shape == (3, 5, 2)
+    assert model.predict_interval(5)[0].shape == (5, 2)
+
+
+def test_direct_forecasts():
+    y = make_mackey_glass(700)
+    model = RKMForecaster(12, strategy="direct", horizon=8).fit(y[:600])
+    assert np.mean((model.predict(8) - y[600:608]) ** 2) < 0.02 * y.var()
+    assert model.predict(20).shape == (20,)
+    assert_allclose(model.predict(20)[:8], model.predict(8))
+
+
+def test_exogenous_inputs_matter_and_may_be_unknown():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2))
+    y = 2 * X[:, 0] + 0.1 * rng.standard_normal(300)
+    model = RKMForecaster(2, kernel="linear").fit(y[:290], X[:290])
+    assert np.abs(model.predict(10, X[290:]) - y[290:]).max() < 0.5
+    unknown = X[290:].copy()
+    unknown[4] = np.nan
+    assert abs(model.predict(10, unknown)[4]) < 1.0
+    low, high = model.predict_interval(10, X=unknown)
+    assert (high - low)[4] > 3 * (high - low)[3]
+    with pytest.raises(ValueError, match="exogenous"):
+        model.predict(3)
+    with pytest.raises(ValueError, match="needed"):
+        model.predict(10, X[290:293])
+    with pytest.raises(ValueError, match="without exogenous"):
+        RKMForecaster(2).fit(y).predict(2, X[:2])
+    with pytest.raises(ValueError, match="300"):
+        RKMForecaster(2).fit(y[:290], X)
+
+
+# ---------------------------------------------------------------- intervals
+
+
+def test_intervals_hold_the_forecast_and_are_nested():
+    y = SINES[:300] + 0.2 * np.random.default_rng(0).standard_normal(300)
+    model = RKMForecaster(15, random_state=0).fit(y)
+    middle, widest = model.predict(25), None
+    for level in (0.99, 0.9, 0.5, 0.05):
+        low, high = model.predict_interval(25, level=level)
+        assert (low <= middle).all()
+        assert (middle <= high).all()
+        if widest is not None:
+            assert (widest[0] <= low).all()
+            assert (high <= widest[1]).all()
+        widest = low, high
+    for bad in (0, 1, 1.5, -0.2, "x", np.nan):
+        with pytest.raises(ValueError, match="level"):
+            model.predict_interval(5, level=bad)
+    with pytest.raises(ValueError, match="quantiles"):
+        model.predict_quantiles(5, [0.0, 0.5])
+
+
+def test_intervals_cover_a_noisy_autoregression():
+    rng = np.random.default_rng(0)
+    inside = []
+    for _ in range(12):
+        y = np.zeros(260)
+        for t in range(1, 260):
+            y[t] = 0.8 * y[t - 1] + rng.standard_normal()
+        low, high = RKMForecaster(3, kernel="linear", random_state=0).fit(y[:220]).predict_interval(40)
+        inside.append((y[220:] >= low) & (y[220:] <= high))
+    assert 0.84 < np.mean(inside) < 0.95
+
+
+def test_paths_spread_with_the_horizon_and_repeat_with_the_seed():
+    y = np.cumsum(np.random.default_rng(0).standard_normal(200))
+    model = RKMForecaster(3, kernel="linear", random_state=1).fit(y)
+    paths = model.sample_paths(20, 500)
+    assert paths[:, 19].std() > 1.5 * paths[:, 0].std()
+    assert_array_equal(model.sample_paths(5, 7), model.sample_paths(5, 7))
+    again = RKMForecaster(3, kernel="linear", random_state=1).fit(y)
+    assert_array_equal(again.sample_paths(5, 7), model.sample_paths(5, 7))
+    assert (model.sample_paths(5, 7, random_state=2) != model.sample_paths(5, 7)).any()
+
+
+# ---------------------------------------------------------------- containers
+
+
+def test_a_pandas_index_is_continued():
+    dates = pd.date_range("2020-01-31", periods=200, freq="ME")
+    y = pd.Series(SINES[:200], index=dates, name="flow")
+    model = RKMForecaster(10, 4, kernel="linear", noise_variance=0.0).fit(y)
+    found = model.predict(3)
+    assert list(found.index) == list(pd.date_range("2020-01-31", periods=203, freq="ME")[200:])
+    assert found.name == "flow"
+    assert list(model.predict([2, 1]).index) == [found.index[1], found.index[0]]
+    low, _ = model.predict_interval(2)
+    assert list(low.index) == list(found.index[:2])
+    periods = model.fit(pd.Series(SINES[:200], index=pd.period_range("2020-01", periods=200, freq="M"))).predict(1)
+    assert periods.index[0] == pd.Period("2036-09", freq="M")
+    numbered = model.fit(pd.Series(SINES[:200], index=np.arange(1000, 1400, 2))).predict(2)
+    assert list(numbered.index) == [1400, 1402]
+    frame = pd.DataFrame({"a": SINES[:200], "b": SINES[100:300]}, index=dates)
+    assert list(model.fit(frame).predict(2).columns) == ["a", "b"]
+    zoned = y.tz_localize("Europe/Brussels")
+    assert str(model.fit(zoned).predict(1).index.tz) == "Europe/Brussels"
+
+
+def test_models_can_be_saved_with_their_index(tmp_path):
+    y = pd.Series(SINES[:200], index=pd.date_range("2020-01-01", periods=200, freq="D"))
+    model = RKMForecaster(10, 6).fit(y)
+    gramian.save(model, tmp_path / "model.gramian")
+    again = gramian.load(tmp_path / "model.gramian")
+    pd.testing.assert_series_equal(again.predict(5), model.predict(5))
+    assert_array_equal(again.sample_paths(3, 4), model.sample_paths(3, 4))
+
+
+# ---------------------------------------------------------------- faults
+
+
+def test_short_series_are_refused_with_both_lengths():  # FORE-01
+    with pytest.raises(ValueError, match=r"8 values.*lags=10"):
+        RKMForecaster(10).fit(SINES[:8])
+    with pytest.raises(ValueError, match="horizon=5"):
+        RKMForecaster(3, strategy="direct", horizon=5).fit(SINES[:8])
+
+
+@pytest.mark.parametrize(
+    "y",
+    [np.full(60, 4.0), np.arange(60.0), 1e9 + np.random.default_rng(0).standard_normal(60)],
+    ids=["constant", "trend", "level"],
+)
+def test_constant_trending_and_high_series(y):  # FORE-05
+    model = RKMForecaster(5, random_state=0).fit(y)
+    low, high = model.predict_interval(10)
+    assert np.isfinite(model.predict(10)).all()
+    assert (high - low >= 0).all()
+    assert np.abs(model.predict(1)[0] - y[-1]) <= 4 + 4 * np.std(np.diff(y))
+
+
+def test_an_explosive_recursion_stays_finite():  # FORE-07
+    y = 1.3 ** np.arange(40)
+    model = RKMForecaster(2, 1, kernel="linear", noise_variance=0.0, random_state=0).fit(y)
+    with pytest.warns(NumericalWarning, match="unstable"):
+        assert np.isfinite(model.predict(10_000)).all()
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"lags": 0},
+        {"lags": 2.5},
+        {"strategy": "both"},
+        {"horizon": 0},
+        {"noise_variance": "none"},
+        {"standardize": None},
+        {"n_folds": 1},
+        {"n_components": -1},
+        {"random_state": "seed"},
+    ],
+)
+def test_bad_parameters_are_refused(params):
+    with pytest.raises(ValueError, match=next(iter(params))):
+        RKMForecaster(**params).fit(SINES)
+
+
+def test_bad_series_are_refused():
+    with pytest.raises(ValueError, match="infinity"):
+        RKMForecaster().fit(np.r_[SINES[:50], np.inf])
+    with pytest.raises(ValueError, match="no observed value"):
+        RKMForecaster().fit(np.full(50, np.nan))
+    with pytest.raises(ValueError, match="convert"):
+        RKMForecaster().fit(np.array(["a"] * 50))
+    with pytest.raises(ValueError, match="shape"):
+        RKMForecaster().fit(np.zeros((3, 4, 5)))
+    with pytest.raises(NotFittedError):
+        RKMForecaster().predict(3)
+    model = RKMForecaster(5, 3).fit(SINES)
+    with pytest.raises(ValueError, match="too few"):
+        model.fit(SINES[:3])
+    assert np.isfinite(model.predict(3)).all()
+
+
+def test_clone_and_feature_maps():
+    model = RKMForecaster(8, 20, kernel=features.RandomFourier(kernels.RBF(3.0), 60, random_state=0))
+    assert np.isfinite(clone(model).fit(SINES[:200]).predict(5)).all()
+    assert "primal" in model.fit(SINES[:200]).algorithm_
+
+
+def test_rolling_origins_never_look_ahead():
+    y = SINES[:200].copy()
+    model = RKMForecaster(10, 4, kernel="linear", noise_variance=0.0)
+    found = rolling_origin(model, y, horizon=10, n_origins=3)
+    assert_array_equal(found.origins, [170, 180, 190])
+    assert found.error < 1e-12
+    y[185:] += 5.0  # the future of the first origin
+    assert_allclose(rolling_origin(model, y, horizon=10, n_origins=3).forecasts[0], found.forecasts[0])
+    fitted = model.fit(SINES[:150])
+    assert rolling_origin(fitted, SINES[:200], horizon=10, n_origins=3, refit=False).error < 1e-12
+    with pytest.raises(ValueError, match="longer series"):
+        rolling_origin(model, y, horizon=60, n_origins=4)
+
+
+def test_the_sktime_adapter_gives_the_same_forecasts():
+    adapter = pytest.importorskip("gramian.adapters.sktime", reason="sktime is not installed")
+    y = pd.Series(SINES[:120])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        model = adapter.SktimeRKMForecaster(lags=10, n_components=4, random_state=0).fit(y, fh=[1, 4])
+        plain = RKMForecaster(10, 4, random_state=0).fit(y.to_numpy())
+        assert_allclose(model.predict(), plain.predict([1, 4]))
+        assert list(model.predict().index) == [120, 123]
+        assert model.predict_interval(coverage=0.9).shape == (2, 2)
+
+
+@pytest.mark.slow
+def test_sktime_common_checks():
+    adapter = pytest.importorskip("gramian.adapters.sktime", reason="sktime is not installed")
+    from sktime.utils.estimator_checks import check_estimator
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(adapter.SktimeRKMForecaster, raise_exceptions=False, verbose=0)
+    assert {name: result for name, result in results.items() if result != "PASSED"} == {}

@@ -1,0 +1,430 @@
+"""MultiViewRKM: containers, missing views, weights, kernels, parameters, errors."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.compose import make_column_selector
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import gramian
+from gramian import PPCA, MultiViewRKM, NumericalWarning, features, kernels, stack_views
+
+
+@pytest.fixture(scope="module")
+def views():
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((60, 2))
+    made = {name: z @ rng.standard_normal((2, d)) for name, d in (("x", 5), ("y", 3), ("w", 4))}
+    return {name: X + 0.1 * rng.standard_normal(X.shape) for name, X in made.items()}
+
+
+CHECKED = [
+    MultiViewRKM(),
+    MultiViewRKM(n_components=1, noise_variance="per-view"),
+    MultiViewRKM(n_components=0.9, kernel="rbf", noise_variance="per-view"),
+    MultiViewRKM(n_components=1, noise_variance="ml", space="dual"),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(CHECKED)
+def test_scikit_learn_common_checks(estimator, check):
+    check(estimator)
+
+
+# ---------------------------------------------------------------- containers
+
+
+def test_table_list_and_dict_are_the_same_model(views):
+    table, columns = stack_views(views)
+    by_table = MultiViewRKM(2, views=columns).fit(table)
+    by_list = MultiViewRKM(2).fit(list(views.values()))
+    by_dict = MultiViewRKM(2).fit(views)
+    for model, data in ((by_table, table), (by_list, list(views.values())), (by_dict, views)):
+        assert_allclose(model.transform(data), by_dict.transform(views))
+    shown = [views["x"], None, views["w"]]
+    assert_allclose(by_list.predict_view(shown, 1), by_dict.predict_view({"x": views["x"], "w": views["w"]}, "y"))
+    holed = table.copy()
+    holed[:, columns["y"]] = np.nan
+    assert_allclose(by_table.predict_view(holed, "y"), by_list.predict_view(shown, 1))
+
+
+def test_order_of_a_dict_does_not_matter(views):
+    turned = dict(reversed(list(views.items())))
+    a, b = MultiViewRKM(2).fit(views), MultiViewRKM(2).fit(turned)
+    assert_allclose(a.transform(views), b.transform(turned), atol=1e-10)
+    assert_allclose(a.transform(turned), a.transform(views))
+
+
+def test_columns_by_name_position_slice_mask_and_callable(views):
+    table, _ = stack_views(views)
+    frame = pd.DataFrame(table, columns=[f"c{i}" for i in range(12)])
+    ways = [
+        (
+            frame,
+            {"x": [f"c{i}" for i in range(5)], "y": slice("c5", "c7"), "w": make_column_selector("c(?:8|9|10|11)")},
+        ),
+        (frame, {"x": list(range(5)), "y": slice(5, 8), "w": [8, 9, 10, -1]}),
+        (table, {"x": range(5), "y": (5, 6, 7), "w": np.arange(12) > 7}),
+    ]
+    for X, columns in ways:
+        assert_allclose(MultiViewRKM(2, views=columns).fit(X).transform(X), MultiViewRKM(2).fit(views).transform(views))
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"x": [0, 1], "y": [1, 2]}, "Keep it in one"),
+        ({"x": []}, "no column"),
+        ({"x": [99]}, "does not"),
+        ([0, 1], "dict"),
+        ({"x": "nobody"}, "does not name"),
+    ],
+)
+def test_bad_columns_are_refused(views, columns, message):
+    with pytest.raises(ValueError, match=message):
+        MultiViewRKM(1, views=columns).fit(stack_views(views)[0])
+
+
+def test_a_list_of_number_lists_is_a_table():
+    rows = np.random.default_rng(0).standard_normal((10, 3)).tolist()
+    assert MultiViewRKM(1).fit(rows).view_names_ == ["view0"]
+
+
+def test_columns_in_no_view_are_left_out(views):
+    table, _ = stack_views(views)
+    model = MultiViewRKM(2, views={"x": slice(0, 5), "w": slice(8, 12)}).fit(table)
+    assert model.inverse_transform(model.transform(table)).shape == (60, 9)
+
+
+def test_inverse_transform_comes_in_the_container_of_fit(views):
+    table, columns = stack_views(views)
+    shuffled = {"w": columns["w"], "x": columns["x"], "y": columns["y"]}
+    by_table = MultiViewRKM(11, views=shuffled).fit(table)
+    assert_allclose(by_table.inverse_transform(by_table.transform(table)), table, atol=0.2)
+    by_list = MultiViewRKM(2).fit(list(views.values()))
+    assert [v.shape for v in by_list.inverse_transform(np.zeros((2, 2)))] == [(2, 5), (2, 3), (2, 4)]
+    assert set(MultiViewRKM(2).fit(views).sample(3, random_state=0)) == set(views)
+
+
+# ---------------------------------------------------------------- missing views
+
+
+def test_rows_that_show_nothing_get_the_prior(views):  # MV-04
+    model = MultiViewRKM(2, noise_variance="per-view").fit(views)
+    nothing = {"x": np.full((2, 5), np.nan)}
+    posterior = model.posterior(nothing)
+    assert_array_equal(posterior.mean, 0)
+    assert_allclose(np.broadcast_to(posterior.covariance, (2, 2, 2)), [np.eye(2)] * 2)
+    assert_allclose(model.predict_view(nothing, "y"), [views["y"].mean(axis=0)] * 2)
+
+
+def test_each_row_may_show_other_views(views):
+    model = MultiViewRKM(2, noise_variance="ml").fit(views)
+    x, w = views["x"].copy(), views["w"].copy()
+    x[::2], w[1::3] = np.nan, np.nan
+    together = model.predict_view({"x": x, "w": w}, "y")
+    for i in (0, 1, 3, 4, 7):
+        shown = {name: X[[i]] for name, X in (("x", x), ("w", w)) if not np.isnan(X[i]).any()}
+        if shown:
+            assert_allclose(together[[i]], model.predict_view(shown, "y"), atol=1e-10)
+
+
+def test_the_predicted_view_is_not_looked_at(views):
+    model = MultiViewRKM(2).fit(views)
+    changed = {**views, "y": views["y"] + 100.0}
+    assert_allclose(model.predict_view(changed, "y"), model.predict_view(views, "y"))
+
+
+def test_a_view_missing_for_all_rows_is_named(views):  # MV-03
+    holed = {**views, "y": np.full((60, 3), np.nan)}
+    with pytest.raises(ValueError, match="'y'"):
+        MultiViewRKM(2, noise_variance="ml").fit(holed)
+    with pytest.raises(ValueError, match="'y'"):
+        MultiViewRKM(2, noise_variance="ml").fit({**views, "y": None})
+
+
+def test_number_of_views_is_checked(views):  # MV-06
+    model = MultiViewRKM(2).fit(list(views.values()))
+    with pytest.raises(ValueError, match="Expected 3 views, got 2"):
+        model.transform([views["x"], views["y"]])
+    with pytest.raises(ValueError, match="Expected 3 views, got 4"):
+        model.transform([*views.values(), None])
+    with pytest.raises(ValueError, match="Unknown views"):
+        MultiViewRKM(2).fit(views).transform({"x": views["x"], "z": views["y"]})
+    with pytest.raises(ValueError, match=r"has 3 features, but MultiViewRKM is expecting 5"):
+        model.transform([views["y"], None, None])
+    with pytest.raises(ValueError, match="different numbers of rows"):
+        model.transform([views["x"], views["y"][:3], None])
+    with pytest.raises(ValueError, match="All views are None"):
+        model.transform([None, None, None])
+
+
+def test_missing_views_at_fit_need_an_estimated_noise(views):
+    holed = {**views, "y": views["y"].copy()}
+    holed["y"][:5] = np.nan
+    for noise in (0.0, 0.01):
+        with pytest.raises(ValueError, match="'ml' or 'per-view'"):
+            MultiViewRKM(2, noise_variance=noise).fit(holed)
+
+
+def test_partly_missing_views_are_refused(views):
+    holed = {**views, "y": views["y"].copy()}
+    holed["y"][4, 1] = np.nan
+    with pytest.raises(ValueError, match="row 4"):
+        MultiViewRKM(2, noise_variance="ml").fit(holed)
+
+
+def test_missing_views_with_one_noise_are_missing_cells_of_ppca(views):
+    holed = {**views, "y": views["y"].copy(), "w": views["w"].copy()}
+    holed["y"][30:], holed["w"][:20] = np.nan, np.nan
+    table, _ = stack_views(holed)
+    ppca = PPCA(2, tol=1e-10, max_iter=5000).fit(table)
+    model = MultiViewRKM(2, noise_variance="ml", tol=1e-12, max_iter=5000).fit(holed)
+    assert_allclose(model.score(holed), ppca.score(table), rtol=1e-8)
+    assert_allclose(model.noise_variances_, ppca.noise_variance_, rtol=1e-4)
+    shown = {"x": views["x"], "w": holed["w"]}
+    assert_allclose(model.predict_view(shown, "y")[30:], ppca.impute(table)[30:, 5:8], atol=1e-4)
+
+
+def test_without_noise_undetermined_components_are_announced(views):
+    model = MultiViewRKM(5).fit(views)
+    with pytest.warns(NumericalWarning, match="determine 3 of the 5 components"):
+        found = model.predict_view({"y": views["y"]}, "x")
+    assert np.isfinite(found).all()
+
+
+# ---------------------------------------------------------------- choices
+
+
+def test_the_flow_chart(views):
+    tall = MultiViewRKM(2).fit(views)
+    assert tall.algorithm_ == "primal eigendecomposition (AC algorithm 1)"
+    assert "12 features for 60 rows" in tall.explain()
+    wide = MultiViewRKM(2).fit({name: X[:8] for name, X in views.items()})
+    assert wide.algorithm_ == "dual eigendecomposition (AC algorithm 2)"
+    kernel = MultiViewRKM(2, kernel="rbf").fit(views)
+    assert "dual" in kernel.algorithm_
+    assert "kernel only" in kernel.explain()
+    assert "Stiefel" in MultiViewRKM(2, solver="stiefel", random_state=0).fit(views).algorithm_
+    with pytest.raises(ValueError, match="space='primal' needs explicit features"):
+        MultiViewRKM(2, kernel="rbf", space="primal").fit(views)
+
+
+def test_view_weights(views):  # MV-07
+    scaled = {**views, "x": 1e6 * views["x"]}
+    plain, balanced = MultiViewRKM(2).fit(scaled), MultiViewRKM(2, view_weights="balanced").fit(scaled)
+    assert np.abs(plain.loadings_[1]).max() < 2.0
+    balance = [np.square(W).sum() / X.var(axis=0).sum() for W, X in zip(balanced.loadings_, scaled.values())]
+    assert min(balance) > 0.9
+    numbers = MultiViewRKM(2, view_weights={"x": 1e-12, "y": 1.0, "w": 1.0}).fit(scaled)
+    same = MultiViewRKM(2).fit(views)
+    assert_allclose(numbers.transform(scaled), same.transform(views), atol=1e-8)
+    assert_allclose(
+        numbers.predict_view({"y": scaled["y"]}, "x"), 1e6 * same.predict_view({"y": views["y"]}, "x"), rtol=1e-6
+    )
+    for bad in ("heavy", [1.0], [1.0, -1.0, 2.0]):
+        with pytest.raises(ValueError, match="view_weights"):
+            MultiViewRKM(2, view_weights=bad).fit(views)
+
+
+def test_per_view_noise_does_not_depend_on_scales(views):
+    scaled = {**views, "x": 1e3 * views["x"]}
+    a, b = (MultiViewRKM(2, noise_variance="per-view").fit(v) for v in (views, scaled))
+    assert_allclose(b.noise_variances_ / a.noise_variances_, [1e6, 1, 1], rtol=1e-6)
+    assert_allclose(a.transform(views), b.transform(scaled), atol=1e-6)
+
+
+def test_integer_weights_equal_repeated_rows(views):
+    counts = np.random.default_rng(0).integers(0, 4, 60)
+    repeated = {name: np.repeat(X, counts, axis=0) for name, X in views.items()}
+    for noise in (0.0, "ml", "per-view"):
+        for kernel in ("linear", {"x": "rbf", "y": "linear", "w": "linear"}):
+            a = MultiViewRKM(2, kernel=kernel, noise_variance=noise).fit(views, sample_weight=counts)
+            b = MultiViewRKM(2, kernel=kernel, noise_variance=noise).fit(repeated)
+            shown = {"x": views["x"]}
+            assert_allclose(a.predict_view(shown, "y"), b.predict_view(shown, "y"), atol=1e-7)
+            assert_allclose(a.eigenvalues_, b.eigenvalues_, rtol=1e-8)
+
+
+def test_fractions_and_counts_of_components(views):
+    model = MultiViewRKM(0.9).fit(views)
+    assert model.explained_variance_ratio_.sum() >= 0.9
+    assert model.explained_variance_ratio_[:-1].sum() < 0.9
+    with pytest.raises(ValueError, match="n_components=13"):
+        MultiViewRKM(13).fit(views)
+    for bad in (True, -1, 1.5, "many"):
+        with pytest.raises(ValueError, match="n_components"):
+            MultiViewRKM(bad).fit(views)
+
+
+def test_a_collapsing_noise_is_bounded_with_a_warning():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 2))
+    y = np.sin(X[:, :1]) + 0.3 * rng.standard_normal((80, 1))
+    views = {"x": X, "y": y}
+    with pytest.warns(NumericalWarning, match="'y'"):
+        model = MultiViewRKM(40, kernel={"x": kernels.RBF(0.2), "y": "linear"}, noise_variance="per-view").fit(views)
+    assert 0.05 < model.noise_variances_[1] < 1.5
+
+
+def test_kernels_a_view_and_nested_parameters(views):
+    kernel = {"x": kernels.RBF(2.0), "y": kernels.Linear(), "w": kernels.RBF("median")}
+    model = MultiViewRKM(2, kernel=kernel, noise_variance="per-view")
+    assert model.get_params()["kernel__x__length_scale"] == 2.0
+    other = clone(model).set_params(kernel__x__length_scale=3.0)
+    assert model.kernel["x"].length_scale == 2.0
+    assert other.kernel["x"].length_scale == 3.0
+    assert clone(model).set_params(kernel__w=kernels.Linear()).kernel["w"].get_params() == {}
+    listed = MultiViewRKM(2, kernel=[kernels.RBF(2.0), "linear", "rbf"]).set_params(kernel__0__length_scale=5.0)
+    assert listed.kernel[0].length_scale == 5.0
+    with pytest.raises(ValueError, match="has no parameters to set"):
+        listed.set_params(kernel__2__length_scale=1.0)
+    with pytest.raises(ValueError, match="one a view"):
+        MultiViewRKM(2, kernel=["rbf"]).fit(views)
+    with pytest.raises(ValueError, match="one kernel a view"):
+        MultiViewRKM(2, kernel={"x": "rbf"}).fit(views)
+
+
+def test_pipeline_and_grid_search(views):
+    table, columns = stack_views(views)
+    kernel = {"x": kernels.RBF(2.0), "y": "linear", "w": "linear"}
+    search = GridSearchCV(
+        MultiViewRKM(2, kernel=kernel, views=columns, noise_variance="per-view"),
+        {"kernel__x__length_scale": [1.0, 4.0]},
+        cv=3,
+    )
+    assert search.fit(table).best_params_["kernel__x__length_scale"] in (1.0, 4.0)
+    piped = make_pipeline(StandardScaler(), MultiViewRKM(2, views=columns)).fit_transform(table)
+    assert piped.shape == (60, 2)
+
+
+def test_feature_maps_and_preimages(views):
+    maps = {"x": features.Nystroem(kernels.RBF(3.0), 30, random_state=0), "y": "linear", "w": "rbf"}
+    model = MultiViewRKM(8, kernel=maps, noise_variance="per-view").fit(views)
+    assert model.loadings_[0].shape == (30, 8)
+    assert model.loadings_[2] is None
+    back = model.inverse_transform(model.transform(views))
+    for name, X in views.items():
+        assert np.mean((back[name] - X) ** 2) < 0.4 * X.var()
+    with pytest.raises(ValueError, match="linear kernel"):
+        model.predict_view(views, "w", return_std=True)
+
+
+def test_linear_views_are_mapped_back_exactly(views):
+    Z = np.random.default_rng(0).standard_normal((4, 2))
+    model = MultiViewRKM(2, noise_variance="ml").fit(views)
+    for found, W, X in zip(model.inverse_transform(Z).values(), model.loadings_, views.values()):
+        assert_allclose(found, Z @ W.T + X.mean(axis=0), atol=1e-12)
+
+
+def test_samples_have_the_moments_of_the_model(views):
+    model = MultiViewRKM(2, noise_variance="per-view").fit(views)
+    drawn = model.sample(20000, random_state=0)
+    W, s2 = model.loadings_[0], model.noise_variances_[0]
+    assert_allclose(np.cov(drawn["x"].T), W @ W.T + s2 * np.eye(5), atol=0.1)
+    assert_array_equal(model.sample(2, random_state=1)["y"], model.sample(2, random_state=1)["y"])
+
+
+def test_a_precomputed_view(views):
+    K = kernels.RBF(2.0)(views["x"])
+    kernel = {"x": "precomputed", "y": "linear"}
+    a = MultiViewRKM(3, kernel=kernel, noise_variance="per-view").fit({"x": K, "y": views["y"]})
+    b = MultiViewRKM(3, kernel={"x": kernels.RBF(2.0), "y": "linear"}, noise_variance="per-view").fit(
+        {"x": views["x"], "y": views["y"]}
+    )
+    assert_allclose(a.predict_view({"x": K[:5]}, "y"), b.predict_view({"x": views["x"][:5]}, "y"), atol=1e-10)
+
+
+# ---------------------------------------------------------------- faults
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"space": "both"},
+        {"solver": "magic"},
+        {"rotate": "yes"},
+        {"noise_variance": "shared"},
+        {"noise_variance": -1.0},
+        {"tol": -1.0},
+        {"max_iter": 0},
+        {"random_state": -1},
+        {"kernel": "no such"},
+        {"preimage": "no such"},
+    ],
+)
+def test_bad_parameters_are_refused(views, params):
+    with pytest.raises(ValueError, match=next(iter(params))):
+        MultiViewRKM(2, **params).fit(views)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinity_is_refused_everywhere(views, value):
+    bad = {**views, "y": views["y"].copy()}
+    bad["y"][1, 1] = value
+    model = MultiViewRKM(2, noise_variance="ml").fit(views)
+    for act in (MultiViewRKM(2).fit, model.transform, lambda X: model.predict_view(X, "x")):
+        with pytest.raises(ValueError, match="infinity"):
+            act(bad)
+
+
+def test_a_failed_fit_leaves_the_first_one(views):
+    model = MultiViewRKM(2).fit(views)
+    before = model.transform(views)
+    with pytest.raises(ValueError, match="different numbers of rows"):
+        model.fit({"x": views["x"], "y": views["y"][:3]})
+    assert_array_equal(model.transform(views), before)
+    with pytest.raises(NotFittedError):
+        MultiViewRKM().transform(views)
+
+
+def test_zero_noise_has_no_density(views):
+    model = MultiViewRKM(2).fit(views)
+    with pytest.raises(ValueError, match="residual"):
+        model.score_samples(views)
+    with pytest.raises(ValueError, match="residual"):
+        model.mahalanobis(views)
+    assert (model.residual(views) >= 0).all()
+
+
+def test_constant_views_and_tiny_data():
+    rng = np.random.default_rng(0)
+    views = {"x": rng.standard_normal((10, 3)), "flat": np.full((10, 2), 5.0)}
+    for options in ({}, {"noise_variance": "ml"}, {"noise_variance": "per-view"}, {"view_weights": "balanced"}):
+        model = MultiViewRKM(1, **options).fit(views)
+        assert_allclose(model.predict_view({"x": views["x"]}, "flat"), 5.0)
+        assert np.isfinite(model.transform(views)).all()
+    for n in (2, 3):
+        small = {name: X[:n] for name, X in views.items()}
+        assert np.isfinite(MultiViewRKM(1).fit(small).transform(small)).all()
+
+
+def test_float32_in_float32_out(views):
+    single = {name: X.astype(np.float32) for name, X in views.items()}
+    model = MultiViewRKM(2, noise_variance="per-view").fit(single)
+    assert model.transform(single).dtype == np.float32
+    exact = MultiViewRKM(2, noise_variance="per-view").fit(views)
+    assert_allclose(model.transform(single), exact.transform(views), atol=1e-4)
+
+
+def test_clean_data_raise_no_warning_and_models_can_be_saved(views, tmp_path):
+    model = MultiViewRKM(2, kernel={"x": "rbf", "y": "linear", "w": "linear"}, noise_variance="per-view").fit(views)
+    gramian.save(model, tmp_path / "model.gramian")
+    again = gramian.load(tmp_path / "model.gramian")
+    assert_array_equal(again.transform(views), model.transform(views))
+    assert_array_equal(again.predict_view({"x": views["x"]}, "y"), model.predict_view({"x": views["x"]}, "y"))
+
+
+def test_the_model_keeps_its_own_copy_of_the_data(views):
+    X = views["x"].copy()
+    model = MultiViewRKM(2, kernel="rbf", noise_variance="per-view").fit({"x": X, "y": views["y"]})
+    before = model.predict_view({"x": views["x"]}, "y")
+    X[:] = 0.0
+    assert_array_equal(model.predict_view({"x": views["x"]}, "y"), before)

@@ -45,6 +45,8 @@ def fit_component(sample: Sample, n_components: int | float, noise_variance: flo
     operator = sample.operator()
     most = sample.max_components
     count = min(n_components, most) if isinstance(n_components, int) else most
+    if count == 0:  # a mean alone: nothing to decompose
+        return Spectrum(np.empty(0), np.empty((operator.size, 0)), operator.trace())
     spectrum = solver.solve(operator, count, dim=operator.size, noise_variance=noise_variance or None)
     values = spectrum.eigenvalues
     largest = max(float(values[0]), 0.0) if values.size else 0.0

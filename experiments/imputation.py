@@ -32,7 +32,7 @@ def fillers(q: int, choose: bool) -> dict[str, Filler]:
         "IterativeImputer": IterativeImputer(random_state=0, max_iter=10, n_nearest_features=20).fit_transform,
     }
     try:
-        from ppca import PPCA as Magic  # type: ignore[import-not-found]
+        from ppca import PPCA as Magic  # type: ignore[import-not-found]  # noqa: N811
 
         def magic(T: np.ndarray) -> np.ndarray:
             model = Magic()

@@ -14,7 +14,8 @@ from gramian.estimators._base import EVALUATION_ROWS, LatentModelMixin
 from gramian.estimators._containers import like
 from gramian.latent.anomaly import Anomaly, anomaly_of, contributions_of
 from gramian.latent.dimension import free_parameters
-from gramian.latent.gaussian import Posterior, Projection
+from gramian.latent.gaussian import Projection
+from gramian.latent.primal import predictive, rebuilt
 
 TAIL_SIZE = 2000
 """Up to this many columns the fit keeps the power sums of the discarded spectrum, for control limits."""
@@ -52,17 +53,7 @@ class PrimalMixin(LatentModelMixin):
         """
         check_choice("kind", kind, ("map", "projection"))
         check_is_fitted(self)
-        gaussian = self._gaussian
-
-        def rebuilt(seen: Projection) -> Array:
-            if kind == "map":
-                return self._embed(gaussian.decode(gaussian.posterior(seen).mean))
-            if seen.overlap is None:
-                return self._embed(seen.scores)
-            inverse = np.linalg.pinv(seen.overlap, rcond=1e-10, hermitian=True)
-            return self._embed(np.einsum("nij,nj->ni", inverse, seen.scores))
-
-        return self._evaluate(X, rebuilt)
+        return self._evaluate(X, lambda seen: rebuilt(self._model, seen, kind))
 
     def impute(self, X: Any, return_std: bool = False, n_draws: int | None = None) -> Any:
         """Fill the missing entries with E[x_m | x_o] = μ_m + W_m E[z | x_o]; observed entries are untouched [5].
@@ -101,24 +92,11 @@ class PrimalMixin(LatentModelMixin):
             holes = np.isnan(table[rows])
             if not holes.any():
                 continue
-            posterior = self._gaussian.posterior(self._project(table[rows]))
-            filled[rows][holes] = self._embed(self._gaussian.decode(posterior.mean))[holes]
-            if return_std:
-                variance = self._predictive_variance(posterior)
-                std[rows][holes] = np.sqrt(np.broadcast_to(variance, holes.shape)[holes])
+            mean, variance = predictive(self._model, self._project(table[rows]))
+            filled[rows][holes] = mean[holes]
+            std[rows][holes] = np.sqrt(variance[holes])
         full = like(X, filled)
         return (full, like(X, std.astype(filled.dtype))) if return_std else full
-
-    def _predictive_variance(self, posterior: Posterior) -> Array:
-        """diag(W Cov[z|o] Wᵀ) + σ²."""
-        W = self.loadings_
-        covariance = posterior.covariance
-        if covariance.ndim == 2:
-            return np.einsum("di,ij,dj->d", W, covariance, W) + self.noise_variance_
-        upper = np.triu_indices(W.shape[1])
-        twice = np.where(upper[0] == upper[1], 1.0, 2.0)
-        products = (W[:, upper[0]] * W[:, upper[1]] * twice).T
-        return np.maximum(covariance[:, upper[0], upper[1]] @ products, 0.0) + self.noise_variance_
 
     def _drawn(self, table: Array, n_draws: int) -> Array:
         rng = check_random_state(self.random_state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,16 +28,14 @@ from gramian.estimators._primal import TAIL_SIZE, PrimalMixin
 from gramian.exceptions import NumericalWarning
 from gramian.latent.anomaly import Tail
 from gramian.latent.dimension import check_n_components, free_parameters, lowest_of_valley
-from gramian.latent.gaussian import LatentGaussian
 from gramian.latent.missing import MissingFit, fit_missing
 from gramian.latent.model import LatentModel, fit_latent_model
 from gramian.latent.noise import zeroed
+from gramian.latent.primal import latent_model
 from gramian.latent.sample import MomentSample, primal_sample
-from gramian.latent.subspace import PrimalSubspace
 from gramian.operators.covariance import Stored
 from gramian.operators.moments import Moments
 from gramian.solvers import as_solver
-from gramian.solvers.spectrum import Spectrum, positive_signs
 
 PPCA_SOLVERS = ("auto", "eigh", "randomized", "em", "stiefel")
 NO_NOISE = 1e-8
@@ -371,19 +370,10 @@ def has_holes(X: Any) -> bool:
 
 
 def model_of_missing(fitted: MissingFit, n_features: int) -> LatentModel:
-    """The canonical model (axes, eigenvalues of WᵀW + σ²) of what PX-EM found."""
-    axes, gains, _ = np.linalg.svd(fitted.loadings, full_matrices=False)
-    total = float((gains**2).sum() + n_features * fitted.noise_variance)
-    noise = zeroed(fitted.noise_variance, total / n_features, warn=len(gains) < n_features)
-    axes = axes * positive_signs(axes)
-    eigenvalues = gains**2 + noise
-    spectrum = Spectrum(
-        eigenvalues,
-        axes,
-        total,
-        n_iter=fitted.n_iter,
-        converged=fitted.converged,
-        log_likelihoods=np.asarray(fitted.log_likelihoods),
-    )
-    subspace = PrimalSubspace(fitted.mean, np.ascontiguousarray(axes.T))
-    return LatentModel(subspace, LatentGaussian(eigenvalues, noise, float(n_features)), spectrum)
+    """The canonical model of what PX-EM found, tiny noise set to exactly zero."""
+    spread = float((fitted.loadings**2).sum()) / n_features + fitted.noise_variance
+    noise = zeroed(fitted.noise_variance, spread, warn=fitted.loadings.shape[1] < n_features)
+    model = latent_model(fitted.mean, fitted.loadings, noise)
+    history = np.asarray(fitted.log_likelihoods)
+    spectrum = replace(model.spectrum, n_iter=fitted.n_iter, converged=fitted.converged, log_likelihoods=history)
+    return replace(model, spectrum=spectrum)

@@ -31,9 +31,10 @@ from gramian.exceptions import NumericalWarning
 from gramian.latent.dimension import free_parameters
 from gramian.latent.gaussian import Projection
 from gramian.latent.kernel_mixture import log_terms, responsibilities_of
-from gramian.latent.mixture import MixtureFit, MixtureTable, fit_mixture, nonempty, predictive, rebuilt
+from gramian.latent.mixture import MixtureFit, MixtureTable, fit_mixture, nonempty
 from gramian.latent.mixture_start import kmeans_start, means_start, random_start
 from gramian.latent.model import LatentModel
+from gramian.latent.primal import predictive, rebuilt
 
 COUNT_ROUNDS = 3
 """How often a fraction of variance is turned into numbers of components anew."""

@@ -35,10 +35,10 @@ from gramian.latent.missing import (
 )
 from gramian.latent.model import LatentModel
 from gramian.latent.noise import ZERO_NOISE
+from gramian.latent.primal import latent_model
 from gramian.latent.sample import primal_sample
-from gramian.latent.subspace import PrimalSubspace
 from gramian.solvers.eigh import Eigh
-from gramian.solvers.spectrum import Spectrum, positive_signs
+from gramian.solvers.spectrum import Spectrum
 
 EMPTY = 1e-10
 """A component with a smaller share of the rows is empty."""
@@ -83,40 +83,6 @@ class MixtureFit:
     n_rescued: int
     at_floor: list[int]
     noise_floor: float
-
-
-def latent_model(mean: Array, loadings: Array, noise_variance: float) -> LatentModel:
-    """The canonical model (axes, eigenvalues of WᵀW + σ²) of a mean, loadings and a noise."""
-    d, q = loadings.shape
-    axes, gains, _ = np.linalg.svd(loadings, full_matrices=False)
-    axes = axes[:, :q] * positive_signs(axes[:, :q])
-    eigenvalues = gains**2 + noise_variance
-    trace = float((gains**2).sum() + d * noise_variance)
-    spectrum = Spectrum(eigenvalues, np.empty((0, q)), trace)
-    subspace = PrimalSubspace(mean, np.ascontiguousarray(axes.T))
-    return LatentModel(subspace, LatentGaussian(eigenvalues, noise_variance, float(d)), spectrum)
-
-
-def rebuilt(model: LatentModel, seen: Projection, kind: str) -> Array:
-    """The rows as a component sees them: μ + W E[z | x] ("map"), or the nearest point of its subspace ("projection") [2]."""
-    if kind == "map":
-        return np.asarray(model.subspace.embed(model.gaussian.decode(model.gaussian.posterior(seen).mean)))
-    scores = seen.scores
-    if seen.overlap is not None:
-        inverse = np.linalg.pinv(seen.overlap, rcond=1e-10, hermitian=True)
-        scores = np.einsum("nij,nj->ni", inverse, scores)
-    return np.asarray(model.subspace.embed(scores))
-
-
-def predictive(model: LatentModel, seen: Projection) -> tuple[Array, Array]:
-    """Mean μ + W E[z | o] and variance diag(W Cov[z | o] Wᵀ) + σ² of every cell given what was seen [5]."""
-    posterior = model.gaussian.posterior(seen)
-    mean = model.subspace.embed(model.gaussian.decode(posterior.mean))
-    loadings = model.subspace.components.T * model.gaussian.gains
-    lower, other = np.tril_indices(loadings.shape[1])
-    products = loadings[:, lower] * loadings[:, other] * np.where(lower == other, 1.0, 2.0)
-    variance = np.maximum(posterior.covariance[..., lower, other] @ products.T, 0.0) + model.gaussian.noise_variance
-    return mean, np.broadcast_to(variance, mean.shape)
 
 
 # ---------------------------------------------------------------- training rows

@@ -1,0 +1,45 @@
+"""Models in primal coordinates: canonical form, reconstruction, and the predictive law of every cell."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian.latent.gaussian import SEEN, LatentGaussian, Projection
+from gramian.latent.model import LatentModel
+from gramian.latent.subspace import PrimalSubspace
+from gramian.solvers.spectrum import Spectrum, positive_signs
+
+
+def latent_model(mean: Array, loadings: Array, noise_variance: float) -> LatentModel:
+    """The canonical model (axes, eigenvalues of WᵀW + σ²) of a mean, loadings and a noise."""
+    d, q = loadings.shape
+    axes, gains, _ = np.linalg.svd(loadings, full_matrices=False)
+    axes = axes[:, :q] * positive_signs(axes[:, :q])
+    eigenvalues = gains**2 + noise_variance
+    trace = float((gains**2).sum() + d * noise_variance)
+    spectrum = Spectrum(eigenvalues, np.empty((0, q)), trace)
+    subspace = PrimalSubspace(mean, np.ascontiguousarray(axes.T))
+    return LatentModel(subspace, LatentGaussian(eigenvalues, noise_variance, float(d)), spectrum)
+
+
+def rebuilt(model: LatentModel, seen: Projection, kind: str) -> Array:
+    """The rows as a component sees them: μ + W E[z | x] ("map"), or the nearest point of its subspace ("projection") [2]."""
+    if kind == "map":
+        return np.asarray(model.subspace.embed(model.gaussian.decode(model.gaussian.posterior(seen).mean)))
+    scores = seen.scores
+    if seen.overlap is not None:
+        inverse = np.linalg.pinv(seen.overlap, rcond=SEEN, hermitian=True)
+        scores = np.einsum("nij,nj->ni", inverse, scores)
+    return np.asarray(model.subspace.embed(scores))
+
+
+def predictive(model: LatentModel, seen: Projection) -> tuple[Array, Array]:
+    """Mean μ + W E[z | o] and variance diag(W Cov[z | o] Wᵀ) + σ² of every cell given what was seen [5]."""
+    posterior = model.gaussian.posterior(seen)
+    mean = model.subspace.embed(model.gaussian.decode(posterior.mean))
+    loadings = model.subspace.components.T * model.gaussian.gains
+    lower, other = np.tril_indices(loadings.shape[1])
+    products = loadings[:, lower] * loadings[:, other] * np.where(lower == other, 1.0, 2.0)
+    variance = np.maximum(posterior.covariance[..., lower, other] @ products.T, 0.0) + model.gaussian.noise_variance
+    return mean, np.broadcast_to(variance, mean.shape)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris
 
-from gramian import BayesSearch, KernelPPCA
+from gramian import BayesSearch, KernelPPCA, KernelPPCAClassifier
 from gramian.kernels import RBF
 from gramian.tuning.evaluation import Evaluation
 from gramian.tuning.fast import best_count
@@ -119,3 +119,13 @@ def test_impossible_counts_are_passed_over():
     assert best_count([1, 2, 3], lambda q: float("nan") if q > 2 else float(q)) == 2
     assert best_count([1, 2, 3], lambda q: float("nan")) is None
     assert best_count(list(range(1, 60)), lambda q: float("nan")) is None
+
+
+@pytest.mark.parametrize("noise", [None, 1e-3])
+def test_the_classifiers_shared_decompositions_give_the_scores_of_refitting(noise):
+    X, y = load_iris(return_X_y=True)
+    model = KernelPPCAClassifier(noise_variance=noise)
+    space = {"kernel__length_scale": ("log", 0.3, 5.0), "n_components": (1, 12)}
+    search = BayesSearch(model, space, cv=3, n_trials=5, random_state=0).fit(X, y)
+    assert search._plan(X, y, {}).fast is not None
+    np.testing.assert_allclose(search.trials_["score"], refitted(search, X, y), rtol=0, atol=1e-12)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from gramian import PPCA, BayesSearch, KernelPPCA, LatentImputer
+from gramian import PPCA, BayesSearch, KernelPPCA, LatentImputer, MultiViewRKM, RKMForecaster, RKMRegressor
 from gramian.kernels import RBF
 from gramian.tuning.objectives import OBJECTIVES, denoising, hidden_mask, kernel_error, log_likelihood, reconstruction
 
@@ -123,3 +123,85 @@ def test_the_default_search_finds_a_good_width(arc):
     assert tuned < error(KernelPPCA(kernel=RBF(20.0), n_components=2).fit(train))
     assert tuned < error(KernelPPCA(kernel=RBF(0.02), n_components=10).fit(train))
     assert tuned < error(KernelPPCA().fit(train))
+
+
+# ---------------------------------------------------------------- series, intervals, views
+
+
+@pytest.fixture(scope="module")
+def series():
+    return np.sin(np.arange(140) / 4.0) + 0.1 * np.random.default_rng(0).standard_normal(140)
+
+
+def test_a_forecast_is_judged_on_the_stretch_after_the_training_part(series):
+    model = RKMForecaster(lags=8, n_components=5).fit(series[:120])
+    expected = -np.mean((model.predict(20) - series[120:]) ** 2)
+    assert OBJECTIVES["forecast"](model, series[120:], None) == pytest.approx(expected)
+
+
+def test_an_int_of_cv_means_rolling_origins_for_a_forecaster(series):
+    search = BayesSearch(RKMForecaster(), {"lags": (2, 12)}, cv=3, n_trials=3, random_state=0)
+    folds = search._plan(series, None, {}).folds
+    assert all(train[-1] + 1 == test[0] for train, test in folds)
+    assert [len(test) for _, test in folds] == [23, 23, 23]
+    assert folds[-1][1][-1] == 139
+    search.fit(series)
+    assert search.objective_ == "forecast"
+    assert search.predict(3).shape == (3,)
+    lower, upper = search.predict_interval(3)
+    assert (lower <= upper).all()
+
+
+class Interval:
+    """Says [low, high] whatever comes."""
+
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+
+    def predict_interval(self, steps, level):
+        return np.full(steps, self.low), np.full(steps, self.high)
+
+
+def test_the_interval_score_is_won_by_the_true_quantiles_only():
+    truth = np.random.default_rng(0).standard_normal(20000)
+    score = OBJECTIVES["interval_score"]
+    right = score(Interval(-1.645, 1.645), truth, None)
+    assert right == pytest.approx(-(2 * 1.645 + 20 * 2 * 0.0209), rel=0.02)
+    assert right > score(Interval(-1.0, 1.0), truth, None)
+    assert right > score(Interval(-3.0, 3.0), truth, None)
+    assert right > score(Interval(-100.0, 100.0), truth, None)
+
+
+def test_the_interval_score_of_a_regressor_uses_its_standard_deviations(table):
+    model = RKMRegressor(n_components=3).fit(table[:100, :7], table[:100, 7])
+    mean, std = model.predict(table[100:, :7], return_std=True)
+
+    class Said:
+        def predict_interval(self, steps, level):
+            return mean - 1.6448536 * std, mean + 1.6448536 * std
+
+    score = OBJECTIVES["interval_score"]
+    assert score(model, table[100:, :7], table[100:, 7]) == pytest.approx(score(Said(), table[100:, 7], None), rel=1e-6)
+
+
+def test_views_are_judged_by_predicting_each_from_the_others(table):
+    views = {"left": table[:, :4], "right": table[:, 4:]}
+    model = MultiViewRKM(3, noise_variance="ml").fit({name: view[:100] for name, view in views.items()})
+    held_out = {name: view[100:] for name, view in views.items()}
+    errors = [
+        ((held_out[a] - model.predict_view({b: held_out[b]}, a)) ** 2).mean(axis=0).sum()
+        / held_out[a].var(axis=0).sum()
+        for a, b in (("left", "right"), ("right", "left"))
+    ]
+    assert reconstruction(model, held_out) == pytest.approx(-np.mean(errors))
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+def test_views_in_a_dict_or_a_list_are_searched_as_they_are(table, as_list):
+    views = {"left": table[:60, :4], "right": table[:60, 4:]}
+    X = list(views.values()) if as_list else views
+    search = BayesSearch(
+        MultiViewRKM(noise_variance="ml"), {"n_components": (1, 7)}, cv=3, n_trials=4, random_state=0
+    ).fit(X)
+    assert search.trials_["status"] == ["complete"] * 4
+    assert search.predict_view(X, 0).shape == (60, 4)

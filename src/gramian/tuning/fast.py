@@ -25,7 +25,7 @@ from gramian.latent.model import fit_latent_model
 from gramian.latent.noise import resolve_noise
 from gramian.latent.sample import DualSample
 from gramian.operators.gram import DenseGram
-from gramian.preimage import as_preimage
+from gramian.preimage import KernelSmoother, as_preimage
 from gramian.solvers import Eigh
 from gramian.tuning.evaluation import Evaluation, Outcome, guarded
 from gramian.tuning.space import Category, Integer, Space, configured
@@ -223,6 +223,7 @@ class FoldModel:
     model: Any
     limit: int
     seen: dict[Any, Projection] = field(default_factory=dict)
+    fitted: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def fit(cls, template: Any, evaluation: KernelEvaluation, number: int, most: int | None) -> FoldModel:
@@ -257,6 +258,18 @@ class FoldModel:
             self.seen[key] = rows_only.project(self.kernel_rows(Y), self.kernel.diagonal(Y))
         return self.seen[key]
 
+    def preimage(self, gaussian: LatentGaussian) -> Any:
+        """The pre-image of a cut model, fitted; the smoother does not look at scores and so serves every q."""
+        if "smoother" in self.fitted:
+            return self.fitted["smoother"]
+        method = clone(as_preimage(self.template.preimage, kernel=self.kernel))
+        rows = self.evaluation.X[self.evaluation.folds[self.number][0]]
+        vectors = self.model.spectrum.eigenvectors[:, : gaussian.n_components]
+        method.fit(rows, self.gram, kernel=self.kernel, scores=vectors * np.sqrt(gaussian.eigenvalues * len(rows)))
+        if isinstance(method, KernelSmoother):
+            self.fitted["smoother"] = method
+        return method
+
     def at(self, q: int) -> CutModel:
         """The model with q components, or as many as the rank allows."""
         spectrum = self.model.spectrum.leading(q)
@@ -287,12 +300,7 @@ class CutModel:
 
     def reconstruct(self, X: Any) -> Array:
         scores = self.gaussian.decode(self.gaussian.posterior(self._project(X)).mean)
-        fold = self.fold
-        preimage = clone(as_preimage(fold.template.preimage, kernel=fold.kernel))
-        rows = fold.evaluation.X[fold.evaluation.folds[fold.number][0]]
-        training = fold.model.spectrum.eigenvectors[:, : self.gaussian.n_components]
-        training = training * np.sqrt(self.gaussian.eigenvalues * len(rows))
-        preimage.fit(rows, fold.gram, kernel=fold.kernel, scores=training)
+        preimage = self.fold.preimage(self.gaussian)
         return np.asarray(preimage.transform(self.subspace.embed(scores), self.subspace.kernel_values(scores)))
 
 

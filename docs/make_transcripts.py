@@ -1,6 +1,7 @@
 """Write docs/command_line.md: every sub-command run on real files, what was typed and what came out.
 
-Run as ``GRAMIAN_DATA=... python docs/make_transcripts.py``; the tables are exported to CSV from the folder named by GRAMIAN_DATA.
+Run as ``GRAMIAN_DATA=... python docs/make_transcripts.py``; the tables are exported to CSV from the folder named by
+GRAMIAN_DATA.
 With ``--check`` nothing is written, and the exit code says whether the page is up to date.
 """
 
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
 
@@ -55,7 +57,9 @@ def export_tables(folder: Path) -> None:
     rows = slice(None, None, 5)
     views = {"mor": digits["mor"][rows], "zer": digits["zer"][rows, :20]}
     labels = [f"{view}{j}" for view, block in views.items() for j in range(1, block.shape[1] + 1)]
-    write_table(folder / "numerals.csv", labels, [column for block in views.values() for column in block.T.astype(float)])
+    write_table(
+        folder / "numerals.csv", labels, [column for block in views.values() for column in block.T.astype(float)]
+    )
 
     banana = np.load(data_file("ida_banana.npz"))
     first = banana["official_train"][0]
@@ -68,7 +72,8 @@ def export_tables(folder: Path) -> None:
 STEPS: list[tuple[str, str, list[str]]] = [
     (
         "Fill holes: `impute`",
-        "A table of 154 metabolites in 52 samples, as a spreadsheet in a country with decimal commas writes it. Delimiter and decimal mark "
+        "A table of 154 metabolites in 52 samples, as a spreadsheet in a country with decimal commas writes "
+        "it. Delimiter and decimal mark "
         "are found out, the column of names is carried along, and what was observed is copied to the last character.",
         [
             "head -3 metabolites.csv | cut -c1-110",
@@ -78,14 +83,16 @@ STEPS: list[tuple[str, str, list[str]]] = [
     ),
     (
         "Fit a model: `fit` and `info`",
-        "A model file is data, not code: see [model_files.md](model_files.md). Columns are standardised on the way in and restored on the way out. "
+        "A model file is data, not code: see [model_files.md](model_files.md). Columns are standardised on "
+        "the way in and restored on the way out. "
         "Text columns become one-hot, with a note; here the class is left out of the model.",
         ["gramian fit wine.csv -m wine.model --drop class", "gramian info wine.model"],
     ),
     ("Latent coordinates: `transform`", "", ["gramian transform wine.model new_wine.csv -o - | head -4 | cut -c1-110"]),
     (
         "Odd rows: `score`",
-        "Log-likelihood, T² (distance along the model), SPE (distance off it), their chances, a flag, and for flagged rows the columns responsible.",
+        "Log-likelihood, T² (distance along the model), SPE (distance off it), their chances, a flag, and "
+        "for flagged rows the columns responsible.",
         ["gramian score wine.model wine.csv -o scores.csv", "grep -n ',1,' scores.csv | head -3 | cut -c1-150"],
     ),
     ("New rows: `sample`", "", ["gramian sample wine.model -n 3 -o - --digits 4 | cut -c1-110"]),
@@ -101,11 +108,15 @@ STEPS: list[tuple[str, str, list[str]]] = [
     (
         "Clusters: `fit --model mixture` and `predict`",
         "The number of clusters is chosen by BIC unless `--clusters` gives it.",
-        ["gramian fit wine.csv -m clusters.model --model mixture --drop class", "gramian predict clusters.model wine.csv -o clusters.csv"],
+        [
+            "gramian fit wine.csv -m clusters.model --model mixture --drop class",
+            "gramian predict clusters.model wine.csv -o clusters.csv",
+        ],
     ),
     (
         "A missing view: `fit --model views` and `predict --view`",
-        "Six morphological and twenty Zernike features of handwritten numerals. The second view is predicted from the first.",
+        "Six morphological and twenty Zernike features of handwritten numerals. The second view is "
+        "predicted from the first.",
         [
             "gramian fit numerals.csv -m views.model --model views --views mor=1-6,zer=7-26 --components 5",
             "gramian predict views.model numerals.csv -o zernike.csv --view zer",
@@ -125,11 +136,15 @@ STEPS: list[tuple[str, str, list[str]]] = [
     (
         "A page about a table: `report`",
         "One self-contained HTML file.",
-        ["gramian report wine.csv -o wine.html --target class", "gramian report metabolites.csv -o metabolites.html --json"],
+        [
+            "gramian report wine.csv -o wine.html --target class",
+            "gramian report metabolites.csv -o metabolites.html --json",
+        ],
     ),
     (
         "Pipes and machines",
-        "`-` is standard input or output; what is said then goes to standard error. `--json` says it as one JSON object.",
+        "`-` is standard input or output; what is said then goes to standard error. `--json` says it as one "
+        "JSON object.",
         [
             "head -20 wine.csv | gramian transform wine.model - -o - -q | tail -1 | cut -c1-110",
             "gramian impute metabolites.csv -o full.csv --force --json | cut -c1-150",
@@ -137,7 +152,8 @@ STEPS: list[tuple[str, str, list[str]]] = [
     ),
     (
         "When something is wrong",
-        "Errors are one line with the file, the line and the column, and exit code 1 (2 for wrong usage, 130 after Ctrl-C). Nothing is overwritten without "
+        "Errors are one line with the file, the line and the column, and exit code 1 (2 for wrong usage, "
+        "130 after Ctrl-C). Nothing is overwritten without "
         "`--force`, and a failed or interrupted run leaves no partial file. `--debug` shows the traceback.",
         [
             "gramian impute metabolites.csv -o full.csv",
@@ -150,29 +166,43 @@ STEPS: list[tuple[str, str, list[str]]] = [
 
 HEAD = """# The command line
 
-`pip install gramian` brings the command `gramian`; `pip install "gramian[all]"` also what `report` and Parquet files need. This page is made
-by `docs/make_transcripts.py`, which runs every line below on real files.
+`pip install gramian` brings the command `gramian`; `pip install "gramian[all]"` also what `report` and Parquet files
+need. This page is made by `docs/make_transcripts.py`, which runs every line below on real files.
 
-Tables are CSV, TSV, Parquet, NPY or NPZ, recognised by content; outputs by their suffix. Delimiter, decimal comma, header and encoding marks are found
-out; `--delimiter`, `--decimal`, `--header/--no-header`, `--encoding` say otherwise. Empty cells, `NA`, `NaN`, `null`, `?` and the like are
-missing; `--missing -999` adds to them (a sentinel is never guessed). Columns are named by name or position: `--drop age,3,7-9`. `--id`
-names columns that are carried along, not modelled; text with many different values is treated so by itself. Large files pass by in pieces:
-`transform`, `score`, `predict` and `impute -m` always, `fit --model ppca` with `--stream` or when the file is large for the memory left.
+Tables are CSV, TSV, Parquet, NPY or NPZ, recognised by content; outputs by their suffix. Delimiter, decimal comma,
+header and encoding marks are found out; `--delimiter`, `--decimal`, `--header/--no-header`, `--encoding` say otherwise.
+Empty cells, `NA`, `NaN`, `null`, `?` and the like are missing; `--missing -999` adds to them (a sentinel is never
+guessed). Columns are named by name or position: `--drop age,3,7-9`. `--id` names columns that are carried along, not
+modelled; text with many different values is treated so by itself. Large files pass by in pieces: `transform`, `score`,
+`predict` and `impute -m` always, `fit --model ppca` with `--stream` or when the file is large for the memory left.
 """
 
 
 def shown(text: str) -> list[str]:
-    lines = [line if len(line) <= SHOWN_WIDTH else line[: SHOWN_WIDTH - 1] + "…" for line in text.rstrip("\n").splitlines()]
+    lines = [
+        line if len(line) <= SHOWN_WIDTH else line[: SHOWN_WIDTH - 1] + "…" for line in text.rstrip("\n").splitlines()
+    ]
     return lines if len(lines) <= SHOWN_LINES else [*lines[: SHOWN_LINES - 1], "..."]
 
 
 def transcript(commands: list[str], folder: Path) -> str:
     """What was typed and what came out, as one block."""
     block = ["```console"]
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "PYTHONHASHSEED": "0"}
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONHASHSEED": "0",
+    }
     for command in commands:
         ran = subprocess.run(
-            command, shell=True, cwd=folder, capture_output=True, text=True, env=environment, check=False, executable="/bin/bash"
+            command,
+            shell=True,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            env=environment,
+            check=False,
+            executable="/bin/bash",
         )
         block += [f"$ {command}", *shown(ran.stderr), *shown(ran.stdout)]
     return "\n".join([*block, "```"])
@@ -186,7 +216,19 @@ def page() -> str:
         parts = [HEAD, "```console\n$ gramian\n" + "\n".join(_help(folder)) + "\n```\n"]
         for heading, words, commands in STEPS:
             print(heading, file=sys.stderr)
-            parts.append("\n".join(filter(None, [f"## {heading}\n", f"{words}\n" if words else "", transcript(commands, folder)])) + "\n")
+            parts.append(
+                "\n".join(
+                    filter(
+                        None,
+                        [
+                            f"## {heading}\n",
+                            f"{fill(words, 118, break_long_words=False, break_on_hyphens=False)}\n" if words else "",
+                            transcript(commands, folder),
+                        ],
+                    )
+                )
+                + "\n"
+            )
     return "\n".join(parts)
 
 
@@ -203,5 +245,9 @@ def _steady(text: str) -> str:
 if __name__ == "__main__":
     made = page()
     if "--check" in sys.argv:
-        sys.exit(0 if _steady(made) == _steady(PAGE.read_text()) else "docs/command_line.md is not up to date: run this script.")
+        sys.exit(
+            0
+            if _steady(made) == _steady(PAGE.read_text())
+            else "docs/command_line.md is not up to date: run this script."
+        )
     PAGE.write_text(made)

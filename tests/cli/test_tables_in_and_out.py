@@ -157,7 +157,7 @@ def test_info_says_what_the_file_holds(gramian, table):
     assert facts["rows"] == 80
     assert facts["n_components"] == 2
     assert facts["format version"] == 1
-    assert "n components" in gramian("info", "m").out
+    assert "latent dimensions" in gramian("info", "m").out
 
 
 @pytest.mark.parametrize("model", ["ppca", "kernel"])

@@ -16,6 +16,8 @@ from gramian.io.table_model import TableModel
 LEVELS = (0.9, 0.95, 0.99, 0.995, 0.999)
 SCORED_ROWS = 5000
 MAX_CLUSTERS = 6
+WORDS = {"n_components": "latent dimensions", "noise_variance": "noise variance", "n_iter": "iterations"}
+"""Facts as people read them."""
 
 
 def parsed_components(text: str | None) -> Any:
@@ -67,7 +69,8 @@ def estimator_for(kind: str, options: Mapping[str, Any], prepare: Preprocessing,
             raise ValueError(
                 "--noise is not an option of --model mixture, which estimates the noise of each component."
             )
-        return gramian.PPCAMixture(options.get("clusters") or 2, given.get("n_components", 1), **common)
+        default = max(1, min(3, len(prepare.features) - 1))
+        return gramian.PPCAMixture(options.get("clusters") or 2, given.get("n_components", default), **common)
     kernel = kernel_of(options)
     landmarks = options.get("landmarks")
     approximation = {} if landmarks is None else {"approximation": "nystroem", "n_landmarks": landmarks}
@@ -120,7 +123,7 @@ def fitted(
     """Fit, and keep what later sub-commands need."""
     check_complete(kind, X, prepare)
     if kind == "mixture" and not options.get("clusters"):
-        estimator = best_mixture(X, options)
+        estimator = best_mixture(X, options, prepare)
     elif kind == "forecast":
         estimator = estimator_for(kind, options, prepare, verbose).fit(X[:, 0] if X.shape[1] == 1 else X)
     else:
@@ -129,11 +132,11 @@ def fitted(
     return TableModel(kind, estimator, prepare, limits_of(estimator, X), facts_of(estimator))
 
 
-def best_mixture(X: Array, options: Mapping[str, Any]) -> Any:
+def best_mixture(X: Array, options: Mapping[str, Any], prepare: Preprocessing) -> Any:
     """The mixture with the smallest BIC among 1 to 6 clusters."""
     best, smallest, said = None, np.inf, list[Any]()
     for clusters in range(1, min(MAX_CLUSTERS, max(1, len(X) // 10)) + 1):
-        candidate = estimator_for("mixture", {**options, "clusters": clusters}, _NOTHING)
+        candidate = estimator_for("mixture", {**options, "clusters": clusters}, prepare)
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
@@ -148,9 +151,6 @@ def best_mixture(X: Array, options: Mapping[str, Any]) -> Any:
     for warning in said:  # those of the candidates that lost are of no interest
         warnings.warn(warning.message, warning.category, stacklevel=2)
     return best
-
-
-_NOTHING = Preprocessing([], [], np.empty(0), np.empty(0))
 
 
 def limits_of(estimator: Any, X: Array) -> dict[str, float]:
@@ -189,8 +189,9 @@ def facts_of(estimator: Any) -> dict[str, Any]:
 
 def facts_lines(facts: Mapping[str, Any]) -> list[str]:
     """The facts as aligned lines."""
-    width = max((len(name) for name in facts), default=0)
-    return [f"  {name.replace('_', ' '):<{width}}  {_shown(value)}" for name, value in facts.items()]
+    words = {WORDS.get(name, name): value for name, value in facts.items()}
+    width = max((len(name) for name in words), default=0)
+    return [f"  {name:<{width}}  {_shown(value)}" for name, value in words.items()]
 
 
 def _shown(value: Any) -> str:

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from oracles.tables import TABLES, with_holes
 from sklearn.decomposition import PCA
 
 from gramian import PPCA, KernelPPCA, LatentOutlierDetector, MultiViewRKM, PPCAMixture, kernels
+from oracles.tables import TABLES, with_holes
 
 X = TABLES["tall"]
 
@@ -75,7 +75,9 @@ def test_kernel_inverse_keeps_the_mean_and_frozen_parameters():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_every_preimage_works_for_every_feature_map(preimage, approximation):
     """smile #123, MultivariateStats.jl #125, scikit-learn #19971."""
-    model = KernelPPCA(4, kernel=kernels.RBF(3.0), preimage=preimage, approximation=approximation, n_landmarks=30, random_state=0).fit(X)
+    model = KernelPPCA(
+        4, kernel=kernels.RBF(3.0), preimage=preimage, approximation=approximation, n_landmarks=30, random_state=0
+    ).fit(X)
     rows, info = model.inverse_transform(model.transform(X[:5]), return_info=True)
     assert np.isfinite(rows).all()
     assert info is not None
@@ -134,4 +136,6 @@ def test_unseen_rows_with_missing_views_are_the_main_interface():
     new = X[:4] + 0.1
     assert np.isfinite(model.transform([new[:, :3], None])).all()
     assert model.predict_view([new[:, :3], None], 1).shape == (4, 3)
-    assert_allclose(model.transform([new[:1, :3], new[:1, 3:]]), model.transform([new[:, :3], new[:, 3:]])[:1], atol=1e-10)
+    assert_allclose(
+        model.transform([new[:1, :3], new[:1, 3:]]), model.transform([new[:, :3], new[:, 3:]])[:1], atol=1e-10
+    )

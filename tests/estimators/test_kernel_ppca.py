@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from oracles.tables import TABLES
 from scipy import sparse
 from sklearn.datasets import load_digits, make_moons
 from sklearn.decomposition import KernelPCA
@@ -12,6 +11,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from gramian import KernelPPCA, LatentImputer, NumericalWarning, kernels
 from gramian.exceptions import NumericalWarning as Warned
+from oracles.tables import TABLES
 
 X = TABLES["tall"]
 MOONS = make_moons(150, noise=0.05, random_state=0)[0]

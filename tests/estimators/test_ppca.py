@@ -5,7 +5,6 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
-from oracles.tables import TABLES, with_holes
 from scipy import sparse, stats
 from sklearn.decomposition import PCA
 from sklearn.decomposition._pca import _infer_dimension
@@ -15,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from gramian import PPCA, LatentImputer, LatentOutlierDetector, NumericalWarning
 from gramian.latent import dimension
+from oracles.tables import TABLES, with_holes
 
 X = TABLES["tall"]
 

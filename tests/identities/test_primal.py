@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from oracles import naive
-from oracles.tables import TABLES, with_holes
 from sklearn.decomposition import PCA
 
 from gramian import PPCA
+from oracles import naive
+from oracles.tables import TABLES, with_holes
 
 tables = pytest.mark.parametrize("X", TABLES.values(), ids=TABLES)
 

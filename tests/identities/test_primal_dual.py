@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from oracles import naive
-from oracles.tables import TABLES
 from sklearn.decomposition import KernelPCA
 
 from gramian import PPCA, KernelPPCA, features, kernels
+from oracles import naive
+from oracles.tables import TABLES
 
 SHAPES = ("tall", "square", "one more row", "wide", "constant column")
 WEIGHTS = {"uniform": lambda n: None, "weighted": lambda n: 0.5 + np.arange(n) % 3}

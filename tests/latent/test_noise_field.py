@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from oracles.tables import TABLES
 
 from gramian import kernels
 from gramian.latent import noise_field as module
 from gramian.operators.gram import LazyGram
+from oracles.tables import TABLES
 
 X = TABLES["tall"]
 

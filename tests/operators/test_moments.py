@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from oracles import naive
 from scipy import sparse
 
 from gramian.operators.centering import Centering
 from gramian.operators.covariance import FactoredCovariance, Stored
 from gramian.operators.moments import Moments
+from oracles import naive
 
 
 @given(cut=st.integers(1, 39), offset=st.sampled_from([0.0, 1e3, 1e8]), seed=st.integers(0, 50))

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
-from reliability.cases import CASES, X
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
+
+from reliability.cases import CASES, X
 
 every = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
@@ -138,7 +139,7 @@ FORMATS = {
     "int8": lambda A: A.astype(np.int8),
     "uint8": lambda A: (A - A.min()).astype(np.uint8),
     "int64": lambda A: A.astype(np.int64),
-    "bool": lambda A: A > np.median(A),
+    "bool": lambda A: np.median(A) < A,
     "float16": lambda A: A.astype(np.float16),
     "longdouble": lambda A: A.astype(np.longdouble),
     "big-endian": lambda A: A.astype(">f8"),

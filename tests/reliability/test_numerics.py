@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from oracles.tables import TABLES, with_holes
 from scipy import stats
 
 from gramian import PPCA, KernelPPCA, kernels
+from oracles.tables import TABLES, with_holes
 
 X = TABLES["tall"]
 q_models = {

@@ -6,10 +6,11 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from reliability.cases import CASES, X
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
+
+from reliability.cases import CASES, X
 
 every = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 

@@ -6,8 +6,9 @@ import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from reliability.cases import CASES, X
 from sklearn.base import clone
+
+from reliability.cases import CASES, X
 
 every = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 

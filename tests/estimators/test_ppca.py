@@ -139,7 +139,7 @@ def test_auto_says_what_it_chose_and_why():
 @pytest.mark.parametrize("edges", [(30,), (1, 2, 3, 59), (10, 10, 40), ()])
 def test_streams_equal_fit_whatever_the_batches(edges):
     data = X + 1e5
-    parts = [part for part in np.split(data, edges)]
+    parts = list(np.split(data, edges))
     exact = PPCA(2).fit(data)
     streamed = PPCA(2)
     for part in parts:

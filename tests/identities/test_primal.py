@@ -18,7 +18,7 @@ def test_closed_form_is_tipping_and_bishop(X, center):
     if not center and abs(X).max() > 1e6:
         pytest.skip("uncentred, an offset of 1e8 is the only component")
     model = PPCA(1, center=center).fit(X)
-    mean, W, sigma2, values, U = naive.ppca(X - (X.mean(axis=0).round() if center else 0), 1, center=center)
+    _, W, sigma2, values, U = naive.ppca(X - (X.mean(axis=0).round() if center else 0), 1, center=center)
     assert_allclose(model.noise_variance_, sigma2, rtol=1e-6)
     assert_allclose(model.explained_variance_, values, rtol=1e-8)
     assert_allclose(abs(model.components_ @ U), 1, atol=1e-8)

@@ -102,7 +102,7 @@ def test_data_15_pandas_sparse_columns_are_read(case):
 
 @every
 def test_data_16_duplicate_columns_are_listed(case):
-    with pytest.raises(ValueError, match="duplicate.*b"):
+    with pytest.raises(ValueError, match=r"duplicate.*b"):
         case.fit(pd.DataFrame(X, columns=list("abbde")))
 
 
@@ -130,7 +130,7 @@ def test_data_19_names_may_go_missing_with_a_warning(case):
 def test_data_20_the_number_of_features_is_checked(case):
     model = case.fit(X)
     for method in case.methods:
-        with pytest.raises(ValueError, match="X has 3 features, but .* is expecting 5"):
+        with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 5"):
             getattr(model, method)(X[:, :3])
 
 

@@ -163,6 +163,14 @@ def test_k_means_of_the_inputs_does_not_separate_the_moons_but_the_graph_does():
     assert agreement(graph_kmeans(gram, ones, 2, 10, np.random.default_rng(0)), truth) == 1.0
 
 
+def test_the_graph_survives_many_copies_of_a_row():
+    X = np.repeat([[0.0, 0.0], [1.0, 0.0], [9.0, 9.0]], 15, axis=0)
+    labels = graph_kmeans(RBF(1.0)(X), np.ones(45), 2, 10, np.random.default_rng(0))
+    assert len(set(labels)) == 2
+    same = graph_kmeans(np.ones((20, 20)), np.ones(20), 2, 10, np.random.default_rng(0))
+    assert len(same) == 20
+
+
 def test_every_restart_uses_another_start_and_the_best_objective_is_kept():
     X, _ = make_moons(80, random_state=1)
     one = [KernelPPCAMixture(init="random", random_state=s).fit(X).log_likelihoods_[-1] for s in range(3)]

@@ -129,7 +129,8 @@ def neighbour_graph(gram: Array, n_neighbors: int) -> sparse.csr_array:
     np.fill_diagonal(distances, np.inf)
     near = np.argpartition(distances, n_neighbors - 1, axis=1)[:, :n_neighbors]
     squares = np.take_along_axis(distances, near, axis=1)
-    scale = np.maximum(squares.max(axis=1), np.finfo(float).tiny)
+    # rows with that many copies have no scale of their own: a small one keeps the copies together
+    scale = np.maximum(squares.max(axis=1), 1e-12 * float(squares.max()) or 1.0)
     values = np.exp(-squares / np.sqrt(scale[:, None] * scale[near]))
     rows = np.repeat(np.arange(n), n_neighbors)
     graph = sparse.csr_array((values.ravel(), (rows, near.ravel())), shape=(n, n))

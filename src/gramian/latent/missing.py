@@ -12,6 +12,7 @@ the same products together: the components of a mixture, or the starts of a fit.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -442,39 +443,57 @@ def location_and_scale(X: Array, weights: Array, center: bool) -> tuple[Array, f
     ValueError
         if no cell, or no cell of a column, is observed.
     """
-    d = X.shape[1]
-    counts, sums = np.zeros(d), np.zeros(d)
-    for rows in row_chunks(X.shape[0]):
-        seen = ~np.isnan(X[rows])
-        counts += weights[rows] @ seen
+    guess = _first_means(X) if center else np.zeros(X.shape[1])
+    counts, sums, squares, unit = _sums_about(X, weights, guess)
     if not counts.any():
-        raise ValueError(
-            "All cells of X are missing: there is nothing to fit. Give at least one observed cell in every column."
-        )
+        raise ValueError("All cells of X are missing: nothing to fit. Give at least one observed cell in every column.")
     empty = np.flatnonzero(counts == 0)
     if empty.size:
         columns = ", ".join(map(str, empty[:10])) + (", ..." if empty.size > 10 else "")
-        raise ValueError(
-            f"X has no observed value in column {columns} (all NaN). Drop such columns, or fill in what is known."
-        )
-    mean = np.zeros(d)
-    if center:  # twice: the second pass removes the rounding of large offsets
-        for _ in range(2):
-            sums[:] = 0.0
-            for rows in row_chunks(X.shape[0]):
-                values = X[rows].astype(np.float64) - mean
-                sums += weights[rows] @ np.where(np.isnan(values), 0.0, values)
-            mean = mean + sums / counts
-    largest, square = 0.0, 0.0
+        raise ValueError(f"X has no observed value in column {columns} (all NaN). Drop it, or fill in what is known.")
+    if not center:
+        return guess, unit * float(np.sqrt(squares / counts.sum()))
+    moved = sums / counts
+    mean, spread = guess + unit * moved, squares - float(counts @ moved**2)
+    if not spread > 1e-6 * squares:  # the guess was poor: what is left has lost its digits
+        _, _, spread, unit = _sums_about(X, weights, mean)
+    return mean, unit * float(np.sqrt(max(spread, 0.0) / counts.sum()))
+
+
+def _first_means(X: Array) -> Array:
+    """A point near the data: the means of what the first rows show, or of all rows where those show nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # columns without values
+        means = np.nanmean(X[:256].astype(np.float64), axis=0)
+        missing = np.flatnonzero(np.isnan(means))
+        if missing.size and len(X) > 256:
+            means[missing] = np.nanmean(X[:, missing].astype(np.float64), axis=0)
+    return np.where(np.isfinite(means), means, 0.0)
+
+
+def _sums_about(X: Array, weights: Array, point: Array) -> tuple[Array, Array, float, float]:
+    """Weighted counts and sums a column and the sum of squares of x - point over observed cells, and the unit of both.
+
+    The unit is the largest first deviation, so that the squares neither overflow nor vanish.
+    """
+    d = X.shape[1]
+    counts, sums, squares, unit = np.zeros(d), np.zeros(d), 0.0, 0.0
     for rows in row_chunks(X.shape[0]):
-        values = X[rows].astype(np.float64) - mean
-        largest = max(largest, float(np.nanmax(np.abs(values))))
-    if largest == 0.0:
-        return mean, 0.0
-    for rows in row_chunks(X.shape[0]):
-        values = (X[rows].astype(np.float64) - mean) / largest
-        square += float(weights[rows] @ np.nansum(values**2, axis=1))
-    return mean, largest * float(np.sqrt(square / counts.sum()))
+        values = X[rows] - point  # float64, as the point is
+        seen = ~np.isnan(values)
+        np.copyto(values, 0.0, where=~seen)
+        counts += weights[rows] @ seen
+        largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+        if largest == 0.0:
+            continue
+        if unit == 0.0:
+            unit = largest
+        elif not 1e-100 < largest / unit < 1e100:
+            sums, squares, unit = sums * (unit / largest), squares * (unit / largest) ** 2, largest
+        values /= unit
+        sums += weights[rows] @ values
+        squares += float(weights[rows] @ np.einsum("nd,nd->n", values, values))
+    return counts, sums, squares, unit
 
 
 def canonical_loadings(loadings: Array) -> Array:
@@ -674,12 +693,14 @@ def gain_to_come(levels: list[float]) -> float:
     """How much an EM may still gain, from the last levels of its log-likelihood (Aitken): Δ ρ / (1 - ρ).
 
     ρ is the largest ratio of consecutive gains among the last three, so that one lucky step ends nothing; infinite while
-    there are too few steps to tell.
+    there are too few steps to tell (three, or two of which the second is a tenth of the first).
     """
     gains = np.diff(levels[-5:])
     if gains.size and gains[-1] <= 1e-14 * abs(levels[-1]):
         return 0.0
-    if gains.size < 3 or (gains[:-1] <= 0).any():
+    if gains.size < 2 or (gains[:-1] <= 0).any():
         return float("inf")
     ratio = float((gains[1:] / gains[:-1]).max())
+    if gains.size < 3 and ratio > 0.1:
+        return float("inf")
     return float(gains[-1]) * ratio / (1.0 - ratio) if ratio < 1.0 else float("inf")

@@ -276,7 +276,7 @@ class CenteredGram(SelfAdjoint):
         n_landmarks = min(int(SKETCH * np.sqrt(self.size)), int(np.count_nonzero(weights)))
         n_vectors = min(n_vectors, n_landmarks)
         chosen = np.sort(rng.choice(self.size, n_landmarks, replace=False, p=weights))
-        corner = symmetrized(self.raw.columns(chosen, np.float64, rows=chosen))
+        corner = self.raw.columns(chosen, np.float64, rows=chosen)  # of which only the lower half is read
         corner[np.diag_indices(n_landmarks)] += SKETCH_JITTER * np.trace(corner) / n_landmarks
         try:
             factor = linalg.cholesky(corner, lower=True, overwrite_a=True, check_finite=False)
@@ -292,7 +292,7 @@ class CenteredGram(SelfAdjoint):
         n_threads = min(blas_threads(), len(chunks))
 
         def moments(start: int) -> tuple[Array, Array]:
-            second, first = np.zeros((n_landmarks, n_landmarks)), np.zeros(n_landmarks)
+            second, first = np.zeros((n_landmarks, n_landmarks), dtype=np.float32), np.zeros(n_landmarks)
             for rows in chunks[start::n_threads]:
                 features = columns(rows) @ whiten
                 features *= roots[rows]
@@ -307,9 +307,9 @@ class CenteredGram(SelfAdjoint):
         if not np.isfinite(rounding):
             return None
         if self.centering.center:
-            second -= np.outer(mean, mean)
+            second -= np.outer(mean, mean).astype(np.float32)
         # the whole of it: LAPACK's subset driver is no faster here, and fails where all eigenvalues are alike
-        values, axes = linalg.eigh(second.astype(np.float32), driver="evd", overwrite_a=True, check_finite=False)
+        values, axes = linalg.eigh(second, driver="evd", overwrite_a=True, check_finite=False)
         values, axes = values[: -n_vectors - 1 : -1].astype(np.float64), axes[:, : -n_vectors - 1 : -1]
         solid = values > max(100 * np.finfo(np.float32).eps * values[0], rounding)
         values, axes = values[solid], (axes[:, solid] / np.sqrt(values[solid])).astype(np.float32)

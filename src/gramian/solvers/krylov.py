@@ -167,7 +167,7 @@ class _Search:
         if self.single:
             with np.errstate(over="ignore", invalid="ignore"):
                 start = self._climb(start, np.float32)
-        self._climb(start.astype(np.float64), np.float64)
+        self._climb(start, np.float64)
 
     def _image(self, block: Array) -> Array:
         self.products += 1
@@ -177,7 +177,7 @@ class _Search:
     def _climb(self, start: Array, dtype: Any) -> Array:
         """Grow a basis from ``start`` as far as products of this dtype lead; what the next dtype starts from."""
         double = dtype == np.float64
-        axes = orthonormal(start)
+        axes = orthonormal(start.astype(dtype, copy=False))
         image = self._image(axes)
         if double:
             check_finite(image, "products with the matrix")
@@ -191,7 +191,7 @@ class _Search:
             return self.rng.standard_normal((self.operator.size, self.width))
         floor = max(DOUBLE_FLOOR if double else SINGLE_FLOOR, 10 * basis.noise)
         probe, last = image[:, -PROBES:], None
-        del start, axes, image  # at this width every block counts
+        del axes, image  # at this width every block counts
         while True:
             values, vectors, rest = basis.ritz(self.width)
             norms = np.linalg.norm(rest, axis=0).astype(np.float64)[: self.q]

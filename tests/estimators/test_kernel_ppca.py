@@ -61,7 +61,7 @@ def test_linear_kernel_warns_beyond_its_rank():
         gp.RBF(2.0) + gp.DotProduct(),
         lambda A, B: np.exp(-0.1 * ((A[:, None] - B[None]) ** 2).sum(-1)),
     ],
-    ids=str,
+    ids=lambda kernel: "function" if callable(kernel) and not hasattr(kernel, "get_params") else str(kernel),
 )
 def test_every_kind_of_kernel_fits_and_scores(kernel):
     model = KernelPPCA(3, kernel=kernel, random_state=0).fit(X)

@@ -125,7 +125,9 @@ def test_the_same_seed_gives_the_same_trials(backend, data):
     assert runs[0].trials_["params"] != runs[2].trials_["params"]
 
 
-@pytest.mark.parametrize("state", [np.random.default_rng(0), np.random.RandomState(0), None, np.int64(3)], ids=repr)
+@pytest.mark.parametrize(
+    "state", [np.random.default_rng(0), np.random.RandomState(0), None, np.int64(3)], ids=lambda s: type(s).__name__
+)
 def test_every_kind_of_random_state_is_taken(state, data):
     assert len(BayesSearch(Ridge(), ALPHA, n_trials=2, cv=2, random_state=state).fit(*data).trials_["score"]) == 2
 

@@ -4,7 +4,7 @@ MM tunes 784 widths; 50 trials cannot find these, so the widths here are one for
 and one for all the others. Everything is chosen by cross-validation inside the 100 images; the 300 held-out images are
 looked at once, at the end. Needs GRAMIAN_DATA.
 
-    python experiments/tuning_mnist.py [--trials 50] [--figure docs/figures/tuning_mnist.png]
+    python experiments/tuning_mnist.py [--trials 50] [--figure docs/pictures/tuning_mnist.png]
 """
 
 from __future__ import annotations

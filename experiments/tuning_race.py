@@ -4,7 +4,7 @@ Six problems of gramian's own estimators, ten seeds each. A seed fixes the rows,
 then maximise the very same function, with no fast path for any of them. Random search draws uniformly from the same space;
 grid search spends its whole budget on one grid of (at most) 15 or 30 points, the middle of equal cells. Needs GRAMIAN_DATA.
 
-    python experiments/tuning_race.py [--seeds 10] [--only laser] [--json FILE] [--figure docs/figures/tuning_race.svg]
+    python experiments/tuning_race.py [--seeds 10] [--only laser] [--json FILE] [--figure docs/pictures/tuning_race.svg]
 """
 
 from __future__ import annotations
@@ -210,13 +210,19 @@ def main() -> None:
         draw(results, options.figure)
 
 
+def loss(scores: list) -> np.ndarray:
+    """Minus the score; of accuracies, the error rate."""
+    values = np.array(scores)
+    return 1.0 - values if values.max() > 0 else -values
+
+
 def report(results: dict) -> None:
     print("| problem (loss, median of seeds) | trials | BayesSearch | random | grid | seeds won against random, tied |")
     print("|---|---|---|---|---|---|")
     for name, runs in results.items():
-        ours, theirs = -np.array(runs["BayesSearch"]), -np.array(runs["random"])
+        ours, theirs = loss(runs["BayesSearch"]), loss(runs["random"])
         for budget in BUDGETS:
-            other = -np.array(runs["grid at 15"]) if budget == BUDGETS[0] else -np.array(runs["grid"])[:, -1]
+            other = loss(runs["grid at 15"]) if budget == BUDGETS[0] else loss(runs["grid"])[:, -1]
             a, b = ours[:, budget - 1], theirs[:, budget - 1]
             won, tied = int((a < b).sum()), int((a == b).sum())
             print(
@@ -231,13 +237,13 @@ def draw(results: dict, path: Path) -> None:
     axes = figure.subplots(2, -(-len(results) // 2)).ravel()
     for ax, (name, runs) in zip(axes, results.items()):
         for method, colour in (("BayesSearch", "C0"), ("random", "0.5"), ("grid", "C1")):
-            losses = -np.array(runs[method])
+            losses = loss(runs[method])
             steps = np.arange(1, losses.shape[1] + 1)
             low, middle, high = np.quantile(losses, [0.25, 0.5, 0.75], axis=0)
             ax.plot(steps, middle, color=colour, label=method)
             if method != "grid":
                 ax.fill_between(steps, low, high, color=colour, alpha=0.15, lw=0)
-        last = -np.concatenate([np.array(runs[m])[:, 5:].ravel() for m in ("BayesSearch", "random")])
+        last = np.concatenate([loss(runs[m])[:, 5:].ravel() for m in ("BayesSearch", "random")])
         ax.set_ylim(last.min() - 0.05 * np.ptp(last), np.quantile(last, 0.97))
         ax.set_title(name, fontsize=9)
         ax.set_xlabel("trials", fontsize=8)

@@ -12,17 +12,17 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import argparse  # noqa: E402
-import time  # noqa: E402
-import warnings  # noqa: E402
+import argparse
+import time
+import warnings
 
-import numpy as np  # noqa: E402
-from sklearn.datasets import load_digits  # noqa: E402
-from sklearn.model_selection import StratifiedKFold  # noqa: E402
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.model_selection import StratifiedKFold
 
-from gramian import BayesSearch, KernelPPCA, KernelPPCAClassifier  # noqa: E402
-from gramian.tuning.defaults import median_distance  # noqa: E402
-from gramian.tuning.evaluation import Evaluation  # noqa: E402
+from gramian import BayesSearch, KernelPPCA, KernelPPCAClassifier
+from gramian.tuning.defaults import median_distance
+from gramian.tuning.evaluation import Evaluation
 
 WIDTHS = np.geomspace(0.25, 4.0, 6)
 COUNTS = [1, 2, 3, 5, 7, 10, 14, 20, 28, 40]

@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits, load_iris
 from gramian import BayesSearch, KernelPPCA, KernelPPCAClassifier
 from gramian.kernels import RBF
 from gramian.tuning.evaluation import Evaluation
-from gramian.tuning.fast import best_count
+from gramian.tuning.fast import best_count, parsimonious
 
 SPACES = {
     "rbf": {"kernel__length_scale": ("log", 0.5, 20.0), "n_components": (1, 30)},
@@ -57,15 +57,26 @@ def test_the_models_own_options_are_kept(model):
     np.testing.assert_allclose(search.trials_["score"], refitted(search, X), rtol=1e-7)
 
 
-def test_q_is_settled_by_the_trial_and_is_the_best_of_its_width():
+def test_q_is_settled_by_the_trial_and_is_the_smallest_as_good_as_the_best_of_its_width():
     X = load_digits().data[:90] / 16.0
     space = {"kernel__length_scale": ("log", 0.5, 20.0), "n_components": (1, 12)}
-    search = BayesSearch(KernelPPCA(), space, scoring="kernel_error", cv=2, n_trials=3, random_state=0).fit(X)
+    search = BayesSearch(KernelPPCA(), space, scoring="kernel_error", cv=3, n_trials=3, random_state=0).fit(X)
     plan = search._plan(X, None, {})
     naive = Evaluation(plan.estimator, plan.objective, X, None, plan.folds, {}, None)
     for params, score in zip(search.trials_["params"], search.trials_["score"]):
-        every = [np.mean(naive({**params, "n_components": q}).scores) for q in range(1, 13)]
-        assert score == pytest.approx(max(every))
+        every = {q: np.array(naive({**params, "n_components": q}).scores) for q in range(1, 13)}
+        top = max(every, key=lambda q: every[q].mean())
+        behind = {q: every[top] - every[q] for q in every}
+        as_good = [q for q in every if behind[q].mean() <= behind[q].std(ddof=1) / np.sqrt(3) + 1e-12]
+        assert params["n_components"] == min(as_good)
+        assert score == pytest.approx(every[min(as_good)].mean())
+
+
+def test_a_smaller_model_is_kept_only_while_the_difference_drowns_in_the_folds():
+    rising = {1: [0.1, 0.2, 0.3], 2: [0.2, 0.3, 0.4], 3: [0.201, 0.299, 0.402]}
+    assert parsimonious(rising) == 2
+    assert parsimonious({1: [0.0, 1.0], 5: [0.1, 1.1]}) == 5
+    assert parsimonious({4: [1.0]}) == 4
 
 
 def test_more_components_than_a_fold_allows_are_left_out():

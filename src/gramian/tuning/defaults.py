@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from gramian._checks import check_table
 from gramian.tuning.space import Category, Dimension, Integer, Real, Space, build_space, named_object
 
 
@@ -25,7 +26,7 @@ def default_key(estimator: Any) -> str | None:
     """The row of the table that an estimator belongs to; a pipeline belongs to that of its last step."""
     final = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
     for base in type(final).__mro__:
-        if base.__name__ in DEFAULTS and base.__module__.split(".")[0] in ("gramian", final.__module__.split(".")[0]):
+        if base.__name__ in DEFAULTS and base.__module__.startswith("gramian."):
             return base.__name__
     return None
 
@@ -51,8 +52,7 @@ def moves_the_measure(estimator: Any, space: Space) -> bool:
     final = getattr(final, "estimator", None) or final
     if "kernel" not in final.get_params(deep=False):
         return False
-    own = [name.rpartition("estimator__")[2] for name in space.dimensions]
-    words = {name.split("__")[-2] if "__" in name else name for name in own} | set(own)
+    words = {word for name in space.dimensions for word in name.split("__")}
     fixed = {"kernel", "noise_dim"} | ({"noise_variance"} if "Mixture" in type(final).__name__ else set())
     return bool(words & fixed)
 
@@ -108,7 +108,8 @@ def median_distance(X: Any) -> float:
     """The median heuristic, as the kernels themselves resolve it; 1 where all rows are equal."""
     from gramian.kernels import RBF
 
-    table = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=float)
+    table = check_table(None, X, reset=False, missing=True, accept_sparse=True)
+    table = np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=float)
     table = table[np.isfinite(table).all(axis=1)]
     if len(np.unique(table, axis=0)) < 2:
         return 1.0
@@ -125,7 +126,8 @@ def _ppca(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
 def _kernel_ppca(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
     return {
         **kernel_dimensions("kernel", estimator.kernel, X),
-        "n_components": _count(1, min(shape.n_train - 1, 100)),
+        # beyond half of the rows hardly any noise is left, and at the rank none: then there is no density
+        "n_components": _count(1, min(shape.n_train // 2, 100)),
     }
 
 

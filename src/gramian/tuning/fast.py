@@ -2,7 +2,8 @@
 
 Distances do not depend on the width, and serve all widths of an isotropic kernel and all folds. An eigendecomposition does not
 depend on q: the model with q components is the leading part of the one with more. So a trial decomposes once a fold, looks at
-many q, and settles q itself; the search is left with one parameter less. The scores are those of refitting, to rounding.
+many q, and settles q itself (for KernelPPCA the smallest as good as the best, to a standard error over the folds); the search is
+left with one parameter less. The scores are those of refitting, to rounding.
 """
 
 from __future__ import annotations
@@ -110,6 +111,20 @@ def best_count(values: list[int], score: Callable[[int], float]) -> int | None:
     return max(finite, key=lambda q: (seen[q], -q)) if finite else None
 
 
+def parsimonious(scores: Mapping[int, Any]) -> int:
+    """The smallest q whose folds fall behind those of the best q by no more than a standard error of the difference.
+
+    Pairing the folds matters: they differ from each other far more than two values of q do on one fold.
+    """
+    best = max(scores, key=lambda q: (float(np.mean(scores[q])), -q))
+    for q in sorted(scores):
+        behind = np.subtract(scores[best], scores[q])
+        error = float(behind.std(ddof=1) / np.sqrt(len(behind))) if len(behind) > 1 else 0.0
+        if behind.mean() <= error:
+            return q
+    return best
+
+
 # ---------------------------------------------------------------- kernel matrices
 
 
@@ -195,7 +210,9 @@ class KernelEvaluation(Evaluation):
             raise ValueError(
                 f"no n_components of {self.counts[0]}..{self.counts[-1]} could be fitted and scored on every fold."
             )
-        return scores[best], {"n_components": best}
+        # a pre-image is shown the whole row, so that further components rarely hurt, and rarely help
+        chosen = parsimonious({q: folds for q, folds in scores.items() if np.isfinite(folds).all()})
+        return scores[chosen], {"n_components": chosen}
 
     def fold_models(self, params: Mapping[str, Any]) -> list[FoldModel]:
         """The largest model of every fold at a setting of the kernel."""

@@ -145,6 +145,8 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
             trials = self._run(plan, evaluation, seed, trials, budget)
         except KeyboardInterrupt as interrupt:
             kept: list[Trial] = getattr(interrupt, "trials", trials)
+            for name in _BEST:  # of an earlier fit, to which these trials do not belong
+                self.__dict__.pop(name, None)
             self._remember(plan, seed, kept)
             raise
         best = best_index(trials)
@@ -160,6 +162,7 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
         self.best_score_ = trials[best].score
         self.refit_time_ = time.monotonic() - refitted
         self.search_time_ = refitted - started
+        self.__dict__.pop("feature_names_in_", None)
         if hasattr(model, "feature_names_in_"):
             self.feature_names_in_ = model.feature_names_in_
         return self
@@ -356,6 +359,7 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
+_BEST = ("best_estimator_", "best_index_", "best_params_", "best_score_", "feature_names_in_")
 _DELEGATED = (
     "predict",
     "predict_proba",

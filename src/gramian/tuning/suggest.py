@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold
 from gramian._arrays import Array, single_blas_thread
 from gramian._checks import check_random_state, check_table
 from gramian.tuning.evaluation import Evaluation
-from gramian.tuning.fast import Distances, KernelEvaluation, best_count
+from gramian.tuning.fast import Distances, KernelEvaluation, best_count, parsimonious
 from gramian.tuning.objectives import NOISE_SHARE, denoising, reconstruction
 
 ROWS = 400
@@ -183,16 +183,7 @@ class _Curve:
         return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
     def parsimonious(self) -> int:
-        """The smallest q whose folds fall behind the best q's by less than a standard error of the difference.
-
-        Pairing the folds matters: they differ from each other far more than two values of q do on one fold.
-        """
-        best = self.scores[self.best()]
-        for q in sorted(self.scores):
-            behind = best - self.scores[q]
-            if behind.mean() <= behind.std(ddof=1) / np.sqrt(len(behind)):
-                return q
-        return self.best()
+        return parsimonious(self.scores)
 
 
 def _by_count(evaluation: Any, counts: list[int]) -> _Curve:

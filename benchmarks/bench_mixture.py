@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -17,15 +18,15 @@ N, D, K, Q = 100_000, 100, 10, 5
 STEPS = 4
 
 
-def clusters() -> tuple[np.ndarray, np.ndarray]:
+def clusters(n: int = N) -> tuple[np.ndarray, np.ndarray]:
     """Rows of K clusters with their own subspaces, and responsibilities that know them roughly."""
     rng = np.random.default_rng(0)
-    labels = rng.integers(K, size=N)
-    X = 0.5 * rng.standard_normal((N, D))
+    labels = rng.integers(K, size=n)
+    X = 0.5 * rng.standard_normal((n, D))
     for k in range(K):
         rows = labels == k
         X[rows] += rng.standard_normal((rows.sum(), Q)) @ rng.standard_normal((Q, D)) + rng.standard_normal(D)
-    return X, 0.8 * np.eye(K)[labels] + 0.2 * rng.dirichlet(np.full(K, 0.3), N)
+    return X, 0.8 * np.eye(K)[labels] + 0.2 * rng.dirichlet(np.full(K, 0.3), n)
 
 
 class Started(GaussianMixture):
@@ -37,8 +38,8 @@ class Started(GaussianMixture):
         self._initialize(X, self.start)
 
 
-def run() -> Iterator[Row]:
-    X, start = clusters()
+def run(n: int = N) -> Iterator[Row]:
+    X, start = clusters(n)
     Started.start = start
 
     def ours(steps: int) -> Any:
@@ -63,7 +64,7 @@ def run() -> Iterator[Row]:
     steps = model.n_iter_ if model.converged_ else None
     yield Row(
         "P11",
-        f"mixture iteration N={N:.0e} d={D} K={K} q={Q}",
+        f"mixture iteration N={n:.0e} d={D} K={K} q={Q}",
         "GaussianMixture full",
         "14x; converged in 10 iterations",
         "30x in float32",
@@ -73,5 +74,5 @@ def run() -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    for row in run():
-        print(row.number, row.found, row.holds)
+    for row in run(*map(int, sys.argv[1:])):
+        print(row.number, row.work, row.found, row.holds)

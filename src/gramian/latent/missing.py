@@ -107,12 +107,11 @@ class MaskedTable:
         return list(row_chunks(self.X.shape[0]))
 
     def _chunk(self, rows: slice) -> Chunk:
-        values = self.X[rows].astype(np.float64)
-        values -= self.shift
+        values = self.X[rows] - self.shift  # float64, as the shift is
         values /= self.scale
-        seen = ~np.isnan(values)
-        values[~seen] = 0.0
-        mask = seen.astype(np.float64)
+        holes = np.isnan(values)
+        np.copyto(values, 0.0, where=holes)
+        mask = np.subtract(1.0, holes)
         return Chunk(values, mask, np.einsum("ij,ij->i", values, values), mask.sum(axis=1))
 
     def chunk(self, index: int, rows: slice) -> Chunk:

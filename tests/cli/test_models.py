@@ -267,3 +267,54 @@ def test_tune_a_classifier(gramian, groups):
         )
     )
     assert json.loads(ran.out)["best score"] > 0.9
+
+
+# ---------------------------------------------------------------- large tables
+
+
+def test_a_long_series_is_learned_from_its_end(gramian, waves, tmp_path):
+    ran = ok(gramian("forecast", "waves.csv", "--steps", "2", "-o", "f.csv", "--target", "y", "--last", "60"))
+    assert "learning from the last 60 of 150 rows" in ran.err
+    assert read_table(tmp_path / "f.csv")["year"].tolist() == [1950, 1951]
+
+
+def test_kernels_of_many_rows_are_approximated_with_a_note(gramian, groups, tmp_path, monkeypatch):
+    from gramian.cli import _models
+
+    monkeypatch.setattr(_models, "EXACT_ROWS", 50)
+    monkeypatch.setattr(_models, "LANDMARKS", 20)
+    ran = ok(gramian("fit", "groups.csv", "-m", "m", "--model", "kernel", "--drop", "group,value", "--components", "3"))
+    assert "approximated with 20 landmarks" in ran.err
+    assert load(tmp_path / "m").estimator.n_landmarks == 20
+    ok(
+        gramian(
+            "fit",
+            "groups.csv",
+            "-m",
+            "n",
+            "--model",
+            "kernel",
+            "--drop",
+            "group,value",
+            "--components",
+            "3",
+            "--landmarks",
+            "0",
+        )
+    )
+    assert load(tmp_path / "n").estimator.approximation is None
+
+
+def test_choices_on_some_rows_are_made_for_large_tables(gramian, groups, tmp_path, monkeypatch):
+    from gramian.cli import _models
+    from gramian.report import analysis
+
+    monkeypatch.setattr(_models, "CHOICE_ROWS", 60)
+    ok(gramian("fit", "groups.csv", "-m", "m", "--model", "mixture", "--drop", "group,value"))
+    assert load(tmp_path / "m").estimator.n_clusters == 2
+    monkeypatch.setattr(analysis, "CHOICE_CELLS", 180)
+    table = read_table(tmp_path / "groups.csv")
+    table.columns[0][::5] = np.nan
+    write_table(tmp_path / "holes.csv", ["a", "b", "c"], table.columns[:3])
+    ok(gramian("fit", "holes.csv", "-m", "h"))
+    assert load(tmp_path / "h").estimator.n_components in (1, 2)

@@ -12,17 +12,20 @@ from gramian._arrays import Array
 from gramian.io.preprocessing import Preprocessing
 from gramian.io.source import memory_available
 from gramian.io.table_model import TableModel
+from gramian.report.analysis import dimension
 
 LEVELS = (0.9, 0.95, 0.99, 0.995, 0.999)
 SCORED_ROWS = 5000
 MAX_CLUSTERS = 6
+CHOICE_ROWS = 5000
+EXACT_ROWS, LANDMARKS = 5000, 1000
 WORDS = {"n_components": "latent dimensions", "noise_variance": "noise variance", "n_iter": "iterations"}
 """Facts as people read them."""
 
 
-def parsed_components(text: str | None) -> Any:
+def parsed_components(text: Any) -> Any:
     """A count, a fraction, or a rule by name."""
-    if text is None or text in ("mle", "bic"):
+    if text is None or text in ("mle", "bic") or not isinstance(text, str):
         return text
     try:
         return int(text)
@@ -54,6 +57,15 @@ def kernel_of(options: Mapping[str, Any]) -> Any:
     return kernel
 
 
+def approximated(kind: str, options: Mapping[str, Any], n_rows: int) -> tuple[dict[str, Any], str]:
+    """The options with a Nystroem approximation where a kernel model of all rows would take too long, and a note of
+    it."""
+    if kind not in ("kernel", "kernel-mixture") or options.get("landmarks") is not None or n_rows <= EXACT_ROWS:
+        return dict(options), ""
+    note = f"{n_rows} rows: the kernel is approximated with {LANDMARKS} landmarks (--landmarks N; 0 for none)"
+    return {**options, "landmarks": LANDMARKS}, note
+
+
 def estimator_for(kind: str, options: Mapping[str, Any], prepare: Preprocessing, verbose: int = 0) -> Any:
     """The unfitted estimator."""
     import gramian
@@ -72,7 +84,7 @@ def estimator_for(kind: str, options: Mapping[str, Any], prepare: Preprocessing,
         default = max(1, min(3, len(prepare.features) - 1))
         return gramian.PPCAMixture(options.get("clusters") or 2, given.get("n_components", default), **common)
     kernel = kernel_of(options)
-    landmarks = options.get("landmarks")
+    landmarks = options.get("landmarks") or None
     approximation = {} if landmarks is None else {"approximation": "nystroem", "n_landmarks": landmarks}
     if kind == "kernel":
         return gramian.KernelPPCA(kernel=kernel, **given, **approximation, **common, verbose=verbose)
@@ -122,6 +134,11 @@ def fitted(
 ) -> TableModel:
     """Fit, and keep what later sub-commands need."""
     check_complete(kind, X, prepare)
+    if kind == "ppca":
+        options = {
+            **options,
+            "components": dimension(X, parsed_components(options.get("components")), options.get("seed", 0)),
+        }
     if kind == "mixture" and not options.get("clusters"):
         estimator = best_mixture(X, options, prepare)
     elif kind == "forecast":
@@ -135,6 +152,10 @@ def fitted(
 def best_mixture(X: Array, options: Mapping[str, Any], prepare: Preprocessing) -> Any:
     """The mixture with the smallest BIC among 1 to 6 clusters."""
     best, smallest, said = None, np.inf, list[Any]()
+    if len(X) > CHOICE_ROWS:  # the number of clusters is chosen on some rows, the mixture is fitted to all
+        some = X[np.random.default_rng(options.get("seed", 0)).choice(len(X), CHOICE_ROWS, replace=False)]
+        count = best_mixture(some, options, prepare).n_clusters
+        return estimator_for("mixture", {**options, "clusters": count}, prepare).fit(X)
     for clusters in range(1, min(MAX_CLUSTERS, max(1, len(X) // 10)) + 1):
         candidate = estimator_for("mixture", {**options, "clusters": clusters}, prepare)
         try:

@@ -54,7 +54,9 @@ model_options = _stacked(
     click.option("--kernel", help="rbf, linear, polynomial, laplacian, matern, ... [default: rbf]"),
     click.option("--length-scale", type=float, help="Width of the kernel. [default: median distance]"),
     click.option("--clusters", type=int, help="Number of mixture components. [default: by BIC, at most 6]"),
-    click.option("--landmarks", type=int, help="Nystroem approximation with so many landmarks."),
+    click.option(
+        "--landmarks", type=int, help="Nystroem approximation with so many landmarks. [default: above 5000 rows, 1000]"
+    ),
     click.option("--lags", type=int, help="Past values that a forecast looks at."),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random."),
 )

@@ -31,7 +31,7 @@ def fit(
     gramian fit wine.csv -m classes.model --model classifier --target class
     gramian fit both.csv -m views.model --model views --views left=1-5,right=6-9
     """
-    from gramian.cli._models import check_needs, facts_lines, fitted, should_stream
+    from gramian.cli._models import approximated, check_needs, facts_lines, fitted, should_stream
     from gramian.cli._session import Input, Session, check_output
     from gramian.io.model_file import save
 
@@ -45,6 +45,8 @@ def fit(
         whole = opened.table()
         prepare = opened.preprocessing([whole])
         target = prepare.targets(whole) if prepare.target is not None and kind in ("classifier", "regressor") else None
+        options, note = approximated(kind, options, whole.n_rows)
+        session.note(*filter(None, [note]))
         model = fitted(kind, options, prepare, prepare.matrix(whole), target, session.verbose)
     save(model, model_file)
     prepare = model.preprocessing

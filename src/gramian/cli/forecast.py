@@ -15,6 +15,13 @@ from gramian.cli._options import common_options, level_option, model_options, ou
 @output_options()
 @level_option
 @click.option("--target", metavar="COLUMNS", help="The series to forecast. [default: every column of numbers]")
+@click.option(
+    "--last",
+    type=click.IntRange(0),
+    default=1500,
+    show_default=True,
+    help="Learn from the last rows only; 0: from all.",
+)
 @model_options
 @role_options
 @read_options
@@ -27,6 +34,7 @@ def forecast(
     digits: int,
     level: float | None,
     target: str | None,
+    last: int,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -45,7 +53,7 @@ def forecast(
     check_output(output, force)
     level = 0.9 if level is None else level
     session = Session(as_json=as_json, quiet=quiet, outputs=[output])
-    model, clock, dialect = _model_of(session, table, target, options)
+    model, clock, dialect = _model_of(session, table, target, last, options)
     prepare, estimator = model.preprocessing, model.estimator
     middle = np.reshape(estimator.predict(steps), (steps, -1))
     lower, upper = (np.reshape(bound, (steps, -1)) for bound in estimator.predict_interval(steps, level=level))
@@ -64,7 +72,7 @@ def forecast(
     )
 
 
-def _model_of(session: Any, path: str, target: str | None, options: Any) -> tuple[Any, Any, Any]:
+def _model_of(session: Any, path: str, target: str | None, last: int, options: Any) -> tuple[Any, Any, Any]:
     """The fitted forecaster: from a model file, or fitted to a table."""
     from dataclasses import replace
 
@@ -84,6 +92,9 @@ def _model_of(session: Any, path: str, target: str | None, options: Any) -> tupl
             raise ValueError(f"{path}: a {model.kind} model cannot forecast. Fit --model forecast.") from None
         return model, None, None
     whole = opened.table()
+    if last and whole.n_rows > last:
+        session.note(f"learning from the last {last} of {whole.n_rows} rows (--last 0 for all)")
+        whole = replace(whole, columns=[column[-last:] for column in whole.columns], lines=whole.lines[-last:])
     clock = Clock.of(whole, skip={*opened.roles.drop})
     wanted = columns_of(whole.names, (target,), "--target") if target else ()
     drop = opened.roles.drop

@@ -16,7 +16,8 @@ from gramian.io.table import Table
 
 LEVEL = 0.9
 HELD_OUT = 0.05
-HELD_OUT_CELLS = 400_000
+HELD_OUT_CELLS = 100_000
+CHOICE_CELLS = 100_000
 CLUSTER_FEATURES = 200
 CLUSTER_ROWS = 20_000
 MAX_CLUSTERS = 6
@@ -91,7 +92,7 @@ def analyse(table: Table, prepare: Preprocessing, *, n_components: Any = None, r
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         X = prepare.matrix(table)
-        model = PPCA(_dimension(X, n_components), random_state=random_state).fit(X)
+        model = PPCA(dimension(X, n_components, random_state), random_state=random_state).fit(X)
         anomaly = model.anomaly(X, level=0.99)
         full, std = model.impute(X, return_std=True)
         flags = (anomaly.p_t2 < 0.01) | (anomaly.p_spe < 0.01)
@@ -110,11 +111,23 @@ def analyse(table: Table, prepare: Preprocessing, *, n_components: Any = None, r
     return analysis
 
 
-def _dimension(X: Array, n_components: Any) -> Any:
-    """What was asked for; else by BIC. One column leaves nothing to choose."""
-    if n_components is not None:
+def dimension(X: Array, n_components: Any = None, random_state: int = 0) -> Any:
+    """What was asked for; else by BIC. One column leaves nothing to choose.
+
+    With holes every q costs an EM, so that large tables choose it on some of their rows.
+    """
+    if n_components not in (None, "bic"):
         return n_components
-    return "bic" if min(X.shape[1], X.shape[0] - 1) > 1 else 0
+    if min(X.shape[1], X.shape[0] - 1) < 2:
+        return 0
+    if X.size <= CHOICE_CELLS or not np.isnan(X).any():
+        return "bic"
+    rows = max(CHOICE_CELLS // X.shape[1], 50)
+    if rows >= len(X):
+        return "bic"
+    some = X[np.random.default_rng([random_state, 20011]).choice(len(X), rows, replace=False)]
+    some = some[:, ~np.isnan(some).all(axis=0)]
+    return PPCA("bic", tol=1e-4, random_state=random_state).fit(some).n_components_
 
 
 def _target(table: Table, prepare: Preprocessing) -> list[str] | None:

@@ -74,14 +74,3 @@ CASES = {
         ),
     )
 }
-
-
-def _here(name):
-    try:
-        getattr(gramian, name)
-    except ImportError:
-        return False
-    return True
-
-
-CASES = {name: case for name, case in CASES.items() if _here(name)}

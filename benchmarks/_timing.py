@@ -62,16 +62,22 @@ def interleaved(candidates: dict[str, Callable[[], Any]], repeats: int = 3, n_th
     return {name: Seconds(float(np.median(cpu[name])), float(np.median(wall[name]))) for name in candidates}
 
 
-def fresh(function: str, *arguments: Any, n_threads: int = 1) -> tuple[float, int]:
-    """Wall seconds and peak bytes of one run in a fresh process; the peak is less what the process held before the run.
+@dataclass(frozen=True)
+class Fresh:
+    """One run in a fresh process; the peak is less what the process held before the run."""
 
-    ``function`` is "module:name"; called with the arguments (plain data) it prepares and returns what is then run.
-    """
+    cpu: float
+    wall: float
+    peak_bytes: int
+
+
+def fresh(function: str, *arguments: Any, n_threads: int = 1) -> Fresh:
+    """Run in a fresh process what ``function``, "module:name", prepares and returns when called with plain arguments."""
     pinned = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(n_threads))
     command = [sys.executable, "-m", "benchmarks._timing", function, json.dumps(arguments)]
     answer = subprocess.run(command, cwd=ROOT, env=os.environ | pinned, stdout=subprocess.PIPE, text=True, check=True)
-    seconds, peak = answer.stdout.split()[-2:]
-    return float(seconds), int(peak)
+    cpu, wall, peak = answer.stdout.split()[-3:]
+    return Fresh(float(cpu), float(wall), int(peak))
 
 
 def _status(field: str) -> int:
@@ -82,14 +88,14 @@ def _status(field: str) -> int:
     raise OSError(f"{field} is not in /proc/self/status.")
 
 
-def _measured(function: str, arguments: list[Any]) -> tuple[float, int]:
+def _measured(function: str, arguments: list[Any]) -> tuple[float, float, int]:
     module, name = function.split(":")
     run = getattr(importlib.import_module(module), name)(*arguments)
     Path("/proc/self/clear_refs").write_text("5")  # the peak starts from here
     before = _status("VmRSS")
-    start = time.perf_counter()
+    cpu, wall = time.process_time(), time.perf_counter()
     run()
-    return time.perf_counter() - start, _status("VmHWM") - before
+    return time.process_time() - cpu, time.perf_counter() - wall, _status("VmHWM") - before
 
 
 if __name__ == "__main__":

@@ -28,6 +28,8 @@ RIDGE_RANGE = 1e-10
 """The smallest κσ², as a share of the largest gain."""
 WORTH = 1.01
 """More components are taken where they lower the held-out error by more than this."""
+FAINT = 1e-5
+"""The weight of the target where components are counted: its own noise is large, so that the ECM weights it about as little."""
 MOST_COMPONENTS = 600
 """A fractional n_components never grows beyond this."""
 INTERVAL = 0.9
@@ -121,6 +123,11 @@ class Folds:
         """The distinct rows left when the largest fold is held out."""
         return int(self.distinct.sum() - self.distinct.max())
 
+    @property
+    def kept_share(self) -> float:
+        """The share of the rows that a model of the cross-validation sees."""
+        return 1.0 - 1.0 / len(self.distinct)
+
 
 def dealt_folds(X: Array, n_folds: int) -> Folds:
     """Folds of the rows of X, equal rows in the same one: neither order nor repetition of rows matters.
@@ -174,8 +181,10 @@ def fit_target(
     floors = np.zeros(len(table.views))
     floors[-1] = UNCHECKED * table.traces[-1] / table.dims[-1]
     if folds is not None and q > 0:
-        first = held_out(sample, _sizes(q, n_components, sample, folds), solver, folds, noise_variance=0.0)
-        q = first.n_components
+        counted = replace(sample, scales=sample.scales * np.sqrt(_faint(len(table.views))))
+        first = held_out(counted, _sizes(q, n_components, sample, folds), solver, folds, noise_variance=0.0)
+        if first.n_components > q:  # all rows carry more components than the part that was kept
+            q = min(round(first.n_components / folds.kept_share), sample.max_components, max(q, MOST_COMPONENTS))
         floors[-1] = first.error * table.traces[-1] / table.dims[-1]
     fitted = fit_view_noises(table, q, solver, space, tol=tol, floors=floors, guard=False, progress=progress)
     model, checked = fitted.model, None
@@ -184,7 +193,8 @@ def fit_target(
         scaled = ViewSample(table, scales_of(fitted.noise_variances), space)
         checked = held_out(scaled, [q], solver, folds, noise_variance=1.0)
         for view in range(len(table.views) - 1):
-            subspace = subspace.trusting(view, 1.0 / checked.ridge)
+            # the ridge of kernel regression is κσ²N: with all rows in, κ is smaller
+            subspace = subspace.trusting(view, 1.0 / (folds.kept_share * checked.ridge))
         model = replace(model, subspace=subspace)
     return _with_std(
         table,
@@ -226,6 +236,10 @@ def _with_std(table: ViewTable, fitted: TargetFit) -> TargetFit:
     else:
         std = np.sqrt(np.maximum(fitted._spread(fitted.usual_covariance), 0.0) + fitted.noise_variances[-1])
     return replace(fitted, std=std)
+
+
+def _faint(n_views: int) -> Array:
+    return np.append(np.ones(n_views - 1), FAINT)
 
 
 def _sizes(q: int, n_components: int | float, sample: ViewSample, folds: Folds) -> list[int]:

@@ -8,10 +8,12 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from gramian import PPCA
 from gramian.io.preprocessing import Preprocessing, Roles
 from gramian.io.table import Table
 from gramian.io.tables import read_table, write_table
 from gramian.report import pictures, write_report
+from gramian.report.analysis import dimension
 from gramian.report.blocks import Grid, Picture, Section, Text, cell_text, shortened
 from gramian.report.page import render, together
 from gramian.report.pictures import picture
@@ -268,9 +270,14 @@ def test_the_command_writes_a_report(rows, tmp_path, monkeypatch, capsys, unrend
 def test_without_jinja_the_extra_is_named(monkeypatch):
     import sys
 
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ImportError, match=r"gramian\[report\]"):
-        render("t", "", [])
+    table = table_of(np.eye(4))
+    for module in ("jinja2", "matplotlib"):
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, module, None)
+            with pytest.raises(ImportError, match=r"gramian\[report\]"):
+                render("t", "", [])
+            with pytest.raises(ImportError, match=r"gramian\[report\]"):
+                write_report("never.html", table)
 
 
 # ---------------------------------------------------------------- pieces
@@ -304,3 +311,29 @@ def test_columns_of_numbers_are_known():
 def test_long_names_keep_both_ends():
     assert shortened("a" * 50 + "THE END!") == "a" * 31 + "…THE END!"
     assert Section("A & b").anchor == "a---b"
+
+
+# ---------------------------------------------------------------- how many dimensions
+
+
+def low_rank(n, d, q, noise=0.5):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, q)) @ rng.normal(size=(q, d)) + noise * rng.normal(size=(n, d))
+
+
+@pytest.mark.parametrize("shape", [(200, 10), (60, 200)], ids=["tall", "wide"])
+@pytest.mark.parametrize("holes", [False, True])
+def test_the_number_of_dimensions_is_found_in_tall_and_wide_tables(shape, holes):
+    X = low_rank(*shape, 3)
+    if holes:
+        X[np.random.default_rng(1).random(shape) < 0.05] = np.nan
+    q, rule = dimension(X)
+    if q == "bic":
+        q = PPCA("bic", random_state=0).fit(X).n_components_
+    assert q == 3
+    assert ("held-out rows" in rule) == (shape[0] < 2 * shape[1])
+
+
+def test_a_number_that_was_asked_for_is_kept():
+    assert dimension(low_rank(30, 5, 2), 4) == (4, "as asked")
+    assert dimension(np.ones((30, 1)))[0] == 0

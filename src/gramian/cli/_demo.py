@@ -12,7 +12,7 @@ from gramian import __version__
 from gramian.cli._demo_steps import STEPS
 from gramian.cli._session import Session
 from gramian.report.blocks import Facts, Section, Text
-from gramian.report.page import write_page
+from gramian.report.page import check_extras, write_page
 
 PAGE = "report.html"
 LEAD = (
@@ -28,6 +28,7 @@ def run(output: str, *, force: bool = False, as_json: bool = False, quiet: bool 
         raise FileExistsError(f"{output}: this is a file. Give the name of a folder.")
     if folder.is_dir() and any(folder.iterdir()) and not force:
         raise FileExistsError(f"{output}: the folder has files. Pass --force to write into it.")
+    check_extras()
     session = Session(as_json=as_json, quiet=quiet)
     talks = not (as_json or quiet)
     if talks:

@@ -137,7 +137,7 @@ def fitted(
     if kind == "ppca":
         options = {
             **options,
-            "components": dimension(X, parsed_components(options.get("components")), options.get("seed", 0)),
+            "components": dimension(X, parsed_components(options.get("components")), options.get("seed", 0))[0],
         }
     if kind == "mixture" and not options.get("clusters"):
         estimator = best_mixture(X, options, prepare)

@@ -18,7 +18,7 @@ from gramian.cli._options import common_options, level_option, model_options, ou
 @click.option(
     "--last",
     type=click.IntRange(0),
-    default=1500,
+    default=1000,
     show_default=True,
     help="Learn from the last rows only; 0: from all.",
 )

@@ -61,6 +61,7 @@ class Analysis:
     flags: Array
     full: Array
     std: Array
+    rule: str
     held_out: HeldOut | None = None
     clusters: Clusters | None = None
     target: list[str] | None = None
@@ -92,11 +93,12 @@ def analyse(table: Table, prepare: Preprocessing, *, n_components: Any = None, r
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         X = prepare.matrix(table)
-        model = PPCA(dimension(X, n_components, random_state), random_state=random_state).fit(X)
+        q, rule = dimension(X, n_components, random_state)
+        model = PPCA(q, random_state=random_state).fit(X)
         anomaly = model.anomaly(X, level=0.99)
         full, std = model.impute(X, return_std=True)
         flags = (anomaly.p_t2 < 0.01) | (anomaly.p_spe < 0.01)
-        analysis = Analysis(table, prepare, X, model, model.transform(X), anomaly, flags, full, std)
+        analysis = Analysis(table, prepare, X, model, model.transform(X), anomaly, flags, full, std, rule)
     said = {
         " ".join(str(warning.message).split())
         for warning in caught
@@ -111,23 +113,50 @@ def analyse(table: Table, prepare: Preprocessing, *, n_components: Any = None, r
     return analysis
 
 
-def dimension(X: Array, n_components: Any = None, random_state: int = 0) -> Any:
-    """What was asked for; else by BIC. One column leaves nothing to choose.
+def dimension(X: Array, n_components: Any = None, random_state: int = 0) -> tuple[Any, str]:
+    """The q that was asked for, else the best one; and by which rule, in words.
 
-    With holes every q costs an EM, so that large tables choose it on some of their rows.
+    The rule is BIC. With fewer than two rows a column that would take nearly all directions, since the likelihood of
+    the last ones has no bound;
+    then it is the likelihood of held-out rows. With holes every q costs an EM, so that large tables choose it on some
+    of their rows.
     """
     if n_components not in (None, "bic"):
-        return n_components
+        return n_components, "as asked"
     if min(X.shape[1], X.shape[0] - 1) < 2:
-        return 0
-    if X.size <= CHOICE_CELLS or not np.isnan(X).any():
-        return "bic"
+        return 0, "nothing to choose"
+    if n_components is None and len(X) < 2 * X.shape[1]:
+        return _by_held_out_rows(X, random_state), "the likelihood of held-out rows"
     rows = max(CHOICE_CELLS // X.shape[1], 50)
-    if rows >= len(X):
-        return "bic"
+    if rows >= len(X) or not np.isnan(X).any():
+        return "bic", "the Bayesian information criterion"
     some = X[np.random.default_rng([random_state, 20011]).choice(len(X), rows, replace=False)]
     some = some[:, ~np.isnan(some).all(axis=0)]
-    return PPCA("bic", tol=1e-4, random_state=random_state).fit(some).n_components_
+    chosen = PPCA("bic", tol=1e-4, random_state=random_state).fit(some).n_components_
+    return chosen, f"the Bayesian information criterion on {rows} rows"
+
+
+def _by_held_out_rows(X: Array, random_state: int, n_folds: int = 5) -> int:
+    """The q whose model gives held-out rows the largest mean likelihood."""
+    n_folds = min(n_folds, len(X))
+    fold = np.random.default_rng([random_state, 20012]).permutation(len(X)) % n_folds
+    largest = min(X.shape[1] - 1, int((fold != 0).sum()) - 2)
+    candidates = [q for q in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64) if q <= max(largest, 1)]
+    totals = np.zeros(len(candidates))
+    for k in range(n_folds):
+        train, test = X[fold != k], X[fold == k]
+        seen = ~np.isnan(train).all(axis=0)  # a column that only held-out rows show has no model
+        for i, q in enumerate(candidates):
+            try:
+                fitted = PPCA(q, tol=1e-4, max_iter=100, random_state=random_state).fit(train[:, seen])
+                totals[i] += float(np.sum(fitted.score_samples(test[:, seen])))
+            except ValueError:
+                totals[i] = -np.inf  # more components than the rows support, or no noise left
+        if k == 0 and len(candidates) > 6:
+            # the first fold shows the shape: q far beyond its best are not worth the time
+            keep = int(np.argmax(totals)) + 3
+            candidates, totals = candidates[:keep], totals[:keep]
+    return candidates[int(np.argmax(totals))]
 
 
 def _target(table: Table, prepare: Preprocessing) -> list[str] | None:
@@ -151,6 +180,11 @@ def _held_out(analysis: Analysis, random_state: int) -> HeldOut | None:
     if limit < 1 or len(X) < 20:
         analysis.note("model", "The table is too small to hide cells and see how well they are guessed.")
         return None
+    if X.shape[1] > 1000:
+        analysis.note(
+            "model", f"With {X.shape[1]} features hiding cells and guessing them takes too long; it is left out."
+        )
+        return None
     # a stream of its own: people punch holes with default_rng(0) too, and hidden cells must not fall into them
     rng = np.random.default_rng([random_state, 20010])
     rows = np.arange(len(X))
@@ -158,11 +192,6 @@ def _held_out(analysis: Analysis, random_state: int) -> HeldOut | None:
     if len(X) > most:
         rows = np.sort(rng.choice(len(X), most, replace=False))
         analysis.note("model", f"Hidden cells are taken from {most} of the {len(X)} rows.")
-    if X.shape[1] > 1000:
-        analysis.note(
-            "model", f"With {X.shape[1]} features hiding cells and guessing them takes too long; it is left out."
-        )
-        return None
     truth = X[rows]
     seen = ~np.isnan(truth)
     hidden = seen & (rng.random(truth.shape) < HELD_OUT)

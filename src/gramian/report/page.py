@@ -25,10 +25,9 @@ def render(title: str, lead: str, sections: Sequence[Section], footer: str = "")
     >>> "&lt;b&gt;" in page, "1 &lt; 2" in page
     (True, True)
     """
-    try:
-        import jinja2
-    except ImportError as error:
-        raise ImportError("the report needs Jinja2 and matplotlib: pip install 'gramian[report]'.") from error
+    check_extras()
+    import jinja2
+
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -38,6 +37,15 @@ def render(title: str, lead: str, sections: Sequence[Section], footer: str = "")
         footer or f"Made with gramian {__version__}. The page is one file: it loads nothing and can be kept or sent."
     )
     return template.render(title=shortened(title, 120), lead=lead, sections=list(sections), footer=footer)
+
+
+def check_extras() -> None:
+    """Say what is not installed before any work is done for a page."""
+    try:
+        import jinja2  # noqa: F401
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError("the report needs Jinja2 and matplotlib: pip install 'gramian[report]'.") from error
 
 
 def write_page(path: str | os.PathLike[str], title: str, lead: str, sections: Sequence[Section]) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from gramian.io.preprocessing import Preprocessing
 from gramian.io.table import ReadOptions, Table
 from gramian.report.analysis import analyse
-from gramian.report.page import write_page
+from gramian.report.page import check_extras, write_page
 from gramian.report.sections import sections_of
 
 
@@ -45,6 +45,7 @@ def write_report(
     dict
         Numbers of the report for machines.
     """
+    check_extras()
     prepare = prepare if prepare is not None else Preprocessing.fit([table])
     analysis = analyse(table, prepare, n_components=n_components, random_state=random_state)
     source = table.source.name if table.source is not None else title

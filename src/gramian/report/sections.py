@@ -22,7 +22,7 @@ from gramian.report.analysis import (
 )
 from gramian.report.blocks import Code, Facts, Grid, Note, Section, Text, shortened
 
-SHOWN_COLUMNS = 60
+SHOWN_COLUMNS = 40
 
 
 def sections_of(analysis: Analysis, path: str, options: ReadOptions | None = None) -> list[Section]:
@@ -150,10 +150,9 @@ def _model(analysis: Analysis) -> Section:
     section.add(
         Text(
             "Probabilistic PCA: each row is a point in a space of few dimensions, mapped linearly to the "
-            "columns, plus noise that is alike in all of "
-            "them. Columns were brought to mean 0 and variance 1 first. The number of dimensions is the one "
-            "with the smallest "
-            "Bayesian information criterion: more would fit the noise."
+            "columns, plus noise that is "
+            "alike in all of them. Columns were brought to mean 0 and variance 1 first. The number of "
+            f"dimensions was {_chosen(analysis)}"
             if q
             else "There is one feature only, or two rows: nothing to reduce. The model is a Gaussian."
         )
@@ -175,6 +174,10 @@ def _model(analysis: Analysis) -> Section:
         section.add(*pictures.held_out(analysis))
         section.add(*pictures.calibration(analysis))
     return section
+
+
+def _chosen(analysis: Analysis) -> str:
+    return "given." if analysis.rule == "as asked" else f"chosen by {analysis.rule}: more would fit the noise."
 
 
 def _structure(analysis: Analysis) -> Section | None:

@@ -18,7 +18,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gramian import PPCA, NumericalWarning, PPCAMixture
+from gramian import PPCA, LatentImputer, NumericalWarning, PPCAMixture, load, save
 from gramian.datasets import make_ellipsoids
 
 
@@ -493,6 +493,15 @@ def test_copies_pickles_and_seeds_agree():
     stored = pickle.load(io.BytesIO(pickle.dumps(model)))
     assert_array_equal(stored.predict_proba(X), model.predict_proba(X))
     assert len(repr(model)) < 200
+
+
+def test_model_files_and_the_imputer_carry_a_mixture(tmp_path):
+    X, _ = clusters()
+    model = PPCAMixture(2, [1, 2], random_state=5).fit(holed(X))
+    save(model, tmp_path / "mixture.gramian")
+    assert_array_equal(load(tmp_path / "mixture.gramian").predict_proba(X), model.predict_proba(X))
+    imputer = LatentImputer(PPCAMixture(2, [1, 2], random_state=5)).fit(holed(X))
+    assert_allclose(imputer.transform(holed(X)), model.impute(holed(X)))
 
 
 def test_containers_and_memory_layouts_do_not_matter():

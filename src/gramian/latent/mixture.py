@@ -48,6 +48,8 @@ START_ROWS = 1000
 """The PX-EM of a component starts from so many of its rows."""
 FAR = 1e8
 """Means further apart than this (squared, in noise variances) are subtracted before the product, not after."""
+NEGLIGIBLE = 1e-30
+"""Rows of a smaller responsibility leave a weighted covariance as it is."""
 NEXT_TO_NOTHING = 1e-100
 """Responsibilities below this are 0."""
 LENS_ROWS = 4096
@@ -182,8 +184,12 @@ class MixtureRows(ABC):
         """The first components, from responsibilities alone."""
 
     @abstractmethod
-    def expectation(self, parameters: Parameters, mixing: Array) -> Evaluation:
-        """The E-step."""
+    def expectation(self, parameters: Parameters, mixing: Array, gather: bool = True) -> Evaluation:
+        """The E-step; ``gather``: with the sums that an M-step of PX-EM needs, if rows of this kind ever do one."""
+
+    def gathers(self, responsibilities: Array) -> bool:
+        """Whether the M-step after such responsibilities is to be one of PX-EM."""
+        return True
 
     @abstractmethod
     def maximization(self, evaluation: Evaluation, parameters: Parameters) -> Parameters:
@@ -241,7 +247,7 @@ class CompleteRows(MixtureRows):
             )
         ]
 
-    def expectation(self, parameters: Parameters, mixing: Array) -> Evaluation:
+    def expectation(self, parameters: Parameters, mixing: Array, gather: bool = True) -> Evaluation:
         lens = Lens.of(self.models(parameters), mixing)
         responsibilities = np.empty((self.size, self.n_clusters))
 
@@ -250,7 +256,8 @@ class CompleteRows(MixtureRows):
             shares, totals = _shares(terms)
             responsibilities[rows] = shares
             weights = self.weights[rows]
-            return float(weights @ totals), self._statistics(rows, lens, whitened, shares * weights[:, None])
+            sums = self._statistics(rows, lens, whitened, shares * weights[:, None]) if gather else None
+            return float(weights @ totals), sums
 
         parts = thread_map(one, row_chunks(self.size, LENS_ROWS), self.n_threads)
         level = sum(part[0] for part in parts)
@@ -259,8 +266,41 @@ class CompleteRows(MixtureRows):
     def _statistics(self, rows: slice, lens: Lens, whitened: Array, weights: Array) -> Statistics | None:
         return None
 
+    def _spectrum(self, shares: Array, q: int) -> tuple[Array, Spectrum]:
+        """Mean and leading eigenpairs of a component, from the rows that it has a share of."""
+        rows = np.flatnonzero(shares > NEGLIGIBLE)
+        if len(rows) == self.size:
+            return _weighted_spectrum(self.values, self.weights * shares, q)
+        return _weighted_spectrum(self.values[rows], self.weights[rows] * shares[rows], q)
+
+    def _closed(self, responsibilities: Array, parameters: Parameters) -> Parameters:
+        masses = self.weights @ responsibilities
+        mean, loadings = parameters.mean.copy(), parameters.loadings.copy()
+        noise = parameters.noise_variance.copy()
+        active = np.flatnonzero(masses > EMPTY * self.weights.sum())
+        spectra = {}
+        for k in active:
+            mean[k], spectra[k] = self._spectrum(responsibilities[:, k], self.counts[k])
+        kept = [spectra[k].eigenvalues for k in active]
+        tails = np.array([spectra[k].trace for k in active])
+        if self.shared:
+            noise[active] = noise[:] = shared_noise(kept, tails, masses[active], self.dim, self.floor)
+        else:
+            rest = np.array([max(self.dim - self.counts[k], 1) for k in active])
+            gone = np.array([values.sum() for values in kept])
+            noise[active] = np.maximum((tails - gone) / rest, self.floor)
+        for k in active:
+            values, vectors = spectra[k].eigenvalues, spectra[k].eigenvectors
+            loadings[k] = 0.0
+            loadings[k][:, : len(values)] = vectors * np.sqrt(np.maximum(values - noise[k], 0.0))
+        return Parameters(mean, loadings, noise)
+
+    def _nothing(self) -> Parameters:
+        shape = (self.n_clusters, self.dim)
+        return Parameters(np.zeros(shape), np.zeros((*shape, max(self.counts))), np.ones(self.n_clusters))
+
     def fraction_counts(self, responsibilities: Array, fraction: float, which: int) -> int:
-        _, spectrum = _weighted_spectrum(self.values, self.weights * responsibilities[:, which], self.dim)
+        _, spectrum = self._spectrum(responsibilities[:, which], self.dim)
         q = for_fraction(spectrum.eigenvalues, spectrum.trace, fraction)
         return min(self.dim - 1, len(spectrum.eigenvalues) if q is None else q)
 
@@ -381,34 +421,13 @@ class ClosedRows(CompleteRows):
     """The M-step of each component is the closed form of its weighted covariance [2, 6]."""
 
     def start(self, responsibilities: Array) -> Parameters:
-        shape = (self.n_clusters, self.dim)
-        empty = Parameters(np.zeros(shape), np.zeros((*shape, max(self.counts))), np.ones(self.n_clusters))
-        return self._closed(responsibilities, empty)
+        return self._closed(responsibilities, self._nothing())
+
+    def gathers(self, responsibilities: Array) -> bool:
+        return False
 
     def maximization(self, evaluation: Evaluation, parameters: Parameters) -> Parameters:
         return self._closed(evaluation.responsibilities, parameters)
-
-    def _closed(self, responsibilities: Array, parameters: Parameters) -> Parameters:
-        masses = self.weights @ responsibilities
-        mean, loadings = parameters.mean.copy(), parameters.loadings.copy()
-        noise = parameters.noise_variance.copy()
-        active = np.flatnonzero(masses > EMPTY * self.weights.sum())
-        spectra = {}
-        for k in active:
-            mean[k], spectra[k] = _weighted_spectrum(self.values, self.weights * responsibilities[:, k], self.counts[k])
-        kept = [spectra[k].eigenvalues for k in active]
-        tails = np.array([spectra[k].trace for k in active])
-        if self.shared:
-            noise[active] = noise[:] = shared_noise(kept, tails, masses[active], self.dim, self.floor)
-        else:
-            rest = np.array([max(self.dim - self.counts[k], 1) for k in active])
-            gone = np.array([values.sum() for values in kept])
-            noise[active] = np.maximum((tails - gone) / rest, self.floor)
-        for k in active:
-            values, vectors = spectra[k].eigenvalues, spectra[k].eigenvectors
-            loadings[k] = 0.0
-            loadings[k][:, : len(values)] = vectors * np.sqrt(np.maximum(values - noise[k], 0.0))
-        return Parameters(mean, loadings, noise)
 
 
 def shared_noise(eigenvalues: list[Array], traces: Array, masses: Array, dim: int, floor: float) -> float:
@@ -430,12 +449,21 @@ def shared_noise(eigenvalues: list[Array], traces: Array, masses: Array, dim: in
 
 @dataclass(frozen=True)
 class ExpandedRows(CompleteRows):
-    """The M-step is one of PX-EM: products with d x K (q + 1) tables, never d x d [5, 6]."""
+    """The M-step is one of PX-EM: products with d x K (q + 1) tables, never d x d [5, 6].
+
+    Where nearly every row belongs to one cluster, and d is not too large, the closed form costs no more: then it is taken.
+    """
+
+    def gathers(self, responsibilities: Array) -> bool:
+        n, d, K, q = self.size, self.dim, self.n_clusters, max(self.counts)
+        shared_rows = int((responsibilities > NEGLIGIBLE).sum())
+        return shared_rows * d * d + 4 * K * d**3 > 8 * n * d * K * (q + 1)
 
     def start(self, responsibilities: Array) -> Parameters:
-        K, q = self.n_clusters, max(self.counts)
-        mean, loadings = np.zeros((K, self.dim)), np.zeros((K, self.dim, q))
-        noise = np.ones(K)
+        if not self.gathers(responsibilities):
+            return self._closed(responsibilities, self._nothing())
+        parameters = self._nothing()
+        mean, loadings, noise = parameters.mean, parameters.loadings, parameters.noise_variance
         for k, count in enumerate(self.counts):
             weights = self.weights * responsibilities[:, k]
             rows = np.flatnonzero(weights > 0.5 * weights.max())
@@ -446,10 +474,11 @@ class ExpandedRows(CompleteRows):
             noise[k] = max((spectrum.trace - values.sum()) / (self.dim - count), self.floor)
             gains = np.sqrt(np.maximum(values - noise[k], 1e-3 * noise[k]))  # a loading of 0 would stay 0
             loadings[k][:, : len(values)] = spectrum.eigenvectors * gains
-        parameters = Parameters(mean, loadings, noise)
         return self.bounded(parameters, self.weights @ responsibilities)
 
     def maximization(self, evaluation: Evaluation, parameters: Parameters) -> Parameters:
+        if evaluation.statistics is None:
+            return self._closed(evaluation.responsibilities, parameters)
         return _expanded(self, evaluation, parameters)
 
     def _statistics(self, rows: slice, lens: Lens, whitened: Array, weights: Array) -> Statistics:
@@ -526,7 +555,7 @@ class MaskedRows(MixtureRows):
             noise[k] = max(float(part.noise_variance[0]), 1e-3)
         return self.bounded(Parameters(means, loadings, noise), self.weights @ responsibilities)
 
-    def expectation(self, parameters: Parameters, mixing: Array) -> Evaluation:
+    def expectation(self, parameters: Parameters, mixing: Array, gather: bool = True) -> Evaluation:
         K = self.n_clusters
         responsibilities = np.empty((self.size, K))
         with np.errstate(divide="ignore"):
@@ -618,7 +647,8 @@ class _Ascent:
     def _begin(self, responsibilities: Array, mixing: Array | None = None) -> None:
         self.parameters = self.rows.start(responsibilities)
         self.mixing = self._mixing(responsibilities) if mixing is None else mixing
-        self.evaluation = self.rows.expectation(self.parameters, self.mixing)
+        gather = self.rows.gathers(responsibilities)
+        self.evaluation = self.rows.expectation(self.parameters, self.mixing, gather)
         self.levels = [self.evaluation.level]
 
     def _mixing(self, responsibilities: Array) -> Array:
@@ -630,7 +660,8 @@ class _Ascent:
         """One M- and E-step; its gain. A loss, which only rounding can bring, is not taken."""
         parameters = self.rows.maximization(self.evaluation, self.parameters)
         mixing = self._mixing(self.evaluation.responsibilities)
-        evaluation = self.rows.expectation(parameters, mixing)
+        gather = self.rows.gathers(self.evaluation.responsibilities)
+        evaluation = self.rows.expectation(parameters, mixing, gather)
         gain = evaluation.level - self.levels[-1]
         if gain >= 0.0:
             self.parameters, self.mixing, self.evaluation = parameters, mixing, evaluation

@@ -12,8 +12,10 @@ from gramian._arrays import Array, row_chunks
 from gramian.latent.kernel_mixture import responsibilities_of
 from gramian.latent.mixture import MixtureTable
 
-KMEANS_ROWS = 20_000
+KMEANS_ROWS = 5_000
 """k-means sees at most so many rows; the others go to the nearest centre."""
+KMEANS_TRIES = 4
+"""The best of so many runs of k-means is a start: they cost little beside the EM, which cannot undo a bad one."""
 
 
 def kmeans_start(filled: Array, weights: Array, n_clusters: int, rng: np.random.Generator) -> Array:
@@ -24,7 +26,7 @@ def kmeans_start(filled: Array, weights: Array, n_clusters: int, rng: np.random.
         rows, shares = order[_positions(weights[order], spaced)], None
     else:
         rows, shares = order, weights[order]
-    kmeans = KMeans(n_clusters, n_init=1, random_state=int(rng.integers(2**31 - 1)))
+    kmeans = KMeans(n_clusters, n_init=KMEANS_TRIES, random_state=int(rng.integers(2**31 - 1)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fewer distinct rows than clusters: the mixture has its own words
         kmeans.fit(filled[rows], sample_weight=shares)

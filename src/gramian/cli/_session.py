@@ -79,6 +79,11 @@ def check_output(path: str | None, force: bool, *, table: bool = True) -> None:
         raise FileExistsError(f"{path}: the file exists. Pass --force to overwrite it.")
 
 
+def place(path: str) -> str:
+    """A path for people."""
+    return "standard output" if path == "-" else path
+
+
 def check_distinct(*paths: str | None) -> None:
     """Refuse one file in two roles."""
     given = [str(Path(path).resolve()) for path in paths if path not in (None, "-")]

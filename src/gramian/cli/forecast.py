@@ -47,7 +47,7 @@ def forecast(
     import numpy as np
 
     from gramian.cli._clock import Clock
-    from gramian.cli._session import Session, check_output
+    from gramian.cli._session import Session, check_output, place
     from gramian.io.tables import write_table
 
     check_output(output, force)
@@ -68,7 +68,7 @@ def forecast(
     write_table(output, names, columns, dialect=dialect, digits=digits)
     facts = {"output": output, "steps": steps, "level": level, "series": list(prepare.names), **model.facts}
     session.say(
-        facts, [f"{steps} steps of {', '.join(prepare.names[:6])} with {100 * level:g} % intervals -> {output}"]
+        facts, [f"{steps} steps of {', '.join(prepare.names[:6])} with {100 * level:g} % intervals -> {place(output)}"]
     )
 
 

@@ -40,7 +40,7 @@ def impute(
     gramian impute holes.csv -o full.csv --std uncertainty.csv
     """
     from gramian.cli._models import facts_lines, fitted
-    from gramian.cli._session import Input, Session, check_distinct, check_output, load_model, opened_for
+    from gramian.cli._session import Input, Session, check_distinct, check_output, load_model, opened_for, place
 
     check_output(output, force)
     check_output(std_file, force)
@@ -62,7 +62,7 @@ def impute(
     if not total:
         session.note("the table has no missing cells: it is copied")
     facts = {"output": output, "std": std_file, "imputed": total, "by column": filled, **model.facts}
-    lines = [f"{total} missing cells filled -> {output}"]
+    lines = [f"{total} missing cells filled -> {place(output)}"]
     busiest = sorted(filled.items(), key=lambda item: -item[1])[:8]
     lines += [f"  {name}: {count}" for name, count in busiest if count]
     if len([count for count in filled.values() if count]) > len(busiest):

@@ -36,7 +36,7 @@ def predict(
     gramian predict views.model left.csv -o right.csv --view right
     """
     from gramian.cli._predictions import predictor
-    from gramian.cli._session import Session, check_output, load_model, opened_for, write_rows
+    from gramian.cli._session import Session, check_output, load_model, opened_for, place, write_rows
 
     check_output(output, force)
     session = Session(as_json=as_json, quiet=quiet, outputs=[output])
@@ -45,4 +45,4 @@ def predict(
     opened = opened_for(fitted, session, table, options)
     count, columns = write_rows(opened, fitted, output, names, function, digits=digits)
     facts, lines = summary(columns)
-    session.say({"output": output, "rows": count, **facts}, [f"{count} rows predicted -> {output}", *lines])
+    session.say({"output": output, "rows": count, **facts}, [f"{count} rows predicted -> {place(output)}", *lines])

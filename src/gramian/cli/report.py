@@ -29,7 +29,7 @@ def report(
     gramian report wine.csv -o wine.html --target class
     """
     from gramian.cli._models import parsed_components
-    from gramian.cli._session import Input, Session, check_output
+    from gramian.cli._session import Input, Session, check_output, place
     from gramian.report import write_report
 
     check_output(output, force, table=False)
@@ -48,5 +48,6 @@ def report(
         options=opened.reader.options,
     )
     session.say(
-        {"output": output, **facts}, [f"report of {whole.n_rows} rows x {len(prepare.names)} columns -> {output}"]
+        {"output": output, **facts},
+        [f"report of {whole.n_rows} rows x {len(prepare.names)} columns -> {place(output)}"],
     )

@@ -27,7 +27,7 @@ def sample(
     """
     import numpy as np
 
-    from gramian.cli._session import Session, check_output, load_model
+    from gramian.cli._session import Session, check_output, load_model, place
     from gramian.io.source import memory_available
     from gramian.io.tables import write_table
 
@@ -54,5 +54,5 @@ def sample(
     write_table(output, names, [*prepare.columns(drawn), *columns], digits=digits)
     session.say(
         {"output": output, "rows": count, "columns": names},
-        [f"{count} rows x {len(prepare.names)} columns drawn -> {output}"],
+        [f"{count} rows x {len(prepare.names)} columns drawn -> {place(output)}"],
     )

@@ -37,7 +37,7 @@ def score(
     gramian score wine.model new.csv -o scores.csv
     """
     from gramian.cli._scores import scorer
-    from gramian.cli._session import Session, check_output, load_model, opened_for, write_rows
+    from gramian.cli._session import Session, check_output, load_model, opened_for, place, write_rows
 
     check_output(output, force)
     session = Session(as_json=as_json, quiet=quiet, outputs=[output])
@@ -47,6 +47,6 @@ def score(
     count, columns = write_rows(opened, fitted, output, names, function, digits=digits)
     flagged = int(columns["flag"].sum())
     mean = float(columns["log_likelihood"].mean()) if "log_likelihood" in columns else None
-    lines = [f"{count} rows scored, {flagged} flagged -> {output}"]
+    lines = [f"{count} rows scored, {flagged} flagged -> {place(output)}"]
     lines += [f"  mean log-likelihood  {mean:.4g}"] if mean is not None else []
     session.say({"output": output, "rows": count, "flagged": flagged, "mean log-likelihood": mean}, lines)

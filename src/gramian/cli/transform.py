@@ -24,7 +24,7 @@ def transform(
     \b
     gramian transform wine.model wine.csv -o latent.csv
     """
-    from gramian.cli._session import Session, check_output, load_model, opened_for, write_rows
+    from gramian.cli._session import Session, check_output, load_model, opened_for, place, write_rows
 
     check_output(output, force)
     session = Session(as_json=as_json, quiet=quiet, outputs=[output])
@@ -41,5 +41,6 @@ def transform(
         opened, fitted, output, names, lambda X, _: list(fitted.estimator.transform(X).T), digits=digits
     )
     session.say(
-        {"output": output, "rows": count, "columns": names}, [f"{count} rows x {width} latent coordinates -> {output}"]
+        {"output": output, "rows": count, "columns": names},
+        [f"{count} rows x {width} latent coordinates -> {place(output)}"],
     )

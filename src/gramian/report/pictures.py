@@ -155,13 +155,18 @@ def spectrum(analysis: Any) -> list[Any]:
     return [scree, arrows]
 
 
+def shows_ellipses(analysis: Any) -> bool:
+    """Ellipses say something where rows miss cells, and can be told apart while there are few."""
+    return bool(np.isnan(analysis.X).any()) and len(analysis.X) <= 60 and analysis.model.n_components_ > 1
+
+
 def latent_map(analysis: Any) -> list[Any]:
     """The rows at their latent coordinates."""
     from gramian import plotting
 
     rows = _rows(analysis)
     labels = None if analysis.target is None else np.array(analysis.target, dtype=object)[rows]
-    holes = bool(np.isnan(analysis.X).any())
+    holes = shows_ellipses(analysis)
     name = str(analysis.prepare.target or "")
     made = [
         picture(

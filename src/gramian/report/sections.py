@@ -211,7 +211,7 @@ def _map(analysis: Analysis) -> Section | None:
             "Every row at its latent coordinates. Near rows are alike in all columns at once; the ellipses "
             "show how sure the model is of a "
             "row that misses cells."
-            if analysis.holes.any()
+            if pictures.shows_ellipses(analysis)
             else "Every row at its latent coordinates. Near rows are alike in all columns at once."
         )
     )

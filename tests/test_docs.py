@@ -1,6 +1,8 @@
 """Every Python block of README.md and docs/*.md runs, top to bottom, one namespace a page; every public name is documented."""
 
 import re
+import sys
+import types
 import warnings
 from pathlib import Path
 
@@ -18,7 +20,9 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 def test_code_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.random.seed(0)  # noqa: NPY002  pages may show library calls without a seed
-    space: dict = {"__name__": "__docs__"}
+    module = types.ModuleType("docs_page")  # a real module: pages define classes, and classes are pickled by name
+    monkeypatch.setitem(sys.modules, "docs_page", module)
+    space = vars(module)
     for block in BLOCK.findall(page.read_text()):
         with warnings.catch_warnings():
             warnings.simplefilter("error")

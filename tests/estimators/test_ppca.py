@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse, stats
 from sklearn.decomposition import PCA
 from sklearn.decomposition._pca import _infer_dimension
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -268,6 +269,11 @@ def test_a_column_with_nothing_observed_is_named():
         PPCA(2).fit(frame)
     with pytest.raises(ValueError, match="observed"):
         PPCA(2).fit(np.full((5, 3), np.nan))
+
+
+def test_em_that_stops_too_soon_says_so():
+    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+        assert not PPCA(2, max_iter=2).fit(with_holes(X, 0.4)).converged_
 
 
 def test_fractions_need_complete_data():

@@ -48,7 +48,7 @@ def log_terms(model, row):
     return np.log(model.weights_) + [law.logpdf(row[o]) for law in laws]
 
 
-@parametrize_with_checks([PPCAMixture(), PPCAMixture(n_components=0.5, noise="shared", init="random", random_state=0)])
+@parametrize_with_checks([PPCAMixture(), PPCAMixture(n_components=0.5, noise="shared", random_state=0)])
 @pytest.mark.filterwarnings("ignore::gramian.exceptions.NumericalWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")

@@ -63,7 +63,7 @@ def make_c_shapes(
     if interlocked:
         # the second is turned by half a turn and moved into the opening of the first, one of its arms inside it
         angle = angle + np.pi * labels
-        centres = radius * np.array([[0.0, 0.0], [0.9, 0.6]])
+        centres = radius * np.array([[0.0, 0.0], [0.6, 0.8]])
     else:
         centres = radius * np.array([[0.0, 0.0], [2.2, 0.0]])
     X = radius * np.column_stack([np.cos(angle), np.sin(angle)]) + centres[labels]

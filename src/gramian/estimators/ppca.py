@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import assert_all_finite
 
 from gramian._arrays import Array
@@ -119,7 +120,7 @@ class PPCA(PrimalMixin, BaseEstimator):
     >>> model = PPCA(n_components=2).fit(X)
     >>> full, std = model.impute(X, return_std=True)
     >>> bool(np.isnan(full).any()), round(float(std[0, 2]), 1)
-    (False, 0.3)
+    (False, 0.5)
     """
 
     _moments: Moments
@@ -302,6 +303,12 @@ class PPCA(PrimalMixin, BaseEstimator):
                 self._missing_fit(X, weights, q, bar)
                 if isinstance(q, int)
                 else self._missing_by_bic(X, weights, limit, bar)
+            )
+        if not fitted.converged:
+            warnings.warn(
+                f"PX-EM did not converge in max_iter={self.max_iter} steps. Raise max_iter, or tol={self.tol:g}.",
+                ConvergenceWarning,
+                stacklevel=4,
             )
         self.solver_, self.solver_reason_ = "px-em", "X has missing entries, whose likelihood has no closed form"
         total = float(weights.sum())

@@ -1,4 +1,4 @@
-"""Each view of the six-view numerals from one, two and five others, with curved views and single targets: docs/mfeat.md.
+"""Each view of the six-view numerals from one, two and five others, beside ridge and PLS: docs/mfeat.md.
 
 Run with `python -m experiments.mfeat_subsets`, and `--write` for the page. Needs GRAMIAN_DATA.
 """
@@ -19,7 +19,7 @@ from scipy.spatial.distance import pdist
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.linear_model import RidgeCV
 
-from gramian import MultiViewRKM, RKMRegressor
+from gramian import MultiViewRKM
 from gramian.exceptions import NumericalWarning
 from gramian.kernels import RBF, Linear
 
@@ -117,13 +117,6 @@ def multiview(train: Views) -> Predictor:
     return predict
 
 
-def regressor(train: Views) -> Predictor:
-    """RKMRegressor as it comes, fitted anew for each task."""
-    return lambda test, task: np.asarray(
-        RKMRegressor(n_folds=3).fit(joined(train, task[1]), train[task[0]]).predict(joined(test, task[1]))
-    )
-
-
 def ridge(train: Views) -> Predictor:
     """Ridge regression fitted anew for each task, its penalty by leave-one-out."""
     penalties = np.geomspace(1.0, 1e5, 11)
@@ -154,7 +147,6 @@ def partial_least_squares(train: Views) -> Predictor:
 
 METHODS: dict[str, Callable[[Views], Predictor]] = {
     "MultiViewRKM": multiview,
-    "RKMRegressor": regressor,
     "ridge": ridge,
     "PLS": partial_least_squares,
 }
@@ -211,8 +203,7 @@ def page(errors: Errors, seconds: dict[str, float], n_splits: int) -> list[str]:
         "",
         f"`MultiViewRKM` is {len(CANDIDATES)} models (linear views; linear views and the same behind Gaussian kernels), fitted once for all",
         "tasks, of which held-out training rows choose one a task. The others are fitted anew for every missing view and set of given",
-        "ones: `RKMRegressor` as it comes, ridge regression with its penalty by leave-one-out, PLS with its number of components on",
-        "the same held-out rows.",
+        "ones: ridge regression with its penalty by leave-one-out, PLS with its number of components on the same held-out rows.",
         "",
         *table("From all five others", 5, errors),
         *table("From two others, mean over two pairs", 2, errors),

@@ -15,7 +15,7 @@ from scipy.stats import qmc
 
 from gramian._arrays import Array
 from gramian.tuning.space import Category, Integer, Real, Space
-from gramian.tuning.surrogate import Surrogate, propose
+from gramian.tuning.surrogate import Surrogate, propose, untaken
 from gramian.tuning.trials import Trial
 
 
@@ -71,10 +71,8 @@ class GPBackend:
 
 
 def _random_points(space: Space, taken: Array, count: int, rng: np.random.Generator) -> list[Array]:
-    from gramian.tuning.surrogate import _untaken
-
     points = np.unique(space.from_uniform(rng.random((64 * count, space.width))), axis=0)
-    points = points[_untaken(points, taken)]
+    points = points[untaken(points, taken)]
     return list(rng.permutation(points)[:count])
 
 

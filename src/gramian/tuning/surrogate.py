@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
 from scipy.special import erfcx, ndtr
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
@@ -18,6 +19,7 @@ from gramian.tuning.space import Space
 _HALF_LOG_2PI = 0.5 * np.log(2.0 * np.pi)
 _N_CANDIDATES = 1024
 _N_STARTS = 4
+_NEAR = 2e-3  # in unit coordinates; one step of an integer range with 500 values
 _STEP = 1e-6  # of the forward differences, in unit coordinates
 
 
@@ -164,7 +166,10 @@ def propose(
         return surrogate.log_improvement(points, incumbent) + prior_weight * space.log_prior(points)
 
     candidates = _candidates(space, surrogate, rng)
-    candidates = candidates[_untaken(candidates, taken)]
+    free = untaken(candidates, taken)
+    if not free.any():
+        free = untaken(candidates, taken, 1e-9)  # a space of many whole numbers, nearly exhausted
+    candidates = candidates[free]
     if len(candidates) == 0:
         return None
     with single_blas_thread():
@@ -172,7 +177,7 @@ def propose(
         order = np.argsort(-values, kind="stable")[:_N_STARTS]
         climbed = [_climb(merit, candidates[i], space.continuous()) for i in order]
         climbed_points = space.snap(np.array(climbed))
-        climbed_points = climbed_points[_untaken(climbed_points, taken)]
+        climbed_points = climbed_points[untaken(climbed_points, taken)]
         final = np.vstack([candidates[order], climbed_points])
         return np.asarray(final[int(np.argmax(merit(final)))])
 
@@ -211,11 +216,11 @@ def _all_points(space: Space) -> Array:
     return space.snap(np.array([np.concatenate(row) for row in product(*levels)]))
 
 
-def _untaken(points: Array, taken: Array) -> Array:
+def untaken(points: Array, taken: Array, near: float = _NEAR) -> Array:
+    """Which rows are not a trial already, nor so near to one that they would tell nothing new."""
     if len(taken) == 0 or len(points) == 0:
         return np.ones(len(points), dtype=bool)
-    known = {tuple(row) for row in np.round(taken, 9)}
-    return np.array([tuple(row) not in known for row in np.round(points, 9)])
+    return np.asarray(cdist(points, taken).min(axis=1) > near)
 
 
 def _climb(merit: Any, start: Array, free: Array) -> Array:

@@ -147,16 +147,23 @@ def _by_held_out_rows(X: Array, random_state: int, n_folds: int = 5) -> int:
         train, test = X[fold != k], X[fold == k]
         seen = ~np.isnan(train).all(axis=0)  # a column that only held-out rows show has no model
         for i, q in enumerate(candidates):
-            try:
-                fitted = PPCA(q, tol=1e-4, max_iter=100, random_state=random_state).fit(train[:, seen])
-                totals[i] += float(np.sum(fitted.score_samples(test[:, seen])))
-            except ValueError:
-                totals[i] = -np.inf  # more components than the rows support, or no noise left
+            totals[i] += _held_out_likelihood(train[:, seen], test[:, seen], q, random_state)
         if k == 0 and len(candidates) > 6:
             # the first fold shows the shape: q far beyond its best are not worth the time
             keep = int(np.argmax(totals)) + 3
             candidates, totals = candidates[:keep], totals[:keep]
     return candidates[int(np.argmax(totals))]
+
+
+def _held_out_likelihood(train: Array, test: Array, q: int, random_state: int) -> float:
+    """Of the rows of ``test`` under a model of ``train``; minus infinity where there is none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a candidate need not converge to be told from a better one
+        try:
+            fitted = PPCA(q, tol=1e-4, max_iter=100, random_state=random_state).fit(train)
+            return float(np.sum(fitted.score_samples(test)))
+        except ValueError:
+            return -np.inf  # more components than the rows support, or no noise left
 
 
 def _target(table: Table, prepare: Preprocessing) -> list[str] | None:

@@ -171,7 +171,8 @@ class KernelPPCA(DualMixin, BaseEstimator):
             if self.approximation is not None:
                 self._fit_features(X, raw_weights)
                 return self
-            sample = self._dual_sample(self.kernel_, X, LazyGram(self.kernel_, X), raw_weights)
+            kept = None if self.memory_limit is None else memory_budget(self.memory_limit) // 4
+            sample = self._dual_sample(self.kernel_, X, LazyGram(self.kernel_, X, memory=kept), raw_weights)
         self._fit_dual(sample, points)
         return self
 

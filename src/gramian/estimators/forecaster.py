@@ -265,6 +265,7 @@ class RKMForecaster(BaseEstimator):
                 noise_variance=self.noise_variance,
                 view_weights=weights_of_views(self.view_weights, table, names),
                 folds=None if self.n_folds is None else block_folds(n, self.n_folds),
+                robust=True,  # a recursion lives on the usual step: rare jumps must not decide how far windows are trusted
                 tol=float(np.sqrt(self.tol)),
                 progress=bar,
             )

@@ -163,6 +163,7 @@ def fit_target(
     noise_variance: float | str,
     view_weights: Array,
     folds: Folds | None,
+    robust: bool = False,
     tol: float = 1e-3,
     progress: Progress | None = None,
 ) -> TargetFit:
@@ -182,7 +183,9 @@ def fit_target(
     floors[-1] = UNCHECKED * table.traces[-1] / table.dims[-1]
     if folds is not None and q > 0:
         counted = replace(sample, scales=sample.scales * np.sqrt(_faint(len(table.views))))
-        first = held_out(counted, _sizes(q, n_components, sample, folds), solver, folds, noise_variance=0.0)
+        first = held_out(
+            counted, _sizes(q, n_components, sample, folds), solver, folds, noise_variance=0.0, robust=robust
+        )
         if first.n_components > q:  # all rows carry more components than the part that was kept
             q = min(round(first.n_components / folds.kept_share), sample.max_components, max(q, MOST_COMPONENTS))
         floors[-1] = first.error * table.traces[-1] / table.dims[-1]
@@ -191,7 +194,7 @@ def fit_target(
     subspace: ViewSubspace = model.subspace
     if folds is not None and q > 0:
         scaled = ViewSample(table, scales_of(fitted.noise_variances), space)
-        checked = held_out(scaled, [q], solver, folds, noise_variance=1.0)
+        checked = held_out(scaled, [q], solver, folds, noise_variance=1.0, robust=robust)
         for view in range(len(table.views) - 1):
             # the ridge of kernel regression is κσ²N: with all rows in, κ is smaller
             subspace = subspace.trusting(view, 1.0 / (folds.kept_share * checked.ridge))
@@ -257,9 +260,19 @@ def _sizes(q: int, n_components: int | float, sample: ViewSample, folds: Folds) 
 
 
 def held_out(
-    sample: ViewSample, sizes: list[int], solver: Solver, folds: Folds, *, noise_variance: float, choose: bool = True
+    sample: ViewSample,
+    sizes: list[int],
+    solver: Solver,
+    folds: Folds,
+    *,
+    noise_variance: float,
+    choose: bool = True,
+    robust: bool = False,
 ) -> HeldOut:
-    """Cross-validated predictions of the target view at the best of the ``sizes`` and, if they may be chosen, ridges κσ²."""
+    """Cross-validated predictions of the target view at the best of the ``sizes`` and, if they may be chosen, ridges κσ².
+
+    The best has the least squared error, or (``robust``) the least absolute error, which rare jumps do not decide.
+    """
     target = sample.table.views[-1]
     assert isinstance(target, ExplicitView)
     n, m = target.features.shape
@@ -285,12 +298,14 @@ def held_out(
                 predictions[k][:, held] = mean + offsets
                 leverages[k][:, held] = squares / part.table.total_weight
     assert ridges is not None
-    errors = np.einsum("n,krnm->kr", sample.table.weights, np.square(predictions - target.features))
+    residuals = predictions - target.features
+    squares = np.einsum("n,krnm->kr", sample.table.weights, np.square(residuals))
+    errors = np.einsum("n,krnm->kr", sample.table.weights, np.abs(residuals)) if robust else squares
     best_of_size = errors.min(axis=1)
     k = int(np.flatnonzero(best_of_size <= WORTH * best_of_size.min())[0])  # the fewest components that do
     r = int(np.flatnonzero(errors[k] <= best_of_size[k] * (1 + 1e-9))[-1])  # of equals the largest ridge
     variance = float(sample.table.traces[-1]) or 1.0
-    return HeldOut(predictions[k, r], leverages[k, r], sizes[k], float(ridges[r]), float(errors[k, r]) / variance)
+    return HeldOut(predictions[k, r], leverages[k, r], sizes[k], float(ridges[r]), float(squares[k, r]) / variance)
 
 
 def _kept(sample: ViewSample, size: int, solver: Solver, noise_variance: float) -> Spectrum:

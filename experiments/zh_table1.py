@@ -1,8 +1,9 @@
 """Table 1 of Zhou on the 13 sets of the IDA benchmark: ``python experiments/zh_table1.py [--splits 20] [--sets heart,...] [--write]``.
 
-The files lie in the folder named by GRAMIAN_DATA. The original 100 splits are not to be had, so the first ``--splits`` of the regenerated
-ones are used (same sizes, drawn anew; 20 exist for image and splice). As in the paper, parameters are chosen by 5-fold cross-validation
-on the training rows of the first five splits, then kept for all splits:
+The files lie in the folder named by GRAMIAN_DATA. The original 100 splits are not to be had, so regenerated ones are used (same sizes, drawn
+anew). As in the paper, parameters are chosen by 5-fold cross-validation on the training rows of the first five splits, then kept.
+Errors are those of ``--splits`` splits from number 21 on: the first 20 were looked at while this script was written (see "What
+was tried" on the page). Image and splice have no more than 20, so theirs are the ones that were looked at.
 
 - *limiting rule* is the paper's own classifier and protocol: width and q by the median of the five choices;
 - *chosen* may also use what the paper left open (a finite noise, priors, q as a fraction of each class's variance, mixtures of
@@ -58,6 +59,8 @@ PUBLISHED = {  # PKPCA and SVM of the paper's table 1
 }
 
 CHOOSING_SPLITS = 5
+DEVELOPMENT_SPLITS = 20
+SEEN = ("image", "splice")  # sets without further splits
 WIDTHS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0, 8.0)  # times the median distance
 COUNTS = (0, 1, 2, 3, 5, 8, 12, 20, 30, 45)
 FRACTIONS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
@@ -283,7 +286,7 @@ class Row:
         published = PUBLISHED[self.name]
         mean, error = self.difference
         cells = (
-            self.name,
+            f"{self.name} (*)" if self.name in SEEN else self.name,
             *published,
             _spread(self.limiting),
             _spread(self.chosen),
@@ -328,7 +331,10 @@ def run(name: str, n_splits: int) -> Row:
 
 
 def splits(task: Task, n_splits: int) -> Iterator[Fold]:
-    yield from zip(task.trains[:n_splits], task.tests[:n_splits])
+    """Splits that played no part in writing this script, where there are any; else from the first on."""
+    start = DEVELOPMENT_SPLITS if len(task.trains) > DEVELOPMENT_SPLITS else 0
+    chosen = slice(start, start + n_splits)
+    yield from zip(task.trains[chosen], task.tests[chosen])
 
 
 def table(rows: list[Row], n_splits: int) -> str:
@@ -341,8 +347,8 @@ def table(rows: list[Row], n_splits: int) -> str:
     )
     lines = [head, "|---|---|---|---|---|---|---|---|---|", *map(str, rows), ""]
     lines.append(
-        f"Errors in percent, mean ± deviation over the first {n_splits} regenerated splits. Against SVC: not worse on "
-        f"{not_worse} of {len(rows)}, better on {verdicts.count('better')}. "
+        f"Errors in percent, mean ± deviation over {n_splits} regenerated splits, numbers 21 on; (*) numbers 1 on, which were "
+        f"seen in development. Against SVC: not worse on {not_worse} of {len(rows)}, better on {verdicts.count('better')}. "
         f"CPU time of everything: {sum(row.seconds for row in rows) / 60:.0f} minutes."
     )
     return "\n".join(lines)

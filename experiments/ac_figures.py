@@ -27,7 +27,9 @@ WIDTH = 2.1856
 
 def algorithms(**options: Any) -> dict[str, RKMForecaster]:
     return {
-        f"{space}, {solver}": RKMForecaster(space=space, solver=solver, tol=1e-12, max_iter=20_000, random_state=0, **options)
+        f"{space}, {solver}": RKMForecaster(
+            space=space, solver=solver, tol=1e-12, max_iter=20_000, random_state=0, **options
+        )
         for space in ("primal", "dual")
         for solver in ("eigh", "stiefel")
     }
@@ -68,7 +70,10 @@ def laser() -> list[str]:
         lines.append(f"| {name} | {error:.4f} | {error / train.var():.4f} | {seconds:.0f} |")
         print(lines[-1], flush=True)
     apart = np.abs(forecasts["primal, eigh"] - forecasts["dual, eigh"]).max()
-    lines += ["", f"Largest difference between the primal and the dual forecast over 100 steps: {apart:.1e} (the series spans 2 to 255)."]
+    lines += [
+        "",
+        f"Largest difference between the primal and the dual forecast over 100 steps: {apart:.1e} (the series spans 2 to 255).",
+    ]
     return lines
 
 

@@ -245,6 +245,9 @@ def draw(results: dict, path: Path) -> None:
                 ax.fill_between(steps, low, high, color=colour, alpha=0.15, lw=0)
         last = np.concatenate([loss(runs[m])[:, 5:].ravel() for m in ("BayesSearch", "random")])
         ax.set_ylim(last.min() - 0.05 * np.ptp(last), np.quantile(last, 0.97))
+        if last.min() > 0 and np.quantile(last, 0.97) > 30 * last.min():
+            ax.set_ylim(last.min() / 1.2, np.quantile(last, 0.97))
+            ax.set_yscale("log")
         ax.set_title(name, fontsize=9)
         ax.set_xlabel("trials", fontsize=8)
         ax.tick_params(labelsize=7)

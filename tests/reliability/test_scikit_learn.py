@@ -3,8 +3,9 @@
 import warnings
 
 import pytest
-from reliability.cases import CASES
 from sklearn.utils import estimator_checks as checks
+
+from reliability.cases import CASES
 
 EVERY = [checks.check_dataframe_column_names_consistency, checks.check_inplace_ensure_writeable]
 TRANSFORMERS = [

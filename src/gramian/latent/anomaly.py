@@ -98,7 +98,9 @@ def anomaly_of(
     t2, spe = gaussian.t_squared(seen), gaussian.residual(seen)
     t2_dist, t2_scale = t2_law(gaussian.n_components, weight)
     spe_dist, spe_scale = spe_law(gaussian, seen.dim, weight, tail, limits)
-    off = np.asarray(seen.dim) > gaussian.n_components  # a row that shows no more than q entries cannot be off the subspace
+    off = (
+        np.asarray(seen.dim) > gaussian.n_components
+    )  # a row that shows no more than q entries cannot be off the subspace
     p_spe = np.where(off, spe_dist.sf(spe / spe_scale), 1.0)
     limit_spe: Any = np.where(off, spe_scale * spe_dist.ppf(level), np.inf)
     if limits == "jackson-mudholkar" and tail is not None:

@@ -24,7 +24,7 @@ from gramian.latent.missing import MaskedTable, covariance_start, expectation
 
 os.environ.setdefault("RAYON_NUM_THREADS", "1")  # ppca-rs has threads of its own; read when it is imported
 
-N, D, Q = 100_000, 50, 5
+N, D, Q = int(os.environ.get("GRAMIAN_BENCH_ROWS", 100_000)), 50, 5
 
 
 def holed(n: int = N, noise: float = 0.5) -> np.ndarray:

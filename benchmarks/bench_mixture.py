@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from sklearn.mixture import GaussianMixture
 from benchmarks._timing import Row, interleaved
 from gramian import PPCAMixture
 
-N, D, K, Q = 100_000, 100, 10, 5
+N, D, K, Q = int(os.environ.get("GRAMIAN_BENCH_ROWS", 100_000)), 100, 10, 5
 STEPS = 4
 
 

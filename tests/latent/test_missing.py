@@ -8,8 +8,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
-from gramian.latent import missing
-from gramian.latent.missing import MaskedTable, Parameters, fit_missing, gain_to_come, row_posterior
+from gramian.latent import masked_em, masked_start, masked_table, missing
+from gramian.latent.masked_em import Parameters, row_posterior
+from gramian.latent.masked_table import MaskedTable
+from gramian.latent.missing import fit_missing, gain_to_come
 
 SHAPES = {"tall": (200, 8), "wide": (30, 60), "square": (12, 12), "thin": (50, 2)}
 
@@ -77,9 +79,9 @@ def test_several_gaussians_go_through_together_as_they_do_alone():
     rng = np.random.default_rng(2)
     both = Parameters(rng.standard_normal((2, 6)), rng.standard_normal((2, 6, 2)), np.array([0.3, 2.0]))
     table, weights = MaskedTable.of(X, np.zeros(6)), rng.random(50)
-    joint = missing.maximization(missing.expectation(table, weights, both), both)
+    joint = masked_em.maximization(masked_em.expectation(table, weights, both), both)
     for k in range(2):
-        alone = missing.maximization(missing.expectation(table, weights, both[k : k + 1]), both[k : k + 1])
+        alone = masked_em.maximization(masked_em.expectation(table, weights, both[k : k + 1]), both[k : k + 1])
         assert_allclose(joint.loadings[k], alone.loadings[0], rtol=1e-12)
         assert_allclose(joint.mean[k], alone.mean[0], rtol=1e-12)
         assert_allclose(joint.noise_variance[k], alone.noise_variance[0], rtol=1e-12)
@@ -91,8 +93,8 @@ def test_padded_components_stay_zero_and_change_nothing():
     padded = Parameters(start.mean, np.pad(start.loadings, ((0, 0), (0, 0), (0, 2))), start.noise_variance)
     table, weights = MaskedTable.of(X, np.zeros(5)), np.ones(60)
     for _ in range(3):
-        start = missing.maximization(missing.expectation(table, weights, start), start)
-        padded = missing.maximization(missing.expectation(table, weights, padded), padded)
+        start = masked_em.maximization(masked_em.expectation(table, weights, start), start)
+        padded = masked_em.maximization(masked_em.expectation(table, weights, padded), padded)
     assert_allclose(padded.loadings[..., :1], start.loadings, rtol=1e-12)
     assert (padded.loadings[..., 1:] == 0).all()
 
@@ -115,9 +117,9 @@ def test_em_reaches_the_closed_form_from_a_bad_start():
     parameters = Parameters(rng.standard_normal((1, 6)), rng.standard_normal((1, 6, 2)), np.array([4.0]))
     levels = []
     for _ in range(60):
-        statistics = missing.expectation(table, weights, parameters)
+        statistics = masked_em.expectation(table, weights, parameters)
         levels.append(float(statistics.log_likelihood[0]))
-        parameters = missing.maximization(statistics, parameters)
+        parameters = masked_em.maximization(statistics, parameters)
     mean, outer, noise = closed_form(X, 2)
     assert (np.diff(levels) >= -1e-9 * abs(levels[-1])).all()
     assert_allclose(X.mean(axis=0) + parameters.mean[0], mean, atol=1e-6)
@@ -133,8 +135,8 @@ def best_of_random_starts(X, q, n_starts=20, n_steps=300):
     loadings = np.random.default_rng(0).standard_normal((n_starts, d, q))
     parameters = Parameters(np.zeros((n_starts, d)), loadings, np.ones(n_starts))
     for _ in range(n_steps):
-        statistics = missing.expectation(table, weights, parameters)
-        parameters = missing.maximization(statistics, parameters)
+        statistics = masked_em.expectation(table, weights, parameters)
+        parameters = masked_em.maximization(statistics, parameters)
     return (statistics.log_likelihood.max() - np.isfinite(X).sum() * np.log(scale)) / len(X)
 
 
@@ -281,8 +283,8 @@ def test_chunks_and_threads_and_float32_change_nothing_that_matters(monkeypatch)
     whole = fit_missing(X, 2)
     single = fit_missing(X.astype(np.float32), 2)
     assert_allclose(single.loadings, whole.loadings, rtol=1e-4, atol=1e-4)
-    monkeypatch.setattr(missing, "CACHE_BYTES", 0)
-    monkeypatch.setattr(missing, "row_chunks", lambda n: [slice(i, min(i + 77, n)) for i in range(0, n, 77)])
+    monkeypatch.setattr(masked_table, "CACHE_BYTES", 0)
+    monkeypatch.setattr(masked_table, "row_chunks", lambda n: [slice(i, min(i + 77, n)) for i in range(0, n, 77)])
     monkeypatch.setattr(missing, "blas_threads", lambda: 2)
     parts = fit_missing(X, 2)
     assert_allclose(parts.loadings, whole.loadings, atol=1e-9)
@@ -291,14 +293,14 @@ def test_chunks_and_threads_and_float32_change_nothing_that_matters(monkeypatch)
 
 def test_a_step_costs_the_same_products_whatever_the_number_of_patterns(monkeypatch):
     counted = []
-    product = missing._product
-    monkeypatch.setattr(missing, "_product", lambda a, b: counted.append(a.shape) or product(a, b))
+    product = masked_em._product
+    monkeypatch.setattr(masked_em, "_product", lambda a, b: counted.append(a.shape) or product(a, b))
     X = make(2000, 10, holes=0.0)
     parameters = Parameters(np.zeros((1, 10)), np.ones((1, 10, 2)), np.ones(1))
-    missing.expectation(MaskedTable.of(X, np.zeros(10)), np.ones(2000), parameters)
+    masked_em.expectation(MaskedTable.of(X, np.zeros(10)), np.ones(2000), parameters)
     without, counted[:] = list(counted), []
     X[np.random.default_rng(0).random(X.shape) < 0.5] = np.nan
-    missing.expectation(MaskedTable.of(X, np.zeros(10)), np.ones(2000), parameters)
+    masked_em.expectation(MaskedTable.of(X, np.zeros(10)), np.ones(2000), parameters)
     assert counted == without
     assert len(counted) == 4
 
@@ -306,9 +308,9 @@ def test_a_step_costs_the_same_products_whatever_the_number_of_patterns(monkeypa
 def test_many_columns_start_from_rows_alone(monkeypatch):
     X = make(40, 80)
     full = fit_missing(X, 2)
-    monkeypatch.setattr(missing, "PAIRWISE_COLUMNS", 10)
+    monkeypatch.setattr(masked_start, "PAIRWISE_COLUMNS", 10)
     assert_allclose(fit_missing(X, 2).log_likelihoods[-1], full.log_likelihoods[-1], rtol=1e-6)
-    monkeypatch.setattr(missing, "SAMPLE_ROWS", 20)
+    monkeypatch.setattr(masked_start, "SAMPLE_ROWS", 20)
     assert_allclose(fit_missing(X, 2, random_state=0).log_likelihoods[-1], full.log_likelihoods[-1], rtol=1e-6)
 
 

@@ -41,6 +41,7 @@ from gramian.solvers import as_solver
 PPCA_SOLVERS = ("auto", "eigh", "randomized", "em", "stiefel")
 NO_NOISE = 1e-8
 """With holes, a q whose noise falls below this share of the mean variance is no candidate for the BIC."""
+FIRST_ROWS = 64
 SPARSE = 0.8
 """Share of missing entries from which on the number of components is held to what the table can support."""
 PRIVATE = ("_model", "_moments", "_n_rows", "_tail")
@@ -177,13 +178,15 @@ class PPCA(PrimalMixin, BaseEstimator):
         # finiteness is read off the moments: a pass over a large table costs a good part of its fit
         X = check_table(self, X, reset=True, missing=True, accept_sparse=True, min_samples=2, ensure_all_finite=False)
         X, weights = positive_rows(X, check_weights(sample_weight, X))
-        with np.errstate(all="ignore"):
-            sample = primal_sample(X, weights, self.center)
-        if not sample.finite:
+        sample = None
+        if sparse.issparse(X) or not np.isnan(X[:FIRST_ROWS]).any():  # holes mostly show at once
+            with np.errstate(all="ignore"):
+                sample = primal_sample(X, weights, self.center)
+        if sample is None or not sample.finite:
             assert_all_finite(
                 X.data if sparse.issparse(X) else X, allow_nan=True, estimator_name="PPCA", input_name="X"
             )
-            if has_holes(X):
+            if sample is None or has_holes(X):
                 self._fit_missing(X, weights)
                 return self
         self._fit_sample(sample, float(weights.sum()))
@@ -280,7 +283,8 @@ class PPCA(PrimalMixin, BaseEstimator):
         if q == "mle" or isinstance(q, float):
             raise ValueError(f"n_components={q!r} needs complete data, but X contains NaN. Use an integer or 'bic'.")
         names = getattr(self, "feature_names_in_", None)
-        empty = np.flatnonzero(np.isnan(X).all(axis=0))
+        seen = ~np.isnan(X)
+        empty = np.flatnonzero(~seen.any(axis=0))
         if len(empty):
             named = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in empty[:10])
             raise ValueError(f"No value is observed in column(s) {named}. Drop them, or give at least one value.")
@@ -289,10 +293,10 @@ class PPCA(PrimalMixin, BaseEstimator):
             raise ValueError(
                 f"n_components={q} must be at most {limit}, the largest possible rank for {X.shape[0]} samples and {X.shape[1]} features."
             )
-        limit = min(limit, supported(X))
+        limit = min(limit, supported(seen))
         if isinstance(q, int) and q > limit:
             warnings.warn(
-                f"With {np.isnan(X).mean():.0%} of the entries missing, too few are observed together to support n_components={q}: "
+                f"With {1 - seen.mean():.0%} of the entries missing, too few are observed together to support n_components={q}: "
                 f"imputing by it would be worse than by column means. {limit} components are kept.",
                 NumericalWarning,
                 stacklevel=4,
@@ -355,16 +359,15 @@ class PPCA(PrimalMixin, BaseEstimator):
         self.loadings_ = model.subspace.components.T * model.gaussian.gains
 
 
-def supported(X: Array) -> int:
-    """How many components a very sparse table can support.
+def supported(seen: Array) -> int:
+    """How many components a very sparse table can support; ``seen`` says which entries are observed.
 
     A row that shows m entries says m - 1 things about the loadings. Where more than `SPARSE` is missing and there are fewer
     than five such things a loading, the maximum of the likelihood imputes worse than the column mean (measured).
     """
-    seen = ~np.isnan(X)
     if seen.mean() > 1 - SPARSE:
-        return X.shape[1]
-    return int(np.maximum(seen.sum(axis=1) - 1, 0).sum() // (5 * X.shape[1]))
+        return int(seen.shape[1])
+    return int(np.maximum(seen.sum(axis=1) - 1, 0).sum() // (5 * seen.shape[1]))
 
 
 def has_holes(X: Any) -> bool:

@@ -20,19 +20,17 @@ from gramian._progress import Progress
 from gramian.latent.dimension import for_fraction
 from gramian.latent.gaussian import LatentGaussian, Projection
 from gramian.latent.kernel_mixture import responsibilities_of
-from gramian.latent.missing import (
-    MaskedTable,
+from gramian.latent.masked_em import (
     Parameters,
     RowPosterior,
     Statistics,
-    covariance_start,
-    fit_missing,
-    location_and_scale,
     maximization,
-    pairwise_spectrum,
     row_posterior,
     row_statistics,
 )
+from gramian.latent.masked_start import covariance_start, pairwise_spectrum
+from gramian.latent.masked_table import MaskedTable, location_and_scale
+from gramian.latent.missing import fit_missing
 from gramian.latent.model import LatentModel
 from gramian.latent.noise import ZERO_NOISE
 from gramian.latent.primal import latent_model

@@ -1,0 +1,272 @@
+"""The E- and the M-step of PX-EM on a table with holes [5].
+
+Row i shows the cells o_i. With V = W / σ its posterior is one small symmetric system,
+
+    M_i = I + V_oᵀV_o,   b_i = V_oᵀ(x_o - μ_o) / σ,   E[z | x_o] = M_i⁻¹ b_i,   Cov[z | x_o] = M_i⁻¹,
+
+and M_i, b_i and g_i = |x_o - μ_o|² / σ² of all rows of a chunk come from two matrix products (the mask and the data,
+each with a small table made of V and μ), whatever the patterns of the holes are. The systems are kept as a structure of
+arrays, one vector over the rows an entry, so that the elimination is vectorised over rows. Several Gaussians go through
+the same products together: the components of a mixture, or the starts of a fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array, thread_map
+from gramian.latent.masked_table import Chunk, MaskedTable
+
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """μ (K, d), W (K, d, q) and σ² > 0 (K,) of K Gaussians; shorter W are padded with columns of 0, which EM leaves."""
+
+    mean: Array
+    loadings: Array
+    noise_variance: Array
+
+    @property
+    def n_components(self) -> int:
+        return int(self.loadings.shape[2])
+
+    def __getitem__(self, which: Any) -> Parameters:
+        """Some of the Gaussians."""
+        return Parameters(self.mean[which], self.loadings[which], self.noise_variance[which])
+
+
+@dataclass(frozen=True)
+class RowPosterior:
+    """z | x_o of each row of a chunk under each of K Gaussians, and log p(x_o) (K, n).
+
+    ``mean`` is (q, K, n); ``covariance`` (q (q + 1) / 2, K, n) holds the lower triangle, row by row.
+    """
+
+    mean: Array
+    covariance: Array
+    log_density: Array
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Weighted sums of the E-step that the M-step needs; those of two sets of rows add up.
+
+    ``second`` (q (q + 1) / 2 + q + 1, K, d): Σ s_i m_ij of E[zzᵀ] (lower triangle), E[z] and 1. ``first`` (q + 1, K, d):
+    Σ s_i x_ij of E[z] and 1. ``totals``: Σ s_i of E[zzᵀ], E[z] and 1. ``square`` (K,): Σ s_i |x_o|². ``log_likelihood``
+    (K,): Σ s_i log p(x_o).
+    """
+
+    second: Array
+    first: Array
+    totals: Array
+    square: Array
+    log_likelihood: Array
+
+    def __add__(self, other: Statistics) -> Statistics:
+        return Statistics(
+            self.second + other.second,
+            self.first + other.first,
+            self.totals + other.totals,
+            self.square + other.square,
+            self.log_likelihood + other.log_likelihood,
+        )
+
+    def __getitem__(self, which: Any) -> Statistics:
+        """Those of some of the Gaussians."""
+        return Statistics(
+            self.second[:, which],
+            self.first[:, which],
+            self.totals[:, which],
+            self.square[which],
+            self.log_likelihood[which],
+        )
+
+    @property
+    def cells(self) -> Array:
+        """Weighted number of observed cells, (K,)."""
+        return self.second[-1].sum(axis=-1)
+
+
+# ---------------------------------------------------------------- the E-step
+
+
+def row_posterior(chunk: Chunk, parameters: Parameters) -> RowPosterior:
+    """E[z | x_o], Cov[z | x_o] and log p(x_o) of the rows of a chunk [2, partial; 5, E]."""
+    q, noise = parameters.n_components, parameters.noise_variance
+    size = q * (q + 1) // 2
+    lower, other = np.tril_indices(q)
+    sigma = np.sqrt(noise)
+    V = np.moveaxis(parameters.loadings, 2, 0) / sigma[:, None]  # (q, K, d)
+    shifted = parameters.mean / sigma[:, None]
+    by_mask = np.concatenate([V[lower] * V[other], -V * shifted, shifted[None] ** 2])
+    by_value = np.concatenate([V, -2.0 * shifted[None]]) / sigma[:, None]
+    systems = _product(by_mask, chunk.mask.T)  # the lower triangle of [[M - I, b], [bᵀ, g]], (size + q + 1, K, n)
+    systems[size:] += _product(by_value, chunk.values.T)
+    systems[-1] += chunk.squares / noise[:, None]
+    for k in range(q):
+        systems[k * (k + 3) // 2] += 1.0
+    log_density = _eliminate(systems, q)
+    log_density += np.maximum(systems[-1], 0.0)
+    log_density += chunk.counts * (LOG_2PI + np.log(noise))[:, None]
+    log_density *= -0.5
+    covariance = np.negative(systems[:size], out=systems[:size])
+    return RowPosterior(systems[size:-1], covariance, log_density)
+
+
+def _product(left: Array, right: Array) -> Array:
+    """(a, K, b) by (b, c), as one matrix product."""
+    return (left.reshape(-1, left.shape[2]) @ right).reshape(*left.shape[:2], right.shape[1])
+
+
+def _eliminate(systems: Array, q: int) -> Array:
+    """Sweep the first q pivots of packed symmetric systems in place; return log|M|.
+
+    [[M, b], [bᵀ, g]] becomes [[-M⁻¹, M⁻¹b], [bᵀM⁻¹, g - bᵀM⁻¹b]]. Every pivot is at least 1, so none needs a search.
+    """
+    starts = [i * (i + 1) // 2 for i in range(q + 1)]
+    log_determinant = np.zeros(systems.shape[1:])
+    product = np.ones(systems.shape[1:])
+    column, scaled, term = (np.empty((q + 1, *systems.shape[1:])) for _ in range(3))
+    for k in range(q):
+        positions = [starts[max(i, k)] + min(i, k) for i in range(q + 1)]
+        np.take(systems, positions, axis=0, out=column, mode="clip")  # the other modes copy once more
+        pivot = column[k]
+        product *= pivot
+        if k % 8 == 7:  # logarithms are dear, and eight pivots cannot overflow
+            log_determinant += np.log(product)
+            product[:] = 1.0
+        np.divide(column, pivot, out=scaled)
+        for i in range(q + 1):
+            if i == k:
+                continue
+            row = systems[starts[i] : starts[i] + i + 1]
+            row -= np.multiply(scaled[i], column[: i + 1], out=term[: i + 1])
+        np.divide(-1.0, pivot, out=scaled[k])
+        systems[positions] = scaled
+    if q % 8:
+        log_determinant += np.log(product)
+    return log_determinant
+
+
+def row_statistics(chunk: Chunk, posterior: RowPosterior, weights: Array) -> Statistics:
+    """The sums over a chunk that the M-step needs, with weights (n,) or (K, n): two matrix products."""
+    q, n_models, n = posterior.mean.shape
+    size = q * (q + 1) // 2
+    weights = np.broadcast_to(weights, (n_models, n))
+    stacked = np.empty((size + q + 1, n_models, n))
+    for i, mean in enumerate(posterior.mean):
+        start = i * (i + 1) // 2
+        np.multiply(mean, posterior.mean[: i + 1], out=stacked[start : start + i + 1])
+    stacked[:size] += posterior.covariance
+    stacked[size:-1] = posterior.mean
+    stacked[-1] = 1.0
+    if (weights != 1.0).any():
+        stacked *= weights
+    return Statistics(
+        _product(stacked, chunk.mask),
+        _product(stacked[size:], chunk.values),
+        stacked.sum(axis=2),
+        weights @ chunk.squares,
+        np.einsum("kn,kn->k", weights, posterior.log_density),
+    )
+
+
+def expectation(table: MaskedTable, weights: Array, parameters: Parameters, n_threads: int = 1) -> Statistics:
+    """The E-step over all rows, chunk by chunk."""
+
+    def one(item: tuple[int, slice]) -> Statistics:
+        index, rows = item
+        chunk = table.chunk(index, rows)
+        return row_statistics(chunk, row_posterior(chunk, parameters), weights[..., rows])
+
+    parts = thread_map(one, enumerate(table.rows()), n_threads)
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+# ---------------------------------------------------------------- the M-step
+
+
+def maximization(
+    statistics: Statistics, parameters: Parameters, *, noise_variance: float | None = None, center: bool = True
+) -> Parameters:
+    """The M-step for each column's [w_j; μ_j], then the parameter expansion of PX-EM [5].
+
+    With zb = mean E[z] and Ψ = mean E[zzᵀ] - zb zbᵀ = LLᵀ: μ += W zb, W ← WL. Without ``center`` the mean is 0 and
+    stays: Ψ without - zb zbᵀ, no shift. A column that no row of the sums shows keeps its old loadings and mean.
+    """
+    q = parameters.n_components
+    size = q * (q + 1) // 2
+    loadings, mean = _regress_columns(statistics, parameters, center)
+    noise = np.full_like(parameters.noise_variance, noise_variance or 0.0)
+    if noise_variance is None:
+        noise = squared_error(statistics, loadings, mean) / statistics.cells
+    average = (statistics.totals[size:-1] / statistics.totals[-1]).T  # (K, q)
+    spread = _unpack(statistics.totals[:size] / statistics.totals[-1], q)
+    if center:
+        spread = spread - average[:, :, None] * average[:, None, :]
+        mean = mean + np.einsum("kdq,kq->kd", loadings, average)
+    return Parameters(mean, loadings @ _lower_factor(spread), noise)
+
+
+def squared_error(statistics: Statistics, loadings: Array, mean: Array) -> Array:
+    """Σ s_i E|x_o - μ_o - W_o z|² (K,): at the solution of the normal equations what they leave of Σ s_i |x_o|²."""
+    explained = np.einsum("qkd,kdq->k", statistics.first[:-1], loadings)
+    explained += np.einsum("kd,kd->k", statistics.first[-1], mean)
+    return np.maximum(statistics.square - explained, 0.0)
+
+
+def _regress_columns(statistics: Statistics, parameters: Parameters, center: bool) -> tuple[Array, Array]:
+    """[w_j; μ_j] of every column from its own rows: q x q normal equations, the mean eliminated first."""
+    q = parameters.n_components
+    size = q * (q + 1) // 2
+    counts, latent = statistics.second[-1], statistics.second[size:-1]
+    seen = counts > 1e-12 * statistics.totals[-1][:, None]
+    safe = np.where(seen, counts, 1.0)
+    products, second = statistics.first[:-1], _unpack(statistics.second[:size], q)
+    if center:
+        products = products - latent * (statistics.first[-1] / safe)
+        second = second - np.einsum("ikd,jkd->kdij", latent / safe, latent)
+    second[~seen] = np.eye(q)
+    loadings = np.where(seen[..., None], _solve(second, np.moveaxis(products, 0, -1)), parameters.loadings)
+    if not center:
+        return loadings, parameters.mean
+    mean = (statistics.first[-1] - np.einsum("kdq,qkd->kd", loadings, latent)) / safe
+    return loadings, np.where(seen, mean, parameters.mean)
+
+
+def _unpack(packed: Array, q: int) -> Array:
+    """(..., q, q) symmetric matrices from the lower triangles along the first axis of ``packed``."""
+    full = np.empty((*packed.shape[1:], q, q))
+    lower, other = np.tril_indices(q)
+    full[..., lower, other] = np.moveaxis(packed, 0, -1)
+    full[..., other, lower] = full[..., lower, other]
+    return full
+
+
+def _solve(matrices: Array, right: Array) -> Array:
+    """Solve positive definite systems; as the noise vanishes they may become singular: then the shortest solution."""
+    try:
+        return np.asarray(np.linalg.solve(matrices, right[..., None])[..., 0])
+    except np.linalg.LinAlgError:
+        return np.einsum("...ij,...j->...i", np.linalg.pinv(matrices, rcond=1e-14, hermitian=True), right)
+
+
+def _lower_factor(matrices: Array) -> Array:
+    """The lower Cholesky factor, with the little that rounding may lack on the diagonal."""
+    try:
+        return np.asarray(np.linalg.cholesky(matrices))
+    except np.linalg.LinAlgError:
+        q = matrices.shape[-1]
+        values, vectors = np.linalg.eigh(matrices)
+        values = np.maximum(values, 1e-14 * np.maximum(values[..., -1:], 1e-300))
+        return np.asarray(
+            np.linalg.cholesky((vectors * values[..., None, :]) @ vectors.swapaxes(-1, -2) + 0.0 * np.eye(q))
+        )

@@ -253,7 +253,6 @@ class RKMForecaster(BaseEstimator):
         space, self._reason = choose_space(self.space, table, names)
         solver = as_solver(self.solver, tol=self.tol, max_iter=self.max_iter, random_state=0)
         q = check_n_components(self.n_components, rules=())
-        q = 0.95 if q is None else q
         self.solver_, _ = chosen_solver(solver, n if space == "dual" else sum(table.widths), q)
         self.algorithm_ = ALGORITHMS[space, isinstance(self.solver_, Stiefel)]
         with Progress("ECM", verbose=self.verbose) as bar:
@@ -300,16 +299,19 @@ class RKMForecaster(BaseEstimator):
             return filled(series, lags)[-lags:]
         known = series[starts[-1] :].copy()
         nothing = np.full((1, self.n_inputs_ * self._ahead()), np.nan)
+        solved: dict[bytes, Any] = {}
         for t in range(lags, len(known)):
             gaps = np.isnan(known[t])
             if gaps.any():
-                guess = self._one(known[t - lags : t][None], nothing)[0][0, : self.n_series_]
+                guess = self._one(known[t - lags : t][None], nothing, solved)[0][0, : self.n_series_]
                 known[t, gaps] = guess[gaps]
         return known[-lags:]
 
     # ------------------------------------------------------------ forecasting
 
-    def _one(self, windows: Array, inputs: Array | None) -> tuple[Array, Posterior]:
+    def _one(
+        self, windows: Array, inputs: Array | None, solved: dict[bytes, Any] | None = None
+    ) -> tuple[Array, Posterior]:
         """The next values, (n, ahead * d), of windows (n, lags, d), in units of the scaled series."""
         views: list[Any] = [windows.reshape(len(windows), -1)]
         seen = np.ones((len(windows), 2 + (self.n_inputs_ > 0)), dtype=bool)
@@ -321,7 +323,7 @@ class RKMForecaster(BaseEstimator):
             views.append(np.where(known[:, None], inputs, 0.0))
         seen[:, 0] = ~np.isnan(views[0]).all(axis=1)
         subspace = self._fit.model.subspace
-        posterior = subspace.posterior(self._fit.gaussian, [*views, None], seen)
+        posterior = subspace.posterior(self._fit.gaussian, [*views, None], seen, solved)
         return self._fit.decode(posterior.mean), posterior
 
     def _run(self, most: int, window: Array, X: Any, n_paths: int | None, rng: Any) -> Array:
@@ -335,13 +337,15 @@ class RKMForecaster(BaseEstimator):
         width = np.maximum(self._high - self._low, 1.0)
         low, high = self._low - FARTHEST * width, self._high + FARTHEST * width
         clipped = False
+        solved: dict[bytes, Any] = {}  # every step sees the same views: one inverse for all of them
+        usual = None if n_paths is None else self._fit.usual_spread
         for block in range(blocks):
             rows = slice(block * ahead, (block + 1) * ahead)
             inputs = None if future is None else np.repeat(future[rows].reshape(1, -1), count, axis=0)
-            mean, posterior = self._one(windows, inputs)
+            mean, posterior = self._one(windows, inputs, solved)
             if n_paths is not None:
                 noise = rng.standard_normal(mean.shape) @ self._correlation_root.T
-                mean = mean + self._fit.deviations(posterior) * noise
+                mean = mean + self._fit.deviations(posterior, usual) * noise
             values = mean.reshape(count, ahead, d)
             held = np.clip(np.where(np.isfinite(values), values, self._high), low, high)
             clipped |= bool((held != values).any())

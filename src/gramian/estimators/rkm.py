@@ -110,7 +110,6 @@ class TargetModel(BaseEstimator):
         space, reason = choose_space(self.space, table, NAMES)
         solver = as_solver(self.solver, tol=self.tol, max_iter=self.max_iter, random_state=0)
         q = check_n_components(self.n_components, rules=())
-        q = 0.95 if q is None else q
         self.solver_, _ = chosen_solver(solver, table.views[0].n_rows if space == "dual" else sum(table.widths), q)
         self.algorithm_ = ALGORITHMS[space, isinstance(self.solver_, Stiefel)]
         self._reason = reason
@@ -193,7 +192,8 @@ class RKMRegressor(RegressorMixin, TargetModel):
     ----------
     n_components : int, float or None, default=0.95
         Latent dimension. A fraction in (0, 1) takes the fewest components that explain it of the weighted variance of both
-        views, and more where that lowers the held-out error by more than 1 %. None is 0.95.
+        views, and more where that lowers the held-out error by more than 1 %. None: above the noise if that is a number,
+        else 0.95.
     kernel : kernel, name, callable or feature map, default="rbf"
         For the inputs; "rbf" takes the median distance as its width.
     noise_variance : "per-view", "ml" or float, default="per-view"

@@ -80,13 +80,16 @@ class LatentGaussian:
 
     # ------------------------------------------------------------ latents
 
-    def posterior(self, seen: Projection) -> Posterior:
-        """E[z | o] = Mₒ⁻¹ Δ Uₒᵀ(φ - μ)ₒ and Cov = σ² Mₒ⁻¹ with Mₒ = ΔGΔ + σ²I; Mₒ = Λ when all is seen [2]."""
+    def posterior(self, seen: Projection, solved: tuple[Array, Array] | None = None) -> Posterior:
+        """E[z | o] = Mₒ⁻¹ Δ Uₒᵀ(φ - μ)ₒ and Cov = σ² Mₒ⁻¹ with Mₒ = ΔGΔ + σ²I; Mₒ = Λ when all is seen [2].
+
+        ``solved`` is `_inverse` of the same overlap, for calls that repeat it.
+        """
         if seen.overlap is None:
             keep = self.eigenvalues > 0
             safe = np.where(keep, self.eigenvalues, 1.0)
             return Posterior(seen.scores * (self.gains / safe), np.diag(self.noise_variance / safe))
-        inverse, covariance = self._inverse(seen.overlap)
+        inverse, covariance = self._inverse(seen.overlap) if solved is None else solved
         targets = seen.scores * self.gains
         return Posterior(_apply(inverse, targets), covariance)
 

@@ -22,6 +22,8 @@ from gramian.latent.views import ExplicitView, ViewSample, ViewSubspace, ViewTab
 from gramian.solvers.base import Solver
 from gramian.solvers.spectrum import Spectrum
 
+DEFAULT_FRACTION = 0.95
+"""Of the variance, where nothing else says how many components there are."""
 N_RIDGES = 49
 """Steps of the grid for κσ²: less than a factor of 2 each."""
 RIDGE_RANGE = 1e-10
@@ -75,12 +77,15 @@ class TargetFit:
         """E[y | z] = μ_y + W_y z."""
         return self.model.subspace.parts[-1].decoded(self.gaussian.decode(latents))
 
-    def deviations(self, posterior: Posterior) -> Array:
-        """Predictive standard deviations (n, m): wider where the latents are far out, since loadings are estimates too."""
+    def deviations(self, posterior: Posterior, usual: Array | None = None) -> Array:
+        """Predictive standard deviations (n, m): wider where the latents are far out, since loadings are estimates too.
+
+        ``usual`` is `usual_spread`, for calls that repeat it.
+        """
         leverages = np.square(posterior.mean).sum(axis=1) / self.total_weight
         base = np.square(self.std)
         covariance = posterior.covariance
-        usual = self._spread(self.usual_covariance)
+        usual = self.usual_spread if usual is None else usual
         extra = self._spread(covariance) - usual  # rows that miss an input know less
         return np.sqrt(np.maximum(base + np.maximum(extra, 0.0), 0.0) * (1.0 + leverages)[:, None])
 
@@ -92,6 +97,11 @@ class TargetFit:
         q = self.gaussian.n_components
         nothing = Projection(np.zeros((1, q)), np.zeros(1), 0.0, np.asarray(overlap))
         return self.gaussian.posterior(nothing).covariance
+
+    @property
+    def usual_spread(self) -> Array:
+        """diag(W_y Cov[z | all inputs] W_yᵀ), (m,)."""
+        return self._spread(self.usual_covariance)
 
     def _spread(self, covariance: Array) -> Array:
         W = target_loadings(self.model.subspace, self.gaussian)
@@ -156,7 +166,7 @@ def block_folds(n_rows: int, n_folds: int) -> Folds:
 
 def fit_target(
     table: ViewTable,
-    n_components: int | float,
+    n_components: int | float | None,
     solver: Solver,
     space: str,
     *,
@@ -170,13 +180,14 @@ def fit_target(
     """Fit all views together, and cross-validate the prediction of the last one.
 
     ``n_components`` as a fraction is the smallest q that explains it of the weighted variance, raised while more components
-    lower the held-out error by more than 1 %. Only "per-view" noise chooses the trust in the inputs: any other noise is
+    lower the held-out error by more than 1 %; None is everything above a given noise, else 95 %. Only "per-view" noise chooses the trust in the inputs: any other noise is
     taken at its word.
     """
     sample = ViewSample(table, np.sqrt(view_weights), space)
     folds = folds if folds is not None and folds.usable and table.traces[-1] > 0 else None
     if noise_variance != "per-view":
         return _fit_shared(sample, n_components, solver, noise_variance, view_weights, folds)
+    n_components = DEFAULT_FRACTION if n_components is None else n_components
     with pinned(len(table.weights)):
         q = fit_latent_model(sample, n_components, solver, 0.0).gaussian.n_components
     floors = np.zeros(len(table.views))
@@ -209,14 +220,14 @@ def fit_target(
 
 def _fit_shared(
     sample: ViewSample,
-    n_components: int | float,
+    n_components: int | float | None,
     solver: Solver,
     noise_variance: float | str,
     view_weights: Array,
     folds: Folds | None,
 ) -> TargetFit:
     table = sample.table
-    model = fit_latent_model(sample, n_components, solver, noise_variance)
+    model = fit_latent_model(sample, n_components, solver, noise_variance, default_fraction=DEFAULT_FRACTION)
     noise, q = model.gaussian.noise_variance, model.gaussian.n_components
     checked = None
     if folds is not None and q > 0:
@@ -237,7 +248,7 @@ def _with_std(table: ViewTable, fitted: TargetFit) -> TargetFit:
         residuals = target.features - checked.predictions
         std = calibrated_std(residuals, checked.leverages, table.weights, table.total_weight)
     else:
-        std = np.sqrt(np.maximum(fitted._spread(fitted.usual_covariance), 0.0) + fitted.noise_variances[-1])
+        std = np.sqrt(np.maximum(fitted.usual_spread, 0.0) + fitted.noise_variances[-1])
     return replace(fitted, std=std)
 
 

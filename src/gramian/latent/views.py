@@ -436,9 +436,23 @@ class ViewSubspace:
             shown = [None if not here or X is None else X if everything else X[rows] for here, X in zip(pattern, views)]
             yield rows, self.project(shown)
 
-    def posterior(self, gaussian: LatentGaussian, views: Sequence[Any], seen: Array) -> Posterior:
-        """z given whatever each row shows; the covariance is shared where all rows show the same."""
-        parts = [(rows, gaussian.posterior(projection)) for rows, projection in self.patterns(views, seen)]
+    def posterior(
+        self, gaussian: LatentGaussian, views: Sequence[Any], seen: Array, solved: dict[bytes, Any] | None = None
+    ) -> Posterior:
+        """z given whatever each row shows; the covariance is shared where all rows show the same.
+
+        ``solved`` keeps the (q, q) inverses of the patterns met, for calls that repeat them.
+        """
+        parts = []
+        for rows, projection in self.patterns(views, seen):
+            known = None
+            # entries of a linear view may be unseen too: then the pattern of views does not say what the overlap is
+            if solved is not None and projection.overlap is not None and self._whole_views(views, rows, seen[rows[0]]):
+                pattern = seen[rows[0]].tobytes()
+                if pattern not in solved:
+                    solved[pattern] = gaussian._inverse(projection.overlap)
+                known = solved[pattern]
+            parts.append((rows, gaussian.posterior(projection, known)))
         if len(parts) == 1:
             return parts[0][1]
         q = gaussian.n_components
@@ -446,6 +460,11 @@ class ViewSubspace:
         for rows, posterior in parts:
             means[rows], covariances[rows] = posterior.mean, posterior.covariance
         return Posterior(means, covariances)
+
+    def _whole_views(self, views: Sequence[Any], rows: Array, pattern: Array) -> bool:
+        """Whether no entry of the views shown is missing."""
+        shown = (X for part, X, here in zip(self.parts, views, pattern) if here and part.invertible)
+        return not any(np.isnan(X[rows]).any() for X in shown)
 
     def trusting(self, view: int, trust: float) -> ViewSubspace:
         """The same with another trust in one view."""

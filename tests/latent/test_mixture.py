@@ -1,5 +1,7 @@
 """The EM of PPCA mixtures: the three kinds of rows agree, and none lets the likelihood fall."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -7,18 +9,15 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.mixture import GaussianMixture
 
-from gramian.latent import mixture
 from gramian.latent.kernel_mixture import log_terms
-from gramian.latent.mixture import (
-    ClosedRows,
-    ExpandedRows,
-    Lens,
-    MaskedRows,
-    MixtureTable,
-    fit_mixture,
-    latent_model,
-    shared_noise,
-)
+from gramian.latent.masked_table import MaskedTable
+from gramian.latent.mixture import fit_mixture, mixture_rows
+from gramian.latent.mixture_complete import ClosedRows, ExpandedRows, shared_noise
+from gramian.latent.mixture_lens import Lens
+from gramian.latent.mixture_masked import MaskedRows
+from gramian.latent.mixture_rows import MixtureTable
+from gramian.latent.noise import ZERO_NOISE
+from gramian.latent.primal import latent_model
 
 
 def clusters(n=300, d=6, K=3, q=2, apart=2.0, seed=0):
@@ -39,9 +38,9 @@ def soft(labels, K, seed=0):
 def rows_of(kind, X, counts, weights=None, shared=False):
     table = MixtureTable.of(X, np.ones(len(X)) if weights is None else weights)
     if kind is MaskedRows and table.masked is None:
-        masked = mixture.MaskedTable.of(X, table.shift, table.scale)
+        masked = MaskedTable.of(X, table.shift, table.scale)
         table = MixtureTable(X, table.weights, table.shift, table.scale, None, masked)
-    return kind(table, tuple(counts), shared, mixture.ZERO_NOISE, np.random.default_rng(0), 1)
+    return kind(table, tuple(counts), shared, ZERO_NOISE, np.random.default_rng(0), 1)
 
 
 def log_density(X, fit):
@@ -170,7 +169,7 @@ def test_the_lens_sees_what_the_gaussians_see():
     lens = Lens.of(models, mixing)
     seen = [model.subspace.project(X) for model in models]
     for far in (False, True):
-        whitened, terms = mixture.replace(lens, far=far)(X, (X**2).sum(axis=1))
+        whitened, terms = replace(lens, far=far)(X, (X**2).sum(axis=1))
         assert_allclose(terms, log_terms(models, mixing, seen), rtol=1e-10)
         for k, (model, part) in enumerate(zip(models, seen)):
             q = model.gaussian.n_components
@@ -232,7 +231,7 @@ def test_the_kind_of_rows_follows_the_shape():
     def kind(n, d, counts, holes=False):
         X = rng.standard_normal((n, d))
         X[0, 0] = np.nan if holes else 0.0
-        return type(MixtureTable.of(X, np.ones(n)).rows(counts, shared=False, rng=rng))
+        return type(mixture_rows(MixtureTable.of(X, np.ones(n)), counts, shared=False, rng=rng))
 
     assert kind(200, 10, [2, 2]) is ClosedRows
     assert kind(200, 100, [2, 2]) is ExpandedRows
@@ -243,7 +242,7 @@ def test_the_kind_of_rows_follows_the_shape():
 
 def test_large_tables_take_the_closed_form_while_rows_belong_to_one_cluster():
     X, labels = clusters(n=400, d=80, K=4, apart=0.05)
-    rows = MixtureTable.of(X, np.ones(400)).rows([1] * 4, shared=False, rng=np.random.default_rng(0))
+    rows = mixture_rows(MixtureTable.of(X, np.ones(400)), [1] * 4, shared=False, rng=np.random.default_rng(0))
     assert type(rows) is ExpandedRows
     assert rows.gathers(soft(labels, 4))
     big = rows_of(ExpandedRows, np.vstack([X] * 20), (5,) * 4)

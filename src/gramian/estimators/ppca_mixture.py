@@ -31,7 +31,8 @@ from gramian.exceptions import NumericalWarning
 from gramian.latent.dimension import free_parameters
 from gramian.latent.gaussian import Projection
 from gramian.latent.kernel_mixture import log_terms, responsibilities_of
-from gramian.latent.mixture import MixtureFit, MixtureTable, fit_mixture, nonempty
+from gramian.latent.mixture import MixtureFit, fit_mixture, mixture_rows, nonempty
+from gramian.latent.mixture_rows import MixtureTable
 from gramian.latent.mixture_start import kmeans_start, means_start, random_start
 from gramian.latent.model import LatentModel
 from gramian.latent.primal import predictive, rebuilt
@@ -342,12 +343,12 @@ class PPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixi
         start = nonempty(start)
         counts: list[int] = []
         for _ in range(COUNT_ROUNDS):
-            simple = table.rows([1] * len(asked), shared=shared, rng=rng)
+            simple = mixture_rows(table, [1] * len(asked), shared=shared, rng=rng)
             new = [q if isinstance(q, int) else simple.fraction_counts(start, q, k) for k, q in enumerate(asked)]
             if new == counts:
                 break
             counts = new
-            rows = table.rows(counts, shared=shared, rng=rng)
+            rows = mixture_rows(table, counts, shared=shared, rng=rng)
             found = fit_mixture(rows, start, mixing=mixing, tol=self.tol, max_iter=self.max_iter, progress=bar)
             start, mixing = found.responsibilities, None
         return found

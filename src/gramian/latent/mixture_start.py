@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans
 
 from gramian._arrays import Array, row_chunks
 from gramian.latent.kernel_mixture import responsibilities_of
-from gramian.latent.mixture import MixtureTable
+from gramian.latent.mixture_rows import MixtureTable
 
 KMEANS_ROWS = 5_000
 """k-means sees at most so many rows; the others go to the nearest centre."""

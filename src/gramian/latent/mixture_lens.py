@@ -1,0 +1,96 @@
+"""How the components of a mixture see complete rows: all of them through one matrix product [2, 6]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian.latent.gaussian import LatentGaussian, Projection
+from gramian.latent.model import LatentModel
+
+FAR = 1e8
+"""Means further apart than this (squared, in noise variances) are subtracted before the product, not after."""
+
+
+@dataclass(frozen=True)
+class Lens:
+    """How all components see complete rows at once: whitened scores v_k = (1/σ² - 1/Λ)^½ Uᵀ(x - μ), from one product.
+
+    Then Mahalanobis = |x - μ|² / σ² - |v|² [2, Woodbury], log p(x) = log p(μ) - Mahalanobis / 2, and the posterior mean
+    E[z | x] = (σ² / Λ)^½ v. The Gaussians themselves say what log p(μ) is, and the posterior covariance.
+    """
+
+    models: list[LatentModel]
+    table: Array  # (K q + K, d): whitened axes, those of fewer components padded with 0, then μ / σ²
+    offsets: Array  # (K q,)
+    at_mean: Array  # (K,) log π + log p(μ) - |μ|² / 2σ²
+    precisions: Array  # (K,) 1 / σ²
+    gains: Array  # (K, q): from whitened scores to latents; 0 where padded
+    far: bool
+
+    @classmethod
+    def of(cls, models: list[LatentModel], mixing: Array) -> Lens:
+        K, d = len(models), len(models[0].subspace.mean)
+        q = max(model.gaussian.n_components for model in models)
+        axes, gains = np.zeros((K, q, d)), np.zeros((K, q))
+        means = np.stack([model.subspace.mean for model in models])
+        precisions = np.array([1.0 / model.gaussian.noise_variance for model in models])
+        at_mean = np.empty(K)
+        for k, model in enumerate(models):
+            gaussian = model.gaussian
+            count = gaussian.n_components
+            axes[k, :count] = model.subspace.components * whitening(gaussian)[:, None]
+            gains[k, :count] = np.sqrt(gaussian.noise_variance / gaussian.eigenvalues)
+            at_mean[k] = gaussian.log_density(at_the_mean(gaussian))[0]
+        norms = np.einsum("kd,kd->k", means, means)
+        with np.errstate(divide="ignore"):
+            at_mean += np.log(mixing) - 0.5 * norms * precisions
+        return cls(
+            models,
+            np.vstack([axes.reshape(K * q, d), means * precisions[:, None]]),
+            np.einsum("kqd,kd->kq", axes, means).ravel(),
+            at_mean,
+            precisions,
+            gains,
+            bool((norms * precisions).max() > FAR),
+        )
+
+    def __call__(self, values: Array, squares: Array) -> tuple[Array, Array]:
+        """Whitened scores (n, K, q), and log π_k + log p(x | k) (n, K)."""
+        K, q = self.gains.shape
+        if self.far:
+            return self._one_by_one(values)
+        products = values @ self.table.T
+        products[:, : K * q] -= self.offsets
+        whitened = products[:, : K * q].reshape(len(values), K, q)
+        terms = np.einsum("nkq,nkq->nk", whitened, whitened)
+        terms *= 0.5
+        terms += products[:, K * q :]
+        terms -= (0.5 * squares)[:, None] * self.precisions
+        terms += self.at_mean
+        return whitened, terms
+
+    def _one_by_one(self, values: Array) -> tuple[Array, Array]:
+        """The same, each mean subtracted before the product: when clusters are far apart the digits are gone after it."""
+        K, q = self.gains.shape
+        whitened, terms = np.zeros((len(values), K, q)), np.empty((len(values), K))
+        for k, model in enumerate(self.models):
+            seen = model.subspace.project(values)
+            scores = seen.scores * whitening(model.gaussian)
+            whitened[:, k, : scores.shape[1]] = scores
+            norm = float(model.subspace.mean @ model.subspace.mean)
+            distance = seen.squared_norm * self.precisions[k] - np.einsum("nq,nq->n", scores, scores)
+            terms[:, k] = self.at_mean[k] + 0.5 * norm * self.precisions[k] - 0.5 * np.maximum(distance, 0.0)
+        return whitened, terms
+
+
+def whitening(gaussian: LatentGaussian) -> Array:
+    """(1/σ² - 1/Λ)^½ = Δ / (σ Λ^½)."""
+    return np.asarray(gaussian.gains / np.sqrt(gaussian.noise_variance * gaussian.eigenvalues))
+
+
+def at_the_mean(gaussian: LatentGaussian) -> Projection:
+    """What a Gaussian sees of its own mean."""
+    return Projection(np.zeros((1, gaussian.n_components)), np.zeros(1), gaussian.dim)

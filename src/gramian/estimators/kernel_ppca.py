@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from gramian._arrays import Array, row_chunks
+from gramian._arrays import Array
 from gramian._checks import (
     check_choice,
     check_count,
@@ -30,12 +30,12 @@ from gramian.exceptions import NumericalWarning
 from gramian.features import FEATURE_MAPS
 from gramian.kernels import as_kernel
 from gramian.latent.dimension import check_n_components
+from gramian.latent.feature_moments import feature_moments
 from gramian.latent.feature_subspace import FeatureSubspace, NystroemSubspace, RandomFeatureSubspace
 from gramian.latent.model import LatentModel, fit_latent_model
 from gramian.latent.sample import DUAL_RANK, DualSample, MomentSample
 from gramian.operators.centering import Centering
 from gramian.operators.gram import DenseGram, LazyGram
-from gramian.operators.moments import Moments
 from gramian.preimage import as_preimage
 from gramian.solvers import as_solver
 from gramian.solvers.budget import Budgeted
@@ -289,13 +289,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
         """Nyström or random features: primal moments of φ̂(x), streamed over chunks of rows."""
         n = X.shape[0]
         feature_map = self._feature_map(n).fit(X, raw_weights)
-        first = np.asarray(feature_map.transform(X[:1]))
-        chunk = max(256, 16_000_000 // (8 * first.shape[1]))
-        moments: Moments | None = None
-        for rows in row_chunks(n, chunk):
-            part = Moments.of(np.asarray(feature_map.transform(X[rows]), dtype=np.float64), raw_weights[rows])
-            moments = part if moments is None else moments.merge(part)
-        assert moments is not None
+        moments = feature_moments(feature_map, X, raw_weights)
         sample = MomentSample(moments, n, self.center)
         if is_count(self.noise_dim):
             sample = _WithDim(moments, n, self.center, noise_dim=float(self.noise_dim))

@@ -76,6 +76,10 @@ class Moments:
         scatter = self.scatter + other.scatter + np.outer(gap, gap) * (self.weight * other.weight / weight)
         return Moments(weight, mean, scatter)
 
+    def mapped(self, A: Array) -> Moments:
+        """The moments of Aᵀx."""
+        return Moments(self.weight, self.mean @ A, A.T @ self.scatter @ A)
+
     def covariance(self, center: bool = True) -> Array:
         """C = scatter / n, about the mean or (``center=False``) about zero."""
         matrix = self.scatter / self.weight

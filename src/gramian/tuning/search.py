@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from joblib import hash as content_hash
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import get_scorer, get_scorer_names
-from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
 from gramian._checks import check_choice, check_count, check_flag, check_number, check_random_state, is_count
 from gramian._progress import Progress
 from gramian.tuning.backends import BACKENDS, import_optuna
-from gramian.tuning.defaults import Shape, default_objective, default_space, moves_the_measure
-from gramian.tuning.evaluation import Evaluation, Outcome, is_views, rows_of, seeded
-from gramian.tuning.fast import fast_evaluation
+from gramian.tuning.defaults import default_objective, default_space, moves_the_measure
+from gramian.tuning.evaluation import Evaluation, Outcome, is_views, seeded
+from gramian.tuning.folds import make_folds
 from gramian.tuning.objectives import OBJECTIVES
+from gramian.tuning.plan import Plan, shape_of
 from gramian.tuning.space import Space, build_space, configured
 from gramian.tuning.surrogate import Surrogate
 from gramian.tuning.trials import Trial, best_index, check_identity, columns, decoded, read_checkpoint, write_checkpoint
@@ -189,7 +185,7 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
     def _is_seeded(self) -> bool:
         return self.random_state is not None
 
-    def _plan(self, X: Any, y: Any, fit_params: dict[str, Any]) -> _Plan:
+    def _plan(self, X: Any, y: Any, fit_params: dict[str, Any]) -> Plan:
         """Everything that the trials share, checked before the first of them."""
         fit_params = {name: value for name, value in fit_params.items() if value is not None}
         groups = fit_params.pop("groups", None)
@@ -199,8 +195,8 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
         if not is_views(X):
             X, y = indexable(X, y)
         forecaster = hasattr(self.estimator, "predict_interval")
-        folds = _folds(self.cv, self.estimator, X, y, groups, seed, forecaster)
-        shape = _shape(X, y, folds, is_classifier(self.estimator))
+        folds = make_folds(self.cv, self.estimator, X, y, groups, seed, forecaster)
+        shape = shape_of(X, y, folds, is_classifier(self.estimator))
         space = (
             default_space(self.estimator, X, shape) if self.space is None else build_space(self.space, self.estimator)
         )
@@ -209,7 +205,7 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
                 "space is empty: there is nothing to search. Name a parameter, or use None for the default space."
             )
         name, objective = self._objective(space)
-        return _Plan(
+        return Plan(
             self.estimator, space, name, objective, X, y, folds, fit_params, seed, self._is_seeded(), self.fast_paths
         )
 
@@ -237,7 +233,7 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
             )
         return scoring, OBJECTIVES[scoring] if scoring in OBJECTIVES else get_scorer(scoring)
 
-    def _earlier(self, plan: _Plan) -> tuple[int, list[Trial]]:
+    def _earlier(self, plan: Plan) -> tuple[int, list[Trial]]:
         """The seed and the trials to go on from: of the checkpoint, else of the last fit, else none."""
         if self.checkpoint is not None:
             found = read_checkpoint(self.checkpoint, plan.identity)
@@ -253,7 +249,7 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
             return self.seed_, list(self._records)
         return plan.seed, []
 
-    def _run(self, plan: _Plan, evaluation: Evaluation, seed: int, trials: list[Trial], budget: float) -> list[Trial]:
+    def _run(self, plan: Plan, evaluation: Evaluation, seed: int, trials: list[Trial], budget: float) -> list[Trial]:
         backend = BACKENDS[self.backend]()
         n_jobs = effective_n_jobs(self.n_jobs)
         space = plan.searched
@@ -283,7 +279,7 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
             raise
         return trials
 
-    def _remember(self, plan: _Plan, seed: int, trials: list[Trial]) -> None:
+    def _remember(self, plan: Plan, seed: int, trials: list[Trial]) -> None:
         self._records = list(trials)
         self._identity = plan.identity
         self.trials_ = columns(trials)
@@ -420,133 +416,8 @@ for _method in _DELEGATED:
 # ---------------------------------------------------------------- details
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """What all trials of a search share."""
-
-    estimator: Any
-    space: Space
-    name: Any
-    objective: Any
-    X: Any
-    y: Any
-    folds: list[tuple[Array, Array]]
-    fit_params: dict[str, Any]
-    seed: int
-    seeded: bool
-    fast_paths: bool
-
-    @cached_property
-    def fast(self) -> Any:
-        """The shared decomposition that serves these trials, or None; it may settle some parameters itself."""
-        return fast_evaluation(self) if self.fast_paths else None
-
-    @cached_property
-    def searched(self) -> Space:
-        """The space without what a fast path settles."""
-        fast = self.fast
-        space = self.space
-        for name in fast.settles if fast is not None else ():
-            space = space.without(name)
-        return space
-
-    @cached_property
-    def identity(self) -> dict[str, Any]:
-        """What scores depend on: trials may be continued only where all of it is the same."""
-        return {
-            "estimator": repr(self.estimator),
-            "space": self.searched.summary(),
-            "scoring": self.name if isinstance(self.name, str) else getattr(self.name, "__qualname__", repr(self.name)),
-            "data": content_hash((_plain(self.X), _plain(self.y), self.fit_params)),
-            "n_splits": len(self.folds),
-        }
-
-    def evaluation(self, seed: int) -> Evaluation:
-        fast = self.fast
-        if fast is not None:
-            return fast
-        return Evaluation(
-            self.estimator, self.objective, self.X, self.y, self.folds, self.fit_params, seed if self.seeded else None
-        )
-
-
-def _plain(X: Any) -> Any:
-    """Data whose hash does not depend on how it is stored."""
-    if is_views(X):
-        return {str(key): _plain(view) for key, view in (X.items() if isinstance(X, dict) else enumerate(X))}
-    if X is None or hasattr(X, "tocsr"):
-        return X
-    return np.ascontiguousarray(np.asarray(X))
-
-
 def _own_score(model: Any, X: Any, y: Any) -> float:
     return float(model.score(X) if y is None else model.score(X, y))
-
-
-def _folds(
-    cv: Any, estimator: Any, X: Any, y: Any, groups: Any, seed: int, forecaster: bool
-) -> list[tuple[Array, Array]]:
-    """Train and test rows of every fold. Whole numbers mean shuffled folds: tables are often sorted."""
-    n = rows_of(X)
-    if cv is None:
-        cv = 5
-    if is_count(cv):
-        count = check_count("cv", cv, 2)
-        if forecaster:
-            return _rolling_origins(n, count)
-        if n < count:
-            raise ValueError(f"cv={count} needs at least {count} rows, got n_samples={n}. Lower cv or give more rows.")
-        splitter: Any = KFold(count, shuffle=True, random_state=seed)
-        if is_classifier(estimator):
-            _check_labels(y)
-        if y is not None and is_classifier(estimator) and type_of_target(y) in ("binary", "multiclass"):
-            splitter = StratifiedKFold(count, shuffle=True, random_state=seed)
-            return _split(splitter, np.zeros(n), y, groups)
-        return _split(splitter, np.zeros(n), None, groups)
-    if isinstance(cv, bool | str):
-        raise ValueError(
-            f"cv={cv!r} must be an integer of at least 2, a splitter or an iterable of (train, test) rows."
-        )
-    splitter = check_cv(cv, y, classifier=is_classifier(estimator))
-    return _split(splitter, np.zeros(n), y, groups)
-
-
-def _check_labels(y: Any) -> None:
-    """NaN among labels would be a class of its own to the splitter."""
-    labels = np.asarray(y)
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError(f"Input y contains {'NaN' if np.isnan(labels).any() else 'infinity'}. Drop those rows.")
-
-
-def _split(splitter: Any, X: Any, y: Any, groups: Any) -> list[tuple[Array, Array]]:
-    folds = [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y, groups)]
-    if not folds:
-        raise ValueError("cv has no folds. Give a splitter with at least one.")
-    return folds
-
-
-def _rolling_origins(n: int, count: int) -> list[tuple[Array, Array]]:
-    """Forecast the last ``count`` stretches, each from all that came before it; half of the series is never forecast."""
-    steps = max(1, min(100, n // (2 * count)))
-    if n - count * steps < 3:
-        raise ValueError(f"cv={count} rolling origins need a longer series than {n} values.")
-    origins = [n - (count - i) * steps for i in range(count)]
-    return [(np.arange(origin), np.arange(origin, origin + steps)) for origin in origins]
-
-
-def _shape(X: Any, y: Any, folds: list[tuple[Array, Array]], classes: bool) -> Shape:
-    n_train = min(len(train) for train, _ in folds)
-    if is_views(X):
-        views = X.values() if isinstance(X, dict) else X
-        n_features = sum(int(np.shape(view)[1]) for view in views if view is not None)
-    else:
-        shape = getattr(X, "shape", None) or np.shape(X)
-        n_features = int(shape[1]) if len(shape) > 1 else 1
-    smallest = n_train
-    if classes and y is not None:
-        labels = np.asarray(y).ravel()
-        smallest = min(int(np.unique(labels[train], return_counts=True)[1].min()) for train, _ in folds)
-    return Shape(n_train, n_features, smallest)
 
 
 def _fit(model: Any, X: Any, y: Any, fit_params: dict[str, Any]) -> None:

@@ -201,9 +201,9 @@ def test_precomputed_equals_the_kernel_itself(iris, params):
 
 def test_the_fast_path_equals_refitting(iris):
     X, y = iris
-    kernels, counts, noises = [RBF(1.0), RBF("median")], [0, 5, 0.8, None], [None, 1e-2]
+    kernels, counts, noises = [RBF(1.0), RBF("median")], [0, 5, 0.8, None, [0, 0.9, 4]], [None, 1e-2]
     fast = classifier_cv_scores(X, y, kernels, counts, noises, cv=4)
-    assert fast.shape == (2, 4, 2, 4)
+    assert fast.shape == (2, 5, 2, 4)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NumericalWarning)
         for i, kernel in enumerate(kernels):
@@ -211,6 +211,26 @@ def test_the_fast_path_equals_refitting(iris):
                 for k, noise in enumerate(noises):
                     slow = cross_val_score(KernelPPCAClassifier(q, kernel=kernel, noise_variance=noise), X, y, cv=4)
                     assert_allclose(fast[i, j, k], slow, err_msg=f"{kernel} {q} {noise}")
+
+
+def test_every_class_may_have_its_own_number_of_components(iris):
+    X, y = iris
+    for params in ({}, {"noise_variance": 1e-3}, {"noise_variance": 1e-3, "n_clusters": 2}):
+        model = KernelPPCAClassifier([0, 2, 0.9], kernel=RBF(1.0), random_state=0, **params).fit(X, y)
+        assert [set(counts) for counts in model.n_components_[:2]] == [{0}, {2}]
+        alone = [KernelPPCAClassifier(q, kernel=RBF(1.0), random_state=0, **params).fit(X, y) for q in (0, 2, 0.9)]
+        columns = np.column_stack([other.decision_function(X)[:, i] for i, other in enumerate(alone)])
+        if "n_clusters" not in params:  # starts of mixtures are drawn one class after the other
+            assert_allclose(model.decision_function(X), columns)
+        same = KernelPPCAClassifier([2, 2, 2], kernel=RBF(1.0), random_state=0, **params).fit(X, y)
+        np.testing.assert_array_equal(same.decision_function(X), alone[1].decision_function(X))
+    with pytest.warns(NumericalWarning, match="class 1 keeps 49"):
+        KernelPPCAClassifier([2, 60, 2], kernel=RBF(0.1)).fit(X, y)
+    for wrong in ([1, 2], [1, 2, 3, 4], [], [1, 2, -1], [1, 2, "mle"]):
+        with pytest.raises(ValueError, match="n_components"):
+            KernelPPCAClassifier(wrong).fit(X, y)
+    with pytest.raises(ValueError, match="one entry for each of the 3 classes"):
+        classifier_cv_scores(X, y, [RBF(1.0)], [[1, 2]])
 
 
 # ---------------------------------------------------------------- faults

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,19 +51,32 @@ class LabelledRows:
 
 @dataclass(frozen=True)
 class ClassRule:
-    """How a class is modelled: its q, the noise (0: the limiting rule) and the number of clusters."""
+    """How classes are modelled: q (one for all, or a list), the noise (0: the limiting rule) and the number of clusters."""
 
     n_components: Any
     noise_variance: float
     n_clusters: int
 
-    def fit(self, rows: DualRows, weights: Array, rng: np.random.Generator) -> tuple[list[LatentModel], Array]:
-        """The components of a class, and their mixing weights.
+    def for_classes(self, classes: Array) -> ClassRule:
+        """The rule with a list of q, one for each class."""
+        if not isinstance(self.n_components, list):
+            return replace(self, n_components=[self.n_components] * len(classes))
+        if len(self.n_components) != len(classes):
+            raise ValueError(
+                f"n_components={self.n_components!r} has {len(self.n_components)} entries, but must have one for each of "
+                f"classes_={classes!r}, in that order."
+            )
+        return self
+
+    def fit(
+        self, code: int, rows: DualRows, weights: Array, rng: np.random.Generator
+    ) -> tuple[list[LatentModel], Array]:
+        """The components of class ``code``, and their mixing weights.
 
         A mixture is found at a finite noise; under the limiting rule its clusters are then fitted once more without.
         """
         noise = self.noise_variance
-        count: Any = self.n_components
+        count: Any = self.n_components[code]
         if count is None:
             count = rows.size if noise > 0 else DEFAULT_FRACTION
         clusters = min(self.n_clusters, rows.size)
@@ -139,7 +152,7 @@ def _held_out(rows: LabelledRows, rule: ClassRule, fold: int, rng: np.random.Gen
     distances = np.full((len(test), n_classes), np.inf)
     if len(test) and len(known) > 1:
         groups = [train[rows.codes[train] == code] for code in known]
-        fitted = [rule.fit(rows.dual(own), rows.weights[own], rng) for own in groups]
+        fitted = [rule.fit(c, rows.dual(own), rows.weights[own], rng) for c, own in zip(known, groups)]
         views = [rows.X[np.ix_(test, own)] if rows.precomputed else rows.X[test] for own in groups]
         diagonal = rows.X[test, test] if rows.precomputed else None
         distances[:, known] = -evidence([m for m, _ in fitted], [s for _, s in fitted], views, diagonal, True)

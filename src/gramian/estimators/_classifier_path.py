@@ -62,6 +62,13 @@ def count_of(eigenvalues: Array, trace: float, n_components: Any, noise_variance
     return above if enough is None else min(above, enough)
 
 
+def check_class_components(n_components: Any) -> Any:
+    """``n_components`` of a classifier if it is a count, a fraction or None, or a list of them for the classes."""
+    if isinstance(n_components, list | tuple | np.ndarray):
+        return [check_n_components(q, rules=()) for q in n_components]
+    return check_n_components(n_components, rules=())
+
+
 def class_paths(
     gram: Array, codes: Array, weights: Array, train: Array, test: Array, most: int | None
 ) -> list[ClassPath]:
@@ -96,7 +103,7 @@ def classifier_cv_scores(
     X, y : training rows and labels
     kernels : sequence of kernels
         Each is settled on the rows that a fold trains on.
-    n_components : sequence of int, float or None
+    n_components : sequence of int, float, None or lists of them (one entry for each class)
     noise_variances : sequence of float or None
         None is the limiting rule; with a number, priors are the frequencies of the classes.
     cv : int, splitter or iterable of (train, test), default=5
@@ -118,10 +125,16 @@ def classifier_cv_scores(
     """
     X = check_table(None, X, reset=False)
     codes = np.unique(np.asarray(y), return_inverse=True)[1]
-    counts = [check_n_components(q, rules=()) for q in n_components]
+    counts = [check_class_components(q) for q in n_components]
+    n_classes = int(codes.max()) + 1
+    counts = [q if isinstance(q, list) else [q] * n_classes for q in counts]
+    wrong = [q for q in counts if len(q) != n_classes]
+    if wrong:
+        raise ValueError(f"n_components={wrong[0]!r} must have one entry for each of the {n_classes} classes.")
     noises = [None if v is None else check_number("noise_variance", v, 0.0, open_low=True) for v in noise_variances]
     folds = list(check_cv(cv, codes, classifier=True).split(X, codes))
-    most = max(counts) if all(isinstance(q, int) for q in counts) else None
+    every = [q for listed in counts for q in listed]
+    most = max(every) if all(isinstance(q, int) for q in every) else None
     scores = np.empty((len(kernels), len(counts), len(noises), len(folds)))
     weights = np.ones(len(X))
     for i, kernel in enumerate(kernels):
@@ -132,6 +145,7 @@ def classifier_cv_scores(
             present = np.unique(codes[train])
             for j, q in enumerate(counts):
                 for k, noise in enumerate(noises):
-                    evidence = np.column_stack([path.evidence(q, noise) for path in paths])
+                    columns = [path.evidence(q[code], noise) for path, code in zip(paths, present)]
+                    evidence = np.column_stack(columns)
                     scores[i, j, k, f] = np.mean(present[evidence.argmax(axis=1)] == codes[test])
     return scores

@@ -15,6 +15,7 @@ from gramian._arrays import Array, float_dtype, row_chunks
 from gramian._checks import check_count, check_finite, check_number, check_random_state, check_table, check_weights
 from gramian.estimators._base import EVALUATION_ROWS, atomic, forget
 from gramian.estimators._class_models import ClassRule, LabelledRows, calibrated_noise, evidence
+from gramian.estimators._classifier_path import check_class_components
 from gramian.estimators._kernel_fit import (
     distinct_rows,
     is_precomputed,
@@ -22,7 +23,6 @@ from gramian.estimators._kernel_fit import (
     warn_without_structure,
 )
 from gramian.exceptions import NumericalWarning
-from gramian.latent.dimension import check_n_components
 
 
 class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
@@ -34,9 +34,10 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_components : int, float or None, default=0.95
+    n_components : int, float, None or list of them, default=0.95
         q for each class: a count, or a fraction of the class's own variance. None: the directions above ``noise_variance`` if
-        that is a number, else 95 %. A count above a class's rank is cut, with a warning.
+        that is a number, else 95 %. A list has one entry for each class, in the order of ``classes_``. A count above a class's
+        rank is cut, with a warning.
     kernel : str, Kernel, callable, scikit-learn GP kernel or "precomputed", default="rbf"
         One for all classes, settled on all training rows.
     noise_variance : float or None, default=None
@@ -114,6 +115,7 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         kept = np.flatnonzero(weights > 0)
         self.classes_, codes = np.unique(y[kept], return_inverse=True)
         rows = self._labelled(X, kept, weights[kept], codes)
+        rule = rule.for_classes(self.classes_)
         self.kernel_ = rows.kernel
         self.class_prior_ = self._class_priors(np.bincount(rows.codes, weights=rows.weights))
         self.noise_variance_ = rule.noise_variance
@@ -122,7 +124,7 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
             own = np.flatnonzero(rows.codes == code)
             dual = rows.dual(own)
             warn_without_structure(dual.gram)
-            models, mixing = rule.fit(dual, rows.weights[own], rng)
+            models, mixing = rule.fit(code, dual, rows.weights[own], rng)
             self._models.append(models)
             self._mixing.append(mixing)
         self.n_components_ = [[model.gaussian.n_components for model in models] for models in self._models]
@@ -132,7 +134,7 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _check_params(self) -> tuple[ClassRule, np.random.Generator]:
-        n_components = check_n_components(self.n_components, rules=())
+        n_components = check_class_components(self.n_components)
         noise = 0.0
         if self.noise_variance is not None:
             noise = check_number("noise_variance", self.noise_variance, 0.0)
@@ -186,13 +188,12 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         return priors / priors.sum()
 
     def _warn_cut(self, rule: ClassRule) -> None:
-        if not isinstance(rule.n_components, int):
-            return
         least = [min(counts) for counts in self.n_components_]
-        named = [f"{label!s} keeps {q}" for label, q in zip(self.classes_, least) if q < rule.n_components]
+        asked = zip(self.classes_, least, rule.n_components)
+        named = [f"{label!s} keeps {q}" for label, q, count in asked if isinstance(count, int) and q < count]
         if named:
             warnings.warn(
-                f"n_components={rule.n_components} is more than some classes have (their rank, or the directions above "
+                f"n_components={self.n_components} is more than some classes have (their rank, or the directions above "
                 f"noise_variance), and is cut: class {', '.join(named[:5])}. Lower n_components, or give a fraction.",
                 NumericalWarning,
                 stacklevel=4,

@@ -38,6 +38,7 @@ def test_a_row_of_table_1_on_a_small_set_with_short_grids(experiment, data_file,
     table = experiment("zh_table1")
     for name, value in {
         "WIDTHS": (0.25, 0.5),
+        "FURTHER_WIDTHS": (1.0,),
         "COUNTS": (2, 10),
         "FRACTIONS": (0.95,),
         "NOISES": (1e-3,),
@@ -65,11 +66,50 @@ def test_the_table_goes_between_the_marks_of_its_page(experiment, monkeypatch, t
     assert page.read_text(encoding="utf-8") == f"before\n{table.MARKS[0]}\nnew\n{table.MARKS[1]}\nafter\n"
 
 
-def test_what_is_simpler_stays_unless_it_is_beaten_by_a_standard_error(experiment):
+def test_a_lucky_candidate_loses_to_one_with_good_neighbours(experiment):
     table = experiment("zh_table1")
-    first, second = table.Candidate(1.0, 2, None), table.Candidate(1.0, 2, 0.1, odds=1.0)
-    simple, noisy, clear = np.full(10, 0.8), np.tile([0.6, 1.01], 5), np.full(10, 0.81)
-    assert table.better_of((first, simple), (second, noisy))[0] is first
-    assert table.better_of((first, simple), (second, clear))[0] is second
-    priors = second.model(np.array([-1, 1, 1, 1])).priors
-    assert priors[1] == pytest.approx(1 / (1 + np.exp(-(np.log(3) + 1.0))))
+    shifts = len(table.SHIFTS)
+    accuracy = np.full((5, 4, 2, shifts), 0.6)
+    accuracy[0, 0, 0, 0] = 0.9  # alone
+    accuracy[3:, 2:, :, 5:8] = 0.89
+    surface = table.Surface(([1, 2, 3, 4, 5], (0, 1, 2, 3), (1e-3, 1e-2)), 1, accuracy, np.ones((5, 4, 2)))
+    score, found = surface.best()
+    assert (found.width, found.n_components, found.odds) == (5, 3, 0.0)
+    assert score == pytest.approx(0.89)  # all beside it are as good
+    none = table.Surface(([1, 2, 3, 4, 5], (0, 1, 2, 3), (None, 1e-2)), 1, accuracy, np.full((5, 4, 2), 1e3))
+    assert (none.smoothed()[..., np.array(table.SHIFTS) != 0] == 0).all()  # no priors in the limit, no odds of e^100
+
+
+def test_a_candidate_is_a_public_estimator(experiment):
+    table = experiment("zh_table1")
+    y = np.array([-1, 1, 1, 1])
+    model = table.Candidate(1.5, (0, 2), 0.1, odds=1.0).model(y)
+    assert model.n_components == [0, 2]
+    assert model.priors == pytest.approx([1 / (1 + np.exp(np.log(3) + 1.0)), 1 / (1 + np.exp(-np.log(3) - 1.0))])
+    assert table.Candidate(1.5, 0.9, None).model(y).priors is None
+
+
+@pytest.mark.filterwarnings("ignore::gramian.exceptions.NumericalWarning")
+def test_held_out_log_odds_are_those_of_the_estimator(experiment, data_file, monkeypatch):
+    data_file("ida_titanic.npz")
+    table = experiment("zh_table1")
+    for name, value in {"COUNTS": (0, 3), "FRACTIONS": (0.9,), "NOISES": (1e-2,)}.items():
+        monkeypatch.setattr(table, name, value)
+    monkeypatch.setattr(table, "MIXTURE_COUNTS", (1,))
+    monkeypatch.setattr(table, "MIXTURE_NOISES", (3e-2,))
+    monkeypatch.setattr(table, "CHOOSING_SPLITS", 1)
+    task = table.Task.of("titanic")
+    rows, (train, test) = task.trains[0], task.folds(0)[0]
+    plain = table.plain_evidence(task, [2.0])
+    mixed = table.mixture_margins(task, [2.0], 2)
+    expected = {
+        table.Candidate(2.0, (0, 3), 1e-2): plain[1, 0, 1, 1] - plain[0, 0, 0, 1],
+        table.Candidate(2.0, 0.9, None): plain[1, 0, 2, 0] - plain[0, 0, 2, 0],
+        table.Candidate(2.0, 1, 3e-2, n_clusters=2): mixed[0, 0, 0],
+    }
+    for candidate, margins in expected.items():
+        y = 2 * task.labels(0)[train] - 1
+        model = candidate.model(y).fit(task.X[rows[train]], y)
+        np.testing.assert_allclose(
+            model.decision_function(task.X[rows[test]]), margins[: len(test)], rtol=1e-4, atol=1e-4
+        )

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.kernel_ridge import KernelRidge
 
 import gramian
 from gramian import NumericalWarning, RKMForecaster, RKMRegressor, features, kernels
@@ -323,3 +324,34 @@ def test_sktime_common_checks():
         warnings.simplefilter("ignore")
         results = check_estimator(adapter.SktimeRKMForecaster, raise_exceptions=False, verbose=0)
     assert {name: result for name, result in results.items() if result != "PASSED"} == {}
+
+
+def test_one_inverse_for_all_steps_changes_nothing():
+    y = make_mackey_glass(300)
+    model = RKMForecaster(8, 20, random_state=0).fit(y)
+    window, values = (y[-8:] - model._shift) / model._scale, []
+    for _ in range(30):
+        values.append(model._one(window[None, -8:, None], None)[0][0, 0])
+        window = np.append(window, values[-1])
+    assert_allclose(model.predict(30), np.array(values) * model._scale + model._shift, rtol=1e-10)
+
+
+def test_none_takes_the_components_above_a_given_noise():
+    y = make_mackey_glass(300)
+    options = {"kernel": kernels.RBF(2.0), "view_weights": (1.0, 1e-5), "n_folds": None}
+    model = RKMForecaster(8, None, noise_variance=1e-5, **options).fit(y)
+    assert model._fit.gaussian.eigenvalues.min() > 1e-5
+    with pytest.raises(ValueError, match="exceeds the smallest kept eigenvalue"):
+        RKMForecaster(8, model.n_components_ + 1, noise_variance=1e-5, **options).fit(y)
+    assert RKMForecaster(8, None).fit(y).n_components_ == RKMForecaster(8).fit(y).n_components_
+
+
+def test_a_small_noise_and_all_components_come_close_to_kernel_ridge():
+    y = make_mackey_glass(400)
+    model = RKMForecaster(
+        8, None, kernel=kernels.RBF(2.0), noise_variance=1e-7, view_weights=(1.0, 1e-5), n_folds=None
+    ).fit(y)
+    windows, targets = lagged(((y - y.mean()) / y.std())[:, None], 8, 1)
+    ridge = KernelRidge(alpha=1e-7 * len(windows), kernel="rbf", gamma=1 / 8).fit(windows, targets)
+    own = model._one(windows[::7].reshape(-1, 8, 1) + 0.01, None)[0]
+    assert_allclose(own, ridge.predict(windows[::7] + 0.01), atol=0.02)

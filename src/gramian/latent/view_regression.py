@@ -293,19 +293,19 @@ def held_out(
         for fold in range(len(folds.distinct)):
             held, kept = np.flatnonzero(folds.numbers == fold), np.flatnonzero(folds.numbers != fold)
             part = replace(sample, table=sample.table.take(kept))
-            spectrum = _kept(part, max(sizes), solver, noise_variance)
+            spectrum = kept_spectrum(part, max(sizes), solver, noise_variance)
             subspace = bare(part.subspace(spectrum))
             gaussian = LatentGaussian(spectrum.eigenvalues, noise_variance, part.dim)
             seen = subspace.project([*[view_inputs(view, held, kept) for view in sample.table.views[:-1]], None])
             W = target_loadings(subspace, gaussian)
             mean = target.take(kept).mean(part.table.weights)
             if ridges is None:
-                ridges = _ridge_grid(gaussian)
+                ridges = ridge_grid(gaussian)
             if predictions.size == 0:
                 predictions = np.empty((len(sizes), len(ridges), n, m))
                 leverages = np.empty((len(sizes), len(ridges), n))
             for k, size in enumerate(sizes):
-                offsets, squares = _ridge_predictions(gaussian, seen, W, size, ridges)
+                offsets, squares = ridge_predictions(gaussian, seen, W, size, ridges)
                 predictions[k][:, held] = mean + offsets
                 leverages[k][:, held] = squares / part.table.total_weight
     assert ridges is not None
@@ -319,20 +319,21 @@ def held_out(
     return HeldOut(predictions[k, r], leverages[k, r], sizes[k], float(ridges[r]), float(squares[k, r]) / variance)
 
 
-def _kept(sample: ViewSample, size: int, solver: Solver, noise_variance: float) -> Spectrum:
+def kept_spectrum(sample: ViewSample, size: int, solver: Solver, noise_variance: float) -> Spectrum:
+    """The leading components of the rows that were kept, above the noise and the rounding."""
     count = min(size, sample.max_components)
     spectrum = solver.solve(sample.operator(), count, dim=sample.dim, noise_variance=noise_variance)
     least = max(noise_variance, sample.rank_tol * float(spectrum.eigenvalues.max(initial=0.0)))
     return spectrum.leading(int((spectrum.eigenvalues > least).sum()))
 
 
-def _ridge_grid(gaussian: LatentGaussian) -> Array:
+def ridge_grid(gaussian: LatentGaussian) -> Array:
     """From where the inputs are believed to the last digit to where they are not believed at all."""
     largest = float(np.square(gaussian.gains).max(initial=0.0)) or 1.0
     return np.geomspace(RIDGE_RANGE * largest, 3.0 * largest, N_RIDGES)
 
 
-def _ridge_predictions(
+def ridge_predictions(
     gaussian: LatentGaussian, seen: Projection, W: Array, size: int, ridges: Array
 ) -> tuple[Array, Array]:
     """W_y(ΔGΔ + κσ²I)⁻¹Δt for every ridge, (r, n, m), and |z|², (r, n), with the leading ``size`` components."""

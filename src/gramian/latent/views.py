@@ -437,14 +437,23 @@ class ViewSubspace:
             yield rows, self.project(shown)
 
     def posterior(
-        self, gaussian: LatentGaussian, views: Sequence[Any], seen: Array, solved: dict[bytes, Any] | None = None
+        self,
+        gaussian: LatentGaussian,
+        views: Sequence[Any],
+        seen: Array,
+        solved: dict[bytes, Any] | None = None,
+        trusts: Mapping[tuple[int, ...], float] | None = None,
     ) -> Posterior:
         """z given whatever each row shows; the covariance is shared where all rows show the same.
 
-        ``solved`` keeps the (q, q) inverses of the patterns met, for calls that repeat them.
+        ``solved`` keeps the (q, q) inverses of the patterns met, for calls that repeat them. ``trusts`` divides the noise of
+        all views shown, for the patterns (positions of the views shown) that it names.
         """
         parts = []
         for rows, projection in self.patterns(views, seen):
+            if trusts:
+                shown = tuple(int(v) for v in np.flatnonzero(seen[rows[0]]))
+                projection = trusted(projection, trusts.get(shown, 1.0))
             known = None
             # entries of a linear view may be unseen too: then the pattern of views does not say what the overlap is
             if solved is not None and projection.overlap is not None and self._whole_views(views, rows, seen[rows[0]]):
@@ -471,3 +480,11 @@ class ViewSubspace:
         parts = list(self.parts)
         parts[view] = replace(parts[view], trust=trust)
         return ViewSubspace(tuple(parts))
+
+
+def trusted(seen: Projection, trust: float) -> Projection:
+    """The same with the noise of all that was seen divided by ``trust``; nothing changes at 1."""
+    if trust == 1.0:
+        return seen
+    overlap = np.eye(seen.scores.shape[1]) if seen.overlap is None else seen.overlap
+    return replace(seen, scores=trust * seen.scores, squared_norm=trust * seen.squared_norm, overlap=trust * overlap)

@@ -80,7 +80,7 @@ def test_rows_that_show_other_views_are_answered_as_if_alone(train, test):
 
 
 def test_with_all_components_it_is_ridge_regression(train, test):
-    model = MultiViewRKM(None, noise_variance=1e-3).fit(train).calibrate(train, [("ab", "y")])
+    model = MultiViewRKM(None, noise_variance=1e-3).fit(train).calibrate(train, [(("a", "b"), "y")])
     trust = model.trusts_[0][2]
     X, X_test = (np.hstack([views["a"], views["b"]]) for views in (train, test))
     ridge = Ridge(alpha=len(X) * 1e-3 / trust).fit(X, train["y"])
@@ -93,7 +93,7 @@ def test_with_all_components_it_is_ridge_regression(train, test):
 def test_views_with_kernels_and_feature_maps_are_trusted_too(train, test, kernel):
     model = MultiViewRKM(60, kernel={"a": kernel, "b": kernel, "y": "linear"}, noise_variance=1e-4).fit(train)
     plain = error(model, test, "ab")
-    model.calibrate(train, [("ab", "y")])
+    model.calibrate(train, [(("a", "b"), "y")])
     assert error(model, test, "ab") < plain
 
 
@@ -128,9 +128,10 @@ def test_a_model_file_keeps_the_trusts_and_a_new_fit_drops_them(train, test, tmp
     ("options", "questions", "rows", "words"),
     [
         ({"noise_variance": 0.0}, None, 100, "noise_variance is 0"),
-        ({}, [("ay", "y")], 100, "from other views"),
+        ({}, [(("a", "y"), "y")], 100, "from other views"),
         ({}, [((), "y")], 100, "from other views"),
         ({}, [("a", "nobody")], 100, "not one of the views"),
+        ({}, ["y"], 100, "not a pair"),
         ({"kernel": {"a": "rbf", "b": "linear", "y": "linear"}}, [("b", "a")], 100, "kernel only"),
         ({"kernel": "rbf"}, None, 100, "nothing to calibrate"),
         ({}, None, 8, "at least 10 distinct rows"),

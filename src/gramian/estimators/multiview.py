@@ -585,7 +585,7 @@ class MultiViewRKM(LatentModelMixin, BaseEstimator):
         X : table, list or dict of views
             The training views; rows that miss a view are left out.
         questions : list of (given, view), optional
-            ``given`` lists the views shown. None: every view with explicit features from all others.
+            ``given`` is the view shown, or a list of them. None: every view with explicit features from all others.
         n_folds : int, default=5
 
         Returns
@@ -639,9 +639,7 @@ class MultiViewRKM(LatentModelMixin, BaseEstimator):
         if questions is None:
             asked = [(tuple(w for w in everyone if w != v), v) for v in everyone if explicit[v]]
         else:
-            asked = [
-                (tuple(sorted({self._position(w) for w in given})), self._position(view)) for given, view in questions
-            ]
+            asked = [self._question(question) for question in questions]
         for given, v in asked:
             if not given or v in given:
                 raise ValueError(f"View {self.view_names_[v]!r} must be predicted from other views, at least one.")
@@ -653,6 +651,15 @@ class MultiViewRKM(LatentModelMixin, BaseEstimator):
         if not asked:
             raise ValueError("No view has explicit features, so there is nothing to calibrate.")
         return asked
+
+    def _question(self, question: Any) -> Question:
+        if not isinstance(question, list | tuple) or len(question) != 2:
+            raise ValueError(
+                f"questions holds {question!r}, which is not a pair (given, view): the views shown, and the view they predict."
+            )
+        given, view = question
+        shown = list(given) if isinstance(given, list | tuple | set | frozenset) else [given]  # a name is one view
+        return tuple(sorted({self._position(w) for w in shown})), self._position(view)
 
     def _calibrated(self, v: int) -> dict[tuple[int, ...], tuple[float, Array]]:
         """Trust and standard deviations of the questions about view v, by the positions of the views shown."""

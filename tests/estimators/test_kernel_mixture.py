@@ -14,7 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from gramian import KernelPPCA, KernelPPCAMixture, NumericalWarning
 from gramian.datasets import make_c_shapes, make_moons
 from gramian.kernels import RBF, Linear
-from gramian.latent.kernel_kmeans import graph_kmeans, kernel_kmeans
+from gramian.latent.kernel_kmeans import graph_kmeans, graph_starts, kernel_kmeans
+from gramian.latent.kernel_mixture import CLEAR_GAIN, DualRows
 
 
 def agreement(labels, truth):
@@ -180,6 +181,38 @@ def test_every_restart_uses_another_start_and_the_best_objective_is_kept():
     assert many >= few
     default = KernelPPCAMixture(random_state=0).fit(X).log_likelihoods_[-1]
     assert KernelPPCAMixture(n_init=4, random_state=0).fit(X).log_likelihoods_[-1] >= default
+
+
+@pytest.mark.parametrize("kernel", ["rbf", RBF(0.4)])
+def test_a_wrong_cut_of_one_graph_is_mended_by_the_others(kernel):
+    from sklearn.datasets import make_moons as noisy_moons
+
+    X, truth = noisy_moons(200, noise=0.1, random_state=3)
+    gram = KernelPPCAMixture(kernel=kernel).fit(X).kernel_(X)
+    wrong = graph_kmeans(gram, np.ones(200), 2, 10, np.random.default_rng(0))
+    assert agreement(wrong, truth) < 0.9
+    trapped = KernelPPCAMixture(kernel=kernel, init=np.eye(2)[wrong]).fit(X)
+    informed = KernelPPCAMixture(kernel=kernel, init=np.eye(2)[truth]).fit(X)
+    model = KernelPPCAMixture(kernel=kernel, random_state=0).fit(X)
+    assert model.log_likelihoods_[-1] > trapped.log_likelihoods_[-1] + CLEAR_GAIN
+    assert model.log_likelihoods_[-1] > informed.log_likelihoods_[-1] - 1e-3
+    assert agreement(model.predict(X), truth) > 0.97
+
+
+def test_graphs_that_agree_are_one_start_and_attempts_never_repeat_one(monkeypatch):
+    X, _ = make_c_shapes(random_state=0)
+    rows = DualRows(RBF(3.0), X, RBF(3.0)(X))
+    assert len(graph_starts(rows, np.ones(len(X)), 2, np.random.default_rng(0))) == 1
+    sizes = []
+
+    def noted(gram, weights, n_clusters, n_neighbors, rng):
+        sizes.append(n_neighbors)
+        return rng.integers(0, n_clusters, len(gram))
+
+    monkeypatch.setattr("gramian.latent.kernel_kmeans.graph_kmeans", noted)
+    lengths = [len(graph_starts(rows, np.ones(len(X)), 2, np.random.default_rng(1), t)) for t in range(20)]
+    assert lengths == [3, 1] * 10
+    assert len(sizes) == len(set(sizes)) == 30
 
 
 # ---------------------------------------------------------------- weights, approximation, precomputed

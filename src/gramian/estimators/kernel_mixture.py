@@ -36,12 +36,12 @@ from gramian.exceptions import NumericalWarning
 from gramian.features import Nystroem
 from gramian.latent.dimension import check_n_components
 from gramian.latent.gaussian import Projection
-from gramian.latent.kernel_kmeans import graph_start, kmeans
+from gramian.latent.kernel_kmeans import graph_starts, kmeans
 from gramian.latent.kernel_mixture import (
     DualRows,
     FeatureRows,
     KernelMixtureFit,
-    fit_kernel_mixture,
+    fit_from_starts,
     least_diagonal,
     log_terms,
     project_rows,
@@ -76,9 +76,9 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
     noise_variance : float, default=0.01
         ρ > 0, one for all components.
     init : {"kernel_kmeans", "kmeans", "random"} or array of shape (n_samples, n_clusters), default="kernel_kmeans"
-        Where the responsibilities start. "kernel_kmeans": kernel k-means on the graph of nearest neighbours in feature space (a
-        normalised cut), which finds curved and interlocked clusters that a wide kernel does not; restarts alternate with
-        kernel k-means in feature space itself. "kmeans": k-means of the inputs. An array: responsibilities.
+        Where the responsibilities start. "kernel_kmeans": kernel k-means on graphs of nearest neighbours in feature space
+        (normalised cuts), which finds curved and interlocked clusters that a wide kernel does not; where graphs of different
+        sizes disagree, EM runs from each. Restarts alternate with kernel k-means in feature space itself. "kmeans": k-means of the inputs. An array: responsibilities.
     n_init : int, default=1
         Starts, each a different one; the best objective is kept.
     approximation : None or "nystroem", default=None
@@ -279,13 +279,13 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
         with Progress("EM", total=n_init * self.max_iter, verbose=self.verbose) as bar:
             for attempt in range(n_init):
                 if isinstance(self.init, str):
-                    start = self._start(rows, inputs, weights, attempt, rng)
+                    starts = self._starts(rows, inputs, weights, attempt, rng)
                 else:
-                    start = self._given_start(inverse, kept, n_rows, rows.size)
+                    starts = [self._given_start(inverse, kept, n_rows, rows.size)]
                 with single_blas_thread():
-                    found = fit_kernel_mixture(
+                    found = fit_from_starts(
                         rows,
-                        start,
+                        starts,
                         weights,
                         counts,
                         float(self.noise_variance),
@@ -299,17 +299,17 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
         assert best is not None
         return best
 
-    def _start(
+    def _starts(
         self, rows: DualRows | FeatureRows, inputs: Any, weights: Array, attempt: int, rng: np.random.Generator
-    ) -> Array:
+    ) -> list[Array]:
         if self.n_clusters == 1:
-            return np.ones((rows.size, 1))
+            return [np.ones((rows.size, 1))]
         if self.init == "random":
-            return rng.dirichlet(np.ones(self.n_clusters), rows.size)
+            return [rng.dirichlet(np.ones(self.n_clusters), rows.size)]
         if self.init == "kernel_kmeans":
-            return graph_start(rows, weights, self.n_clusters, rng, attempt)
+            return graph_starts(rows, weights, self.n_clusters, rng, attempt)
         labels = kmeans(inputs, weights, self.n_clusters, rng, 1 if self.n_init > 1 else 10)
-        return np.eye(self.n_clusters)[labels]
+        return [np.eye(self.n_clusters)[labels]]
 
     def _given_start(self, inverse: Array, kept: Array, n_rows: int, size: int) -> Array:
         start = check_table(None, self.init, reset=False, name="init")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg, optimize, sparse
 from scipy.sparse.linalg import eigsh
 
 from gramian._arrays import Array, row_chunks, single_blas_thread
@@ -141,23 +141,52 @@ def neighbour_graph(gram: Array, n_neighbors: int) -> sparse.csr_array:
 
 
 NEIGHBORS = 10
+GRAPH_SIZES = (10, 7, 30)
+"""A sparse graph may cut a thin place of a cluster, a dense one jumps gaps: which of them is right, the objective says."""
+ALIKE = 0.02
+"""Starts that differ in at most this share of the rows climb to the same top."""
 
 
-def graph_start(rows: Any, weights: Array, n_clusters: int, rng: np.random.Generator, attempt: int = 0) -> Array:
-    """Starting responsibilities (N, I), zeros and ones: by the graph at even attempts, by kernel k-means at odd ones.
+def graph_start(rows: Any, weights: Array, n_clusters: int, rng: np.random.Generator) -> Array:
+    """Starting responsibilities (N, I), zeros and ones, by the graph of ten nearest neighbours."""
+    return graph_starts(rows, weights, n_clusters, rng, sizes=(NEIGHBORS,))[0]
 
-    Every attempt differs: the graph takes more neighbours each time, k-means other seeds. With explicit features the landmarks
-    are clustered, and each row goes with its nearest.
+
+def graph_starts(
+    rows: Any,
+    weights: Array,
+    n_clusters: int,
+    rng: np.random.Generator,
+    attempt: int = 0,
+    sizes: tuple[int, ...] = GRAPH_SIZES,
+) -> list[Array]:
+    """Starting responsibilities (N, I), zeros and ones: by graphs at even attempts, by kernel k-means at odd ones.
+
+    Every attempt differs: its graphs have other numbers of neighbours, its k-means other seeds. Of starts that are alike the
+    first is kept, so that clusters that all graphs agree on cost one EM. With explicit features the landmarks are
+    clustered, and each row goes with its nearest.
     """
     gram = rows.gram if hasattr(rows, "gram") else rows.point_features @ rows.point_features.T
     heavy = weights if hasattr(rows, "gram") else np.ones(len(gram))
     if attempt % 2:
-        labels = kernel_kmeans(gram, heavy, n_clusters, rng)
+        found = [kernel_kmeans(gram, heavy, n_clusters, rng)]
     else:
-        labels = graph_kmeans(gram, heavy, n_clusters, NEIGHBORS + 3 * attempt, rng)
+        # six more an attempt: with these sizes no number of neighbours comes twice
+        found = [graph_kmeans(gram, heavy, n_clusters, size + 3 * attempt, rng) for size in sizes]
+    members: list[Array] = []
+    for start in (np.eye(n_clusters)[labels] for labels in found):
+        if not any(_alike(start, other) for other in members):
+            members.append(start)
     if not hasattr(rows, "gram"):
-        labels = labels[_nearest_landmarks(rows.features, rows.point_features)]
-    return np.eye(n_clusters)[labels]
+        nearest = _nearest_landmarks(rows.features, rows.point_features)
+        return [start[nearest] for start in members]
+    return members
+
+
+def _alike(one: Array, other: Array) -> bool:
+    """Whether two clusterings agree on nearly all rows, whatever the names of their clusters."""
+    common = one.T @ other
+    return float(common[optimize.linear_sum_assignment(-common)].sum()) >= (1 - ALIKE) * len(one)
 
 
 def _nearest_landmarks(features: Array, landmarks: Array) -> Array:

@@ -9,7 +9,7 @@ from gramian.kernels import RBF
 from gramian.latent.model import fit_latent_model
 from gramian.latent.view_noise import bare, fit_view_noises, scales_of, start_noises
 from gramian.latent.view_regression import block_folds, calibrated_std, dealt_folds, held_out, weighted_quantile
-from gramian.latent.views import ExplicitView, KernelView, ViewSample, ViewTable
+from gramian.latent.views import ExplicitView, KernelView, ViewSample, ViewTable, factored
 from gramian.operators.gram import DenseGram
 from gramian.solvers import Eigh
 
@@ -141,3 +141,31 @@ def test_a_weighted_quantile_counts_repeated_rows():
         assert weighted_quantile(values, counts / 6, level) == weighted_quantile(
             np.repeat(values, counts), np.ones(6), level
         )
+
+
+def test_a_smooth_kernel_is_factored_to_rounding_and_a_rough_one_is_not():
+    X = np.random.default_rng(0).standard_normal((300, 2))
+    y = ExplicitView(np.sin(X[:, :1]))
+    weights = np.full(300, 1 / 300)
+    smooth, rough = (
+        ViewTable((KernelView(kernel, X, DenseGram(kernel(X))), y), weights, 300.0) for kernel in (RBF(3.0), RBF(0.05))
+    )
+    quick = factored(smooth)
+    features = quick.views[0].features
+    assert features.shape[1] < 150
+    assert_allclose(features @ features.T, smooth.views[0].raw.to_dense(), atol=1e-13)
+    assert_allclose(quick.dims, smooth.dims)
+    assert_allclose(quick.traces, smooth.traces, rtol=1e-12)
+    assert factored(rough) is None
+
+
+def test_the_noises_of_factored_views_are_those_of_the_kernel():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((200, 2))
+    y = ExplicitView(np.sin(2 * X[:, :1]) + 0.1 * rng.standard_normal((200, 1)))
+    table = ViewTable((KernelView(RBF(2.0), X, DenseGram(RBF(2.0)(X))), y), np.full(200, 1 / 200), 200.0)
+    dense = fit_view_noises(table, 12, Eigh(), "dual", guard=False)
+    quick = fit_view_noises(table, 12, Eigh(), "dual", guard=False, working=factored(table))
+    assert_allclose(quick.noise_variances, dense.noise_variances, rtol=1e-8)
+    assert_allclose(quick.log_likelihoods, dense.log_likelihoods, rtol=1e-10)
+    assert_allclose(quick.model.gaussian.eigenvalues, dense.model.gaussian.eigenvalues, rtol=1e-8)

@@ -70,15 +70,16 @@ def fit_view_noises(
     guard: bool = True,
     names: Any = None,
     progress: Progress | None = None,
+    working: ViewTable | None = None,
 ) -> NoiseFit:
     """The ECM of section 8: top q eigenpairs of Σ K_v/σ²_v, then σ²_v = [tr K_v - tr(BᵀK_vB)] / D_v with B = V((l-1)/l)^½.
 
     Stops when no log noise moves by more than ``tol``, or after 50 rounds. With ``guard``, a noise that is still falling
     then, or has fallen below a twentieth of the view's residual variance on held-out rows, is bounded by that variance, with
-    a `NumericalWarning`.
+    a `NumericalWarning`. The rounds run on the ``working`` table if there is one: the same rows, `factored`.
     """
     with pinned(len(table.weights)):
-        return _fit_view_noises(table, n_components, solver, space, tol, floors, guard, names, progress)
+        return _fit_view_noises(table, n_components, solver, space, tol, floors, guard, names, progress, working)
 
 
 def pinned(n_rows: int) -> AbstractContextManager[Any]:
@@ -96,11 +97,13 @@ def _fit_view_noises(
     guard: bool,
     names: Any,
     progress: Progress | None,
+    working: ViewTable | None,
 ) -> NoiseFit:
     start = start_noises(table)
     least = np.maximum(SMALLEST * start, 0.0 if floors is None else floors)
+    rows, where = (table, space) if working is None else (working, "primal")
     noises, history, n_iter, settled = _ecm(
-        table, n_components, solver, space, np.maximum(start, least), least, tol, progress
+        rows, n_components, solver, where, np.maximum(start, least), least, tol, progress
     )
     if guard and len(table.views) > 1:
         bounds = _collapse_bounds(table, n_components, solver, space, noises, start, settled)

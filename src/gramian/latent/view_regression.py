@@ -18,8 +18,9 @@ from gramian._progress import Progress
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
 from gramian.latent.model import LatentModel, fit_latent_model
 from gramian.latent.view_noise import bare, fit_view_noises, pinned, scales_of, view_inputs
-from gramian.latent.views import ExplicitView, ViewSample, ViewSubspace, ViewTable
+from gramian.latent.views import ExplicitView, ViewSample, ViewSubspace, ViewTable, factored
 from gramian.solvers.base import Solver
+from gramian.solvers.eigh import Eigh
 from gramian.solvers.spectrum import Spectrum
 
 DEFAULT_FRACTION = 0.95
@@ -188,23 +189,29 @@ def fit_target(
     if noise_variance != "per-view":
         return _fit_shared(sample, n_components, solver, noise_variance, view_weights, folds)
     n_components = DEFAULT_FRACTION if n_components is None else n_components
+    # a smooth kernel has few components above rounding: cross-validation and ECM then decompose matrices of that size
+    working = factored(table) if space == "dual" and isinstance(solver, Eigh) else None
+    quick = sample if working is None else ViewSample(working, sample.scales, "primal")
     with pinned(len(table.weights)):
-        q = fit_latent_model(sample, n_components, solver, 0.0).gaussian.n_components
+        counting = sample if isinstance(n_components, int) else quick
+        q = fit_latent_model(counting, n_components, solver, 0.0).gaussian.n_components
     floors = np.zeros(len(table.views))
     floors[-1] = UNCHECKED * table.traces[-1] / table.dims[-1]
     if folds is not None and q > 0:
-        counted = replace(sample, scales=sample.scales * np.sqrt(_faint(len(table.views))))
+        counted = replace(quick, scales=quick.scales * np.sqrt(_faint(len(table.views))))
         first = held_out(
             counted, _sizes(q, n_components, sample, folds), solver, folds, noise_variance=0.0, robust=robust
         )
         if first.n_components > q:  # all rows carry more components than the part that was kept
             q = min(round(first.n_components / folds.kept_share), sample.max_components, max(q, MOST_COMPONENTS))
         floors[-1] = first.error * table.traces[-1] / table.dims[-1]
-    fitted = fit_view_noises(table, q, solver, space, tol=tol, floors=floors, guard=False, progress=progress)
+    fitted = fit_view_noises(
+        table, q, solver, space, tol=tol, floors=floors, guard=False, progress=progress, working=working
+    )
     model, checked = fitted.model, None
     subspace: ViewSubspace = model.subspace
     if folds is not None and q > 0:
-        scaled = ViewSample(table, scales_of(fitted.noise_variances), space)
+        scaled = replace(quick, scales=scales_of(fitted.noise_variances))
         checked = held_out(scaled, [q], solver, folds, noise_variance=1.0, robust=robust)
         for view in range(len(table.views) - 1):
             # the ridge of kernel regression is κσ²N: with all rows in, κ is smaller

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg import lapack
 
 from gramian._arrays import Array, symmetrized
 from gramian._checks import check_finite, check_scale, check_table
@@ -132,6 +133,15 @@ class ExplicitView:
 
 
 @dataclass(frozen=True)
+class FactoredView(ExplicitView):
+    """A kernel view as features F with FFᵀ = K₀ to rounding, for decompositions that repeat; its noise lives in N dimensions."""
+
+    def dim(self, total_weight: float) -> float:
+        """D = N, as for the kernel."""
+        return float(total_weight)
+
+
+@dataclass(frozen=True)
 class KernelView:
     """A view known through its kernel only."""
 
@@ -246,6 +256,29 @@ class ViewTable:
         return ViewTable(tuple(view.take(rows) for view in self.views), weights / share, self.total_weight * share)
 
 
+def factored(table: ViewTable) -> ViewTable | None:
+    """The same rows with kernel views as features of their numerical rank; None where that would save little.
+
+    A pivoted Cholesky factorisation costs a small part of one eigendecomposition, and all later ones are then of the rank.
+    """
+    n = len(table.weights)
+    views: list[View] = []
+    for view in table.views:
+        if isinstance(view, ExplicitView):
+            views.append(view)
+            continue
+        if not view.positive_semidefinite or not isinstance(view.raw, DenseGram):
+            return None
+        gram = view.raw.to_dense()
+        tol = 32 * float(np.finfo(float).eps) * float(gram.diagonal().max(initial=0.0))
+        lower, pivots, rank, _ = lapack.dpstrf(gram, tol=tol, lower=1)
+        features = np.zeros((n, rank))
+        features[pivots - 1] = np.tril(lower)[:, :rank]
+        views.append(FactoredView(features))
+    width = sum(view.features.shape[1] for view in views if isinstance(view, ExplicitView))
+    return ViewTable(tuple(views), table.weights, table.total_weight) if 2 * width <= n else None
+
+
 def _magnitude(view: View) -> float:
     if isinstance(view, ExplicitView):
         return float(np.abs(view.features).max(initial=0.0)) * np.sqrt(view.features.shape[1])
@@ -271,7 +304,7 @@ class ViewSample:
 
     @property
     def rank_tol(self) -> float:
-        if not self.table.explicit:
+        if not self.table.explicit or any(isinstance(view, FactoredView) for view in self.table.views):
             return DUAL_RANK
         return 8 * max(len(self.table.weights), sum(self.table.widths)) * float(np.finfo(float).eps)
 

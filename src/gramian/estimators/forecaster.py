@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
@@ -19,18 +17,16 @@ from gramian._checks import (
     check_number,
     check_random_state,
     check_seed,
-    check_table,
     check_tolerance,
-    is_count,
 )
 from gramian._progress import Progress
 from gramian.estimators._base import BaseEstimator, atomic, chosen_solver, forget
+from gramian.estimators._series import as_series, check_steps, correlation_root, filled, lagged
 from gramian.estimators._time_index import describe_index, is_pandas, wrapped
-from gramian.estimators.multiview import ALGORITHMS, SOLVER_NAMES, choose_space, training_view, weights_of_views
+from gramian.estimators._view_specs import ALGORITHMS, SOLVER_NAMES, choose_space, training_view, weights_of_views
 from gramian.exceptions import NumericalWarning
 from gramian.latent.dimension import check_n_components
-from gramian.latent.gaussian import LatentGaussian, Posterior
-from gramian.latent.missing import fit_missing
+from gramian.latent.gaussian import Posterior
 from gramian.latent.subspace import PrimalSubspace
 from gramian.latent.view_regression import TargetFit, block_folds, fit_target
 from gramian.latent.views import ExplicitView, ViewTable
@@ -43,8 +39,6 @@ FEW_WINDOWS = 0.25
 """With fewer complete windows than this share, gaps are filled before training."""
 N_PATHS = 1000
 """Paths behind intervals and quantiles."""
-FILL_COMPONENTS = 8
-"""Components of the linear model of windows that fills gaps."""
 
 
 class RKMForecaster(BaseEstimator):
@@ -476,155 +470,3 @@ class RKMForecaster(BaseEstimator):
 
 
 # ---------------------------------------------------------------- rolling origins
-
-
-@dataclass(frozen=True)
-class RollingForecasts:
-    """Forecasts from several origins, what came, and the mean squared error of each."""
-
-    origins: Array
-    forecasts: Array  # (n_origins, horizon[, d])
-    truth: Array
-
-    @property
-    def errors(self) -> Array:
-        """Mean squared error of each origin, over what was observed."""
-        squares = np.square(self.forecasts - self.truth).reshape(len(self.origins), -1)
-        return np.nanmean(squares, axis=1)
-
-    @property
-    def error(self) -> float:
-        """The mean of the errors."""
-        return float(self.errors.mean())
-
-
-def rolling_origin(
-    forecaster: Any, y: Any, *, horizon: int, n_origins: int = 5, step: int | None = None, refit: bool = True
-) -> RollingForecasts:
-    """Forecast ``horizon`` values from several origins, each from what came before it only.
-
-    Parameters
-    ----------
-    forecaster : RKMForecaster
-        Not changed. With ``refit=False`` it must be fitted, and its ``predict`` goes on from each origin's history.
-    y : array-like of shape (n_times,) or (n_times, n_series)
-    horizon : int
-    n_origins : int, default=5
-        The last origin leaves exactly ``horizon`` values.
-    step : int, optional
-        Values between origins; None is ``horizon``.
-    refit : bool, default=True
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramian import RKMForecaster
-    >>> from gramian.estimators.forecaster import rolling_origin
-    >>> y = np.sin(np.arange(120) / 4)
-    >>> model = RKMForecaster(5, 2, kernel="linear", noise_variance=0.0)
-    >>> bool(rolling_origin(model, y, horizon=10, n_origins=3).error < 1e-12)
-    True
-    """
-    series, single = as_series(y)
-    horizon, n_origins = check_count("horizon", horizon, 1), check_count("n_origins", n_origins, 1)
-    stride = horizon if step is None else check_count("step", step, 1)
-    last = len(series) - horizon
-    origins = last - stride * np.arange(n_origins)[::-1]
-    if origins[0] < 2:
-        raise ValueError(f"{n_origins} origins of horizon={horizon} need a longer series than {len(series)} values.")
-    values = series[:, 0] if single else series
-    forecasts, truths = [], []
-    for origin in origins:
-        past = values[:origin]
-        if refit:
-            found = clone(forecaster).fit(past).predict(horizon)
-        else:
-            found = forecaster.predict(horizon, history=past)
-        forecasts.append(np.asarray(found))
-        truths.append(values[origin : origin + horizon])
-    return RollingForecasts(origins, np.stack(forecasts), np.stack(truths))
-
-
-# ---------------------------------------------------------------- series
-
-
-def as_series(y: Any, name: str = "y") -> tuple[Array, bool]:
-    """A float64 array (n_times, d) with NaN for gaps, and whether it was one-dimensional."""
-    if y is None:
-        raise ValueError(f"{name} is None. Give a series.")
-    single = False
-    if is_pandas(y) and not hasattr(y, "columns"):
-        y, single = y.to_frame("value"), True
-    elif not hasattr(y, "columns"):
-        array = (
-            y if isinstance(y, np.ndarray) else np.ma.asarray(y) if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
-        )
-        if array.ndim == 0 or array.ndim > 2:
-            raise ValueError(f"{name} has shape {array.shape}; give one series, or a table with one column a series.")
-        single = array.ndim == 1
-        y = array[:, None] if single else array
-    table = check_table(None, y, reset=False, missing=True, name=name)
-    return np.asarray(table, dtype=np.float64), single
-
-
-def check_steps(steps: Any) -> Array:
-    """The wanted steps as an array of positive ints."""
-    if is_count(steps):
-        if steps < 1:
-            raise ValueError(f"steps={steps!r} must be at least 1: forecasts begin after the end of the series.")
-        return np.arange(1, int(steps) + 1)
-    if isinstance(steps, list | tuple | range | np.ndarray):
-        wanted = list(steps)
-        if wanted and all(is_count(step) and step >= 1 for step in wanted):
-            return np.array(wanted, dtype=int)
-    raise ValueError(f"steps={steps!r} must be a positive integer, or a list of them (1 is the next value).")
-
-
-def lagged(series: Array, lags: int, ahead: int) -> tuple[Array, Array]:
-    """Windows (n, lags * d), oldest value first, and the next ``ahead`` values (n, ahead * d)."""
-    whole = sliding_window_view(series, lags + ahead, axis=0).transpose(0, 2, 1)
-    n = len(whole)
-    return whole[:, :lags].reshape(n, -1).copy(), whole[:, lags:].reshape(n, -1).copy()
-
-
-def filled(series: Array, lags: int) -> Array:
-    """The series with its gaps filled by a linear Gaussian model of windows: each gap from the window it is most central in."""
-    T, d = series.shape
-    length = min(lags + 1, T)
-    windows = sliding_window_view(series, length, axis=0).transpose(0, 2, 1).reshape(T - length + 1, -1)
-    some = ~np.isnan(windows).all(axis=1)
-    out = np.where(np.isnan(series), np.nanmean(series, axis=0), series)
-    dense = ~np.isnan(windows[some]).all(axis=0)
-    if some.sum() < 3 or not dense.all():
-        return out
-    q = max(1, min(FILL_COMPONENTS, length * d - 1, int(some.sum()) - 2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a rough fit fills well enough
-        fitted = fit_missing(windows[some], q, tol=1e-4, max_iter=100, random_state=0)
-    axes, gains, _ = np.linalg.svd(fitted.loadings, full_matrices=False)
-    subspace = PrimalSubspace(fitted.mean, np.ascontiguousarray(axes.T))
-    noise = max(float(fitted.noise_variance), 1e-10)
-    gaussian = LatentGaussian(gains**2 + noise, noise, float(length * d))
-    for t in np.flatnonzero(np.isnan(series).any(axis=1)):
-        start = int(np.clip(t - length // 2, 0, T - length))
-        window = windows[start]
-        if np.isnan(window).all():
-            continue
-        scores = gaussian.decode(gaussian.posterior(subspace.project(window[None])).mean)
-        guess = subspace.embed(scores).reshape(length, d)[t - start]
-        gaps = np.isnan(series[t])
-        out[t, gaps] = guess[gaps]
-    return out
-
-
-def correlation_root(residuals: Array) -> Array:
-    """R with R Rᵀ the correlation of the columns, for draws; the identity where nothing is known."""
-    m = residuals.shape[1]
-    if m == 1 or len(residuals) < 2:
-        return np.eye(m)
-    spread = residuals.std(axis=0)
-    scaled = (residuals - residuals.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    correlation = scaled.T @ scaled / len(residuals)
-    np.fill_diagonal(correlation, 1.0)
-    values, vectors = np.linalg.eigh(correlation)
-    return vectors * np.sqrt(np.maximum(values, 0.0))

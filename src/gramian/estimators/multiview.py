@@ -23,19 +23,28 @@ from gramian._checks import (
     check_table,
     check_tolerance,
     check_weights,
-    is_real,
 )
 from gramian._progress import Progress
 from gramian.estimators._base import BaseEstimator, LatentModelMixin, atomic, chosen_solver, forget
+from gramian.estimators._view_specs import (
+    ALGORITHMS,
+    SOLVER_NAMES,
+    choose_space,
+    fitted_view,
+    is_feature_map,
+    kernel_of,
+    named_kernels,
+    predictive_variance,
+    replaced,
+    training_view,
+    weights_of_views,
+)
 from gramian.estimators._view_tables import checked_views, complete_or_missing, kind_of, resolve_columns, split_table
 from gramian.exceptions import NumericalWarning
-from gramian.features import FeatureMap, Identity
-from gramian.kernels import Linear, Precomputed, as_kernel
-from gramian.kernels.base import Kernel
+from gramian.kernels import Precomputed, as_kernel
 from gramian.latent.dimension import check_n_components
 from gramian.latent.gaussian import SEEN, Posterior
 from gramian.latent.model import fit_latent_model
-from gramian.latent.sample import STORED_LIMIT
 from gramian.latent.subspace import DualSubspace
 from gramian.latent.view_noise import NoiseFit, PartialView, fit_missing_views, fit_view_noises
 from gramian.latent.view_regression import dealt_folds
@@ -44,25 +53,16 @@ from gramian.latent.views import (
     ExplicitView,
     KernelView,
     View,
-    ViewPart,
     ViewSample,
     ViewSubspace,
     ViewTable,
     unrotation,
 )
-from gramian.operators.gram import DenseGram, LazyGram
 from gramian.preimage import as_preimage, preimage_for
 from gramian.solvers import as_solver
 from gramian.solvers.spectrum import positive_signs
 from gramian.solvers.stiefel import Stiefel
 
-SOLVER_NAMES = ("auto", "eigh", "stiefel")
-ALGORITHMS = {
-    ("primal", False): "primal eigendecomposition (AC algorithm 1)",
-    ("dual", False): "dual eigendecomposition (AC algorithm 2)",
-    ("primal", True): "primal Stiefel (AC algorithm 3)",
-    ("dual", True): "dual Stiefel (AC algorithm 4)",
-}
 DEFAULT_FRACTION = 0.95
 
 
@@ -196,9 +196,9 @@ class MultiViewRKM(LatentModelMixin, BaseEstimator):
             if prefix != "kernel" or view not in known:
                 rest[key] = value
             elif parameter:
-                _kernel_of(self.kernel, known[view]).set_params(**{parameter: value})
+                kernel_of(self.kernel, known[view]).set_params(**{parameter: value})
             else:
-                self.kernel = _replaced(self.kernel, known[view], value)
+                self.kernel = replaced(self.kernel, known[view], value)
         super().set_params(**rest)
         return self
 
@@ -819,112 +819,3 @@ class MultiViewRKM(LatentModelMixin, BaseEstimator):
         """Which of AC's four algorithms was run, and why (AC figure 1)."""
         check_is_fitted(self)
         return f"{self.algorithm_}: {self._reason}. {self.solver_!r}; residual {self.residual_norm_:.1e} of the largest eigenvalue."
-
-
-def training_view(spec: Any, X: Array, weights: Array, kept: Array | None = None) -> View:
-    """Training rows behind a kernel, a feature map, or as they are (linear)."""
-    if is_feature_map(spec):
-        if isinstance(spec, Identity):
-            return ExplicitView(np.asarray(X, dtype=np.float64))
-        options = {"sample_weight": weights} if isinstance(spec, FeatureMap) else {}
-        X = np.array(X)
-        fitted = clone(spec).fit(X, **options)
-        return ExplicitView(np.asarray(fitted.transform(X), dtype=np.float64), fitted, X)
-    kernel = as_kernel(spec)
-    if isinstance(kernel, Linear):
-        return ExplicitView(np.asarray(X, dtype=np.float64))
-    X = np.array(X)  # kept by the model: what the caller does to the table later must not reach it
-    if isinstance(kernel, Precomputed):
-        gram = X if kept is None or X.shape[1] == len(X) else X[:, kept]
-        return KernelView(kernel.resolve(gram), None, DenseGram(np.asarray(gram, dtype=np.float64)))
-    resolved = kernel.resolve(X)
-    lazy = LazyGram(resolved, X)
-    return KernelView(resolved, X, DenseGram(lazy.to_dense()) if len(X) <= STORED_LIMIT else lazy)
-
-
-def fitted_view(subspace: Any, X: Array) -> View:
-    """Rows behind the kernel or feature map that a fitted view has."""
-    if isinstance(subspace, DualSubspace):
-        if subspace.points is None:
-            raise ValueError("calibrate cannot hold out rows of a precomputed kernel. Give a kernel and its inputs.")
-        lazy = LazyGram(subspace.kernel, X)
-        return KernelView(subspace.kernel, X, DenseGram(lazy.to_dense()) if len(X) <= STORED_LIMIT else lazy)
-    feature_map = getattr(subspace, "feature_map", None)
-    if feature_map is None:
-        return ExplicitView(np.asarray(X, dtype=np.float64))
-    return ExplicitView(np.asarray(feature_map.transform(X), dtype=np.float64), feature_map, X)
-
-
-def choose_space(space: str, table: ViewTable, names: list[Any]) -> tuple[str, str]:
-    """The flow chart of AC figure 1."""
-    n, width = len(table.weights), sum(table.widths)
-    if not table.explicit:
-        implicit = [name for name, view in zip(names, table.views) if isinstance(view, KernelView)]
-        if space == "primal":
-            raise ValueError(
-                f"space='primal' needs explicit features, but view {implicit[0]!r} has only a kernel. Use space='dual', or a "
-                "feature map (gramian.features.Nystroem, RandomFourier) in its place."
-            )
-        return "dual", f"view {implicit[0]!r} is known through its kernel only"
-    if space != "auto":
-        return space, f"{space} as asked"
-    if width < n:
-        return "primal", f"all maps are explicit, with {width} features for {n} rows"
-    return "dual", f"all maps are explicit, but there are {width} features for {n} rows"
-
-
-def weights_of_views(given: Any, table: ViewTable, names: list[Any]) -> Array:
-    """β_v."""
-    n_views = len(names)
-    if given is None:
-        return np.ones(n_views)
-    if isinstance(given, str):
-        check_choice("view_weights", given, ("balanced",))
-        safe = np.where(table.traces > 0, table.traces, 1.0)
-        return np.where(table.traces > 0, 1.0 / safe, 0.0)
-    values: list[Any] = [given.get(name) for name in names] if isinstance(given, Mapping) else list(given)
-    if len(values) != n_views or not all(is_real(value) and value > 0 for value in values):
-        raise ValueError(
-            f"view_weights={given!r} must be None, 'balanced', or one positive number for each of the views {names!r}."
-        )
-    return np.array(values, dtype=np.float64)
-
-
-def predictive_variance(part: ViewPart, gains: Array, covariance: Array) -> Array:
-    """diag(W_v Cov[z | o] W_vᵀ), (D_v,) or (n, D_v)."""
-    W = part.loadings(gains)
-    assert W is not None
-    if covariance.ndim == 2:
-        return np.maximum(np.einsum("dp,pr,dr->d", W, covariance, W), 0.0)
-    return np.maximum(np.einsum("dp,npr,dr->nd", W, covariance, W, optimize=True), 0.0)
-
-
-def is_feature_map(spec: Any) -> bool:
-    """Whether an object stands for explicit features: gramian's, or any transformer with fit and transform."""
-    if isinstance(spec, Kernel | str | type) or spec is None:
-        return False
-    return isinstance(spec, FeatureMap) or (
-        callable(getattr(spec, "fit", None)) and callable(getattr(spec, "transform", None))
-    )
-
-
-def named_kernels(kernel: Any) -> list[tuple[Any, Any]]:
-    """The entries of a dict or list of kernels; none for a single one."""
-    if isinstance(kernel, Mapping):
-        return list(kernel.items())
-    return list(enumerate(kernel)) if isinstance(kernel, list | tuple) else []
-
-
-def _kernel_of(kernel: Any, name: Any) -> Any:
-    found = kernel[name]
-    if not hasattr(found, "set_params"):
-        raise ValueError(
-            f"kernel of view {name!r} is {found!r}, which has no parameters to set. Give a kernel object instead."
-        )
-    return found
-
-
-def _replaced(kernel: Any, name: Any, value: Any) -> Any:
-    if isinstance(kernel, Mapping):
-        return {key: value if key == name else old for key, old in kernel.items()}
-    return type(kernel)(value if i == name else old for i, old in enumerate(kernel))

@@ -23,7 +23,7 @@ from gramian._checks import (
 )
 from gramian._progress import Progress
 from gramian.estimators._base import BaseEstimator, atomic, chosen_solver, forget
-from gramian.estimators.multiview import (
+from gramian.estimators._view_specs import (
     ALGORITHMS,
     SOLVER_NAMES,
     choose_space,

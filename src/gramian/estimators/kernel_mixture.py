@@ -78,7 +78,8 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
     init : {"kernel_kmeans", "kmeans", "random"} or array of shape (n_samples, n_clusters), default="kernel_kmeans"
         Where the responsibilities start. "kernel_kmeans": kernel k-means on graphs of nearest neighbours in feature space
         (normalised cuts), which finds curved and interlocked clusters that a wide kernel does not; where graphs of different
-        sizes disagree, EM runs from each. Restarts alternate with kernel k-means in feature space itself. "kmeans": k-means of the inputs. An array: responsibilities.
+        sizes disagree, EM runs from each. Restarts alternate with kernel k-means in feature space itself. "kmeans": k-means of
+        the inputs. An array: responsibilities.
     n_init : int, default=1
         Starts, each a different one; the best objective is kept.
     approximation : None or "nystroem", default=None

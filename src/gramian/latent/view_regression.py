@@ -181,8 +181,8 @@ def fit_target(
     """Fit all views together, and cross-validate the prediction of the last one.
 
     ``n_components`` as a fraction is the smallest q that explains it of the weighted variance, raised while more components
-    lower the held-out error by more than 1 %; None is everything above a given noise, else 95 %. Only "per-view" noise chooses the trust in the inputs: any other noise is
-    taken at its word.
+    lower the held-out error by more than 1 %; None is everything above a given noise, else 95 %. Only
+    "per-view" noise chooses the trust in the inputs: any other noise is taken at its word.
     """
     sample = ViewSample(table, np.sqrt(view_weights), space)
     folds = folds if folds is not None and folds.usable and table.traces[-1] > 0 else None

@@ -183,9 +183,7 @@ class PPCA(PrimalMixin, BaseEstimator):
             with np.errstate(all="ignore"):
                 sample = primal_sample(X, weights, self.center)
         if sample is None or not sample.finite:
-            assert_all_finite(
-                X.data if sparse.issparse(X) else X, allow_nan=True, estimator_name="PPCA", input_name="X"
-            )
+            check_finite_or_missing(X)
             if sample is None or has_holes(X):
                 self._fit_missing(X, weights)
                 return self
@@ -205,17 +203,20 @@ class PPCA(PrimalMixin, BaseEstimator):
         else:
             for name in LAZY & vars(self).keys():
                 delattr(self, name)
-        X = check_table(self, X, reset=fresh, missing=True, accept_sparse=True, min_samples=0)
+        X = check_table(self, X, reset=fresh, missing=True, accept_sparse=True, min_samples=0, ensure_all_finite=False)
         if X.shape[0] == 0:
             if fresh:
                 raise ValueError("The first batch has 0 rows. Give at least one row.")
             return self
-        if has_holes(X):
-            raise ValueError(
-                "partial_fit streams complete rows, but X contains NaN. Use fit, which handles missing values exactly."
-            )
         X, weights = positive_rows(X, check_weights(sample_weight, X))
-        batch = Moments.of(X, None if sample_weight is None else weights)
+        with np.errstate(all="ignore"):  # what is not finite shows in the moments
+            batch = Moments.of(X, None if sample_weight is None else weights)
+        if not np.isfinite(np.trace(batch.scatter)):
+            check_finite_or_missing(X)
+            if has_holes(X):
+                raise ValueError(
+                    "partial_fit streams complete rows, but X contains NaN. Use fit, which handles missing values exactly."
+                )
         self._moments = batch if fresh else self._moments.merge(batch)
         self._n_rows = X.shape[0] if fresh else self._n_rows + X.shape[0]
         return self
@@ -368,6 +369,11 @@ def supported(seen: Array) -> int:
     if seen.mean() > 1 - SPARSE:
         return int(seen.shape[1])
     return int(np.maximum(seen.sum(axis=1) - 1, 0).sum() // (5 * seen.shape[1]))
+
+
+def check_finite_or_missing(X: Any) -> None:
+    """Raise ValueError if an entry is infinite."""
+    assert_all_finite(X.data if sparse.issparse(X) else X, allow_nan=True, estimator_name="PPCA", input_name="X")
 
 
 def has_holes(X: Any) -> bool:

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import gramian
-from gramian import PPCA, KernelPPCA, LatentImputer, LatentOutlierDetector, load, save
+from gramian import PPCA, BayesSearch, KernelPPCA, LatentImputer, LatentOutlierDetector, load, save
 from gramian.features import FEATURE_MAPS
 from gramian.io.registry import CLASSES, class_of, name_of
 from gramian.kernels import KERNELS, RBF, Linear, Matern
@@ -207,6 +207,14 @@ def test_a_generator_as_random_state_is_refused_with_advice(X, tmp_path, seed):
 def test_a_pipeline_is_refused_with_advice(X, tmp_path):
     with pytest.raises(ValueError, match="skops"):
         save(make_pipeline(StandardScaler(), PPCA(2)).fit(X), tmp_path / "m")
+
+
+def test_a_search_is_refused_with_advice_that_works(X, tmp_path):
+    search = BayesSearch(PPCA(), {"n_components": (1, 3)}, n_trials=2, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="best_estimator_"):
+        save(search, tmp_path / "m")
+    save(search.best_estimator_, tmp_path / "m")
+    np.testing.assert_allclose(load(tmp_path / "m").transform(X), search.transform(X))
 
 
 def test_skops_round_trips_a_pipeline(X, tmp_path):

@@ -224,6 +224,11 @@ def _refusal(value: Any, path: str) -> str:
             "Use a kernel of gramian.kernels (sums and products included), or fit on the Gram matrix with "
             "kernel='precomputed'."
         )
+    if hasattr(value, "best_estimator_"):
+        return (
+            f"{path} is a {type(value).__name__}, which cannot be saved in a model file. Save its best_estimator_, which is "
+            "all that predicting needs."
+        )
     if kind.startswith("sklearn.pipeline"):
         return (
             f"{path} is a {type(value).__name__}, which cannot be saved in a model file. Save its gramian step, "

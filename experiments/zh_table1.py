@@ -37,8 +37,8 @@ from gramian import KernelPPCAClassifier, NumericalWarning
 from gramian.datasets import load_ida
 from gramian.datasets.loaders import IDA_NAMES
 from gramian.estimators._class_models import evidence
-from gramian.estimators._classifier_path import ClassPath, class_paths
 from gramian.estimators._kernel_fit import distinct_rows
+from gramian.estimators.classifier_path import ClassPath, class_paths
 from gramian.kernels import RBF, Precomputed
 from gramian.latent.kernel_kmeans import graph_start
 from gramian.latent.kernel_mixture import DualRows, KernelMixtureFit, fit_kernel_mixture

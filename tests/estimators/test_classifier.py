@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gramian import KernelPPCA, KernelPPCAClassifier, NumericalWarning
 from gramian.datasets import make_c_shapes, make_moons
-from gramian.estimators._classifier_path import classifier_cv_scores
+from gramian.estimators.classifier_path import classifier_cv_scores
 from gramian.kernels import RBF
 
 

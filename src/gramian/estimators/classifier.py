@@ -15,13 +15,13 @@ from gramian._arrays import Array, float_dtype, row_chunks
 from gramian._checks import check_count, check_finite, check_number, check_random_state, check_table, check_weights
 from gramian.estimators._base import EVALUATION_ROWS, atomic, forget
 from gramian.estimators._class_models import ClassRule, LabelledRows, calibrated_noise, evidence
-from gramian.estimators._classifier_path import check_class_components
 from gramian.estimators._kernel_fit import (
     distinct_rows,
     is_precomputed,
     resolved_kernel,
     warn_without_structure,
 )
+from gramian.estimators.classifier_path import check_class_components
 from gramian.exceptions import NumericalWarning
 
 

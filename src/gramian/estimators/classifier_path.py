@@ -116,7 +116,7 @@ def classifier_cv_scores(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from gramian.estimators._classifier_path import classifier_cv_scores
+    >>> from gramian.estimators.classifier_path import classifier_cv_scores
     >>> from gramian.kernels import RBF
     >>> X, y = load_iris(return_X_y=True)
     >>> scores = classifier_cv_scores(X, y, [RBF(1.0), RBF(3.0)], [2, 5, 10], [None, 1e-2])

@@ -6,7 +6,8 @@ import pytest
 from gramian.features import Nystroem, RandomFourier
 from gramian.kernels import RBF, Laplacian
 from gramian.latent import feature_moments as module
-from gramian.latent.feature_moments import feature_moments
+from gramian.latent.feature_moments import feature_moments, precision
+from gramian.operators import moments
 from gramian.operators.moments import Moments
 
 rng = np.random.default_rng(0)
@@ -33,16 +34,23 @@ def test_streamed_moments_are_those_of_the_features(monkeypatch, table, name, we
     assert found.weight == pytest.approx(expected.weight)
 
 
-@pytest.mark.parametrize("name", ["well conditioned", "ill conditioned"])
-def test_float32_rows_give_moments_as_good_as_float32(name):
-    X = TABLES["six columns"]
-    feature_map = MAPS[name].fit(X)
-    exact = feature_moments(feature_map, X, np.ones(len(X)))
-    single = feature_moments(feature_map, X.astype(np.float32), np.ones(len(X)))
-    assert np.abs(single.scatter - exact.scatter).max() < 2e-4 * np.abs(exact.scatter).max()
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+@pytest.mark.parametrize("tol", [5e-5, 1e-12])
+def test_long_tables_are_gathered_to_the_tolerance(monkeypatch, offset, tol):
+    monkeypatch.setattr(module, "LONG", 500)
+    monkeypatch.setattr(moments, "SINGLE_FROM", 0.0)
+    X = TABLES["six columns"] + offset
+    feature_map = Nystroem(RBF(1.5), 25, random_state=0).fit(X)
+    assert precision(feature_map, X, tol) is (np.float32 if tol == 5e-5 else np.float64)
+    found, expected = feature_moments(feature_map, X, np.ones(len(X)), tol), Moments.of(feature_map.transform(X))
+    error = np.abs(found.scatter - expected.scatter).max() / np.trace(expected.scatter)
+    assert error < (tol if tol == 5e-5 else 1e-10)
+    assert (error > 1e-9) == (tol == 5e-5)  # float32 was used, or not
 
 
 def test_the_condition_decides_which_way():
     X = TABLES["six columns"]
-    limit = module.MAGNIFIED[X.dtype]
-    assert MAPS["well conditioned"].fit(X).condition < limit < MAPS["ill conditioned"].fit(X).condition
+    assert precision(MAPS["well conditioned"].fit(X), X, 5e-5) is np.float64
+    assert precision(MAPS["well conditioned"].fit(X), X.astype(np.float32), 5e-5) is np.float32
+    assert precision(MAPS["ill conditioned"].fit(X), X.astype(np.float32), 5e-5) is None
+    assert precision(MAPS["random"].fit(X), X, 5e-5) is None

@@ -72,7 +72,8 @@ class KernelPPCA(DualMixin, BaseEstimator):
     memory_limit : int or None
         Bytes that a solver may store; None: what the process may use.
     tol : float, default=5e-5
-        Relative residual of iterative eigensolvers; their eigenvalues are then good to 1e-8 or better.
+        Relative residual of iterative eigensolvers; their eigenvalues are then good to 1e-8 or better. With "nystroem", what
+        rounding may cost: long tables are gathered in float32 where that costs less.
     max_iter : int, default=1000
     random_state : None, int, Generator or RandomState
     verbose : int, default=0
@@ -289,7 +290,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
         """Nyström or random features: primal moments of φ̂(x), streamed over chunks of rows."""
         n = X.shape[0]
         feature_map = self._feature_map(n).fit(X, raw_weights)
-        moments = feature_moments(feature_map, X, raw_weights)
+        moments = feature_moments(feature_map, X, raw_weights, float(self.tol))
         sample = MomentSample(moments, n, self.center)
         if is_count(self.noise_dim):
             sample = _WithDim(moments, n, self.center, noise_dim=float(self.noise_dim))

@@ -69,17 +69,17 @@ class Nystroem(FeatureMap):
         return int(self.normalization_.shape[1])
 
     @property
-    def condition(self) -> float:
-        """The largest over the smallest eigenvalue of K_mm, among those kept: what L^-½ magnifies rounding by, squared."""
+    def magnification(self) -> float:
+        """k(x, x) / λ_min(K_mm), over the directions kept: what rounding of kernel values is multiplied by in FᵀF."""
         check_is_fitted(self)
-        lengths = np.einsum("ij,ij->j", self.normalization_, self.normalization_)
-        return float(lengths.max() / lengths.min())
+        largest = float(np.einsum("ij,ij->j", self.normalization_, self.normalization_).max())
+        return largest * float(np.mean(self.kernel_.diagonal(self.landmarks_)))
 
-    def kernel_values(self, X: Any) -> Array:
-        """k_m(x), shape (n, m), in the dtype of X."""
+    def kernel_values(self, X: Any, dtype: Any = np.float64) -> Array:
+        """k_m(x), shape (n, m)."""
         check_is_fitted(self)
         rows, landmarks = slice(0, X.shape[0]), slice(0, self.landmarks_.shape[0])
-        return np.asarray(self.kernel_.tiles(X, self.landmarks_, X.dtype)(rows, landmarks))
+        return np.asarray(self.kernel_.tiles(X, self.landmarks_, dtype)(rows, landmarks))
 
     def landmark_weights(self, F: Any) -> Array:
         """γ with Φ_m γ = f for feature points f in the rows of F: γ = V L^-½ f, shape (n, m)."""

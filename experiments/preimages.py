@@ -1,6 +1,6 @@
 """The pre-images side by side, and beside scikit-learn's: reconstruction, denoising, samples, time.
 
-Run ``GRAMIAN_DATA=... python experiments/preimages.py [--write]``; ``--write`` puts the tables into docs/choosing.md.
+Run ``GRAMIAN_DATA=... python -m experiments.preimages [--write]``; ``--write`` puts the tables into docs/choosing.md.
 All methods see the same model (kernel, number of components) and the same rows, on three random splits.
 """
 
@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.decomposition import KernelPCA
 from sklearn.exceptions import ConvergenceWarning
 
+from experiments._page import write_block
 from gramian import KernelPPCA
 from gramian.datasets import load_mnist, load_olivetti_faces, make_moons
 from gramian.kernels import RBF
@@ -156,9 +157,7 @@ def main() -> None:
     text = "\n\n".join(table(*measure(make)) for make in (mnist, olivetti, moons))
     print(text)
     if write:
-        start, end = "<!-- experiments/preimages.py -->", "<!-- end -->"
-        before, rest = PAGE.read_text().split(start)
-        PAGE.write_text(f"{before}{start}\n{text}\n{end}{rest.split(end, 1)[1]}")
+        write_block(PAGE, "preimages", [text])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Table 1 of Zhou on the 13 sets of the IDA benchmark: ``python experiments/zh_table1.py [--splits 60] [--sets heart,...] [--write]``.
+"""Table 1 of Zhou on the 13 sets of the IDA benchmark: ``python -m experiments.zh_table1 [--splits 60] [--sets heart,...] [--write]``.
 
 The files lie in the folder named by GRAMIAN_DATA. The original 100 splits are not to be had, so regenerated ones are used (same sizes, drawn
 anew). As in the paper, parameters are chosen by 5-fold cross-validation on the training rows of the first five splits, then kept.
@@ -33,6 +33,7 @@ from scipy.special import expit
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
+from experiments._page import write_block
 from gramian import KernelPPCAClassifier, NumericalWarning
 from gramian.datasets import load_ida
 from gramian.datasets.loaders import IDA_NAMES
@@ -45,7 +46,7 @@ from gramian.latent.kernel_mixture import DualRows, KernelMixtureFit, fit_kernel
 from gramian.solvers import Eigh
 
 PAGE = Path(__file__).parents[1] / "docs" / "classification.md"
-MARKS = "<!-- table 1: begin -->", "<!-- table 1: end -->"
+BLOCK = "table 1"
 PUBLISHED = {  # PKPCA and SVM of the paper's table 1
     "banana": ("10.5 ± 0.4", "11.5 ± 0.7"),
     "breast-cancer": ("28.0 ± 4.7", "26.0 ± 4.7"),
@@ -413,14 +414,6 @@ def table(rows: list[Row], n_splits: int, first: int = FIRST) -> str:
     return "\n".join(lines)
 
 
-def write(text: str) -> None:
-    """Put the table between the marks of the page."""
-    page = PAGE.read_text(encoding="utf-8")
-    before, rest = page.split(MARKS[0])
-    after = rest.split(MARKS[1])[1]
-    PAGE.write_text(f"{before}{MARKS[0]}\n{text}\n{MARKS[1]}{after}", encoding="utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--splits", type=int, default=60)
@@ -439,7 +432,7 @@ def main() -> None:
     text = table([Row(**kept[name]) for name in options.sets.split(",")], options.splits, options.first)
     print(text)
     if options.write:
-        write(text)
+        write_block(PAGE, BLOCK, [text])
 
 
 if __name__ == "__main__":

@@ -29,6 +29,11 @@ def float_dtype(X: Any) -> np.dtype[Any]:
     return np.dtype(np.float32) if getattr(X, "dtype", None) == np.float32 else np.dtype(np.float64)
 
 
+def has_nan(X: Array) -> bool:
+    """Whether any entry is NaN; the sum says no at once."""
+    return bool(np.isnan(np.sum(X, dtype=np.float64))) and bool(np.isnan(X).any())
+
+
 def row_chunks(n_rows: int, size: int = CHUNK_ROWS) -> Iterator[slice]:
     """Consecutive slices of at most ``size`` rows that cover ``range(n_rows)``."""
     for start in range(0, n_rows, size):

@@ -67,13 +67,14 @@ def test_a_row_of_table_1_on_a_small_set_with_short_grids(experiment, data_file,
     assert row.verdict in text
 
 
-def test_the_table_goes_between_the_marks_of_its_page(experiment, monkeypatch, tmp_path):
+def test_the_table_goes_between_the_marks_of_its_page(experiment, tmp_path):
     table = experiment("zh_table1")
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{table.MARKS[0]}\nold\n{table.MARKS[1]}\nafter\n", encoding="utf-8")
-    monkeypatch.setattr(table, "PAGE", page)
-    table.write("new")
-    assert page.read_text(encoding="utf-8") == f"before\n{table.MARKS[0]}\nnew\n{table.MARKS[1]}\nafter\n"
+    marks = f"<!-- {table.BLOCK} -->", f"<!-- /{table.BLOCK} -->"
+    page.write_text(f"before\n{marks[0]}\nold\n{marks[1]}\nafter\n", encoding="utf-8")
+    table.write_block(page, table.BLOCK, ["new"])
+    assert page.read_text(encoding="utf-8") == f"before\n{marks[0]}\nnew\n{marks[1]}\nafter\n"
+    assert all(mark in table.PAGE.read_text(encoding="utf-8") for mark in marks)
 
 
 def test_a_lucky_candidate_loses_to_one_with_good_neighbours(experiment):

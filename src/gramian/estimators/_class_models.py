@@ -11,8 +11,8 @@ from scipy.special import log_softmax, logsumexp
 
 from gramian._arrays import Array, single_blas_thread
 from gramian.estimators._kernel_fit import stored_gram
-from gramian.estimators.classifier_path import DEFAULT_FRACTION
 from gramian.kernels import Kernel, Precomputed
+from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.kernel_kmeans import graph_start
 from gramian.latent.kernel_mixture import DualRows, fit_kernel_mixture, least_diagonal, log_terms, project_rows
 from gramian.latent.model import LatentModel

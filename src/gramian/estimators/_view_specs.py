@@ -43,9 +43,7 @@ def training_view(spec: Any, X: Array, weights: Array, kept: Array | None = None
     if isinstance(kernel, Precomputed):
         gram = X if kept is None or X.shape[1] == len(X) else X[:, kept]
         return KernelView(kernel.resolve(gram), None, DenseGram(np.asarray(gram, dtype=np.float64)))
-    resolved = kernel.resolve(X)
-    lazy = LazyGram(resolved, X)
-    return KernelView(resolved, X, DenseGram(lazy.to_dense()) if len(X) <= STORED_LIMIT else lazy)
+    return _kernel_view(kernel.resolve(X), X)
 
 
 def fitted_view(subspace: Any, X: Array) -> View:
@@ -53,12 +51,17 @@ def fitted_view(subspace: Any, X: Array) -> View:
     if isinstance(subspace, DualSubspace):
         if subspace.points is None:
             raise ValueError("calibrate cannot hold out rows of a precomputed kernel. Give a kernel and its inputs.")
-        lazy = LazyGram(subspace.kernel, X)
-        return KernelView(subspace.kernel, X, DenseGram(lazy.to_dense()) if len(X) <= STORED_LIMIT else lazy)
+        return _kernel_view(subspace.kernel, X)
     feature_map = getattr(subspace, "feature_map", None)
     if feature_map is None:
         return ExplicitView(np.asarray(X, dtype=np.float64))
     return ExplicitView(np.asarray(feature_map.transform(X), dtype=np.float64), feature_map, X)
+
+
+def _kernel_view(kernel: Any, X: Array) -> KernelView:
+    """The view, its Gram matrix stored where it is small."""
+    lazy = LazyGram(kernel, X)
+    return KernelView(kernel, X, DenseGram(lazy.to_dense()) if len(X) <= STORED_LIMIT else lazy)
 
 
 def choose_space(space: str, table: ViewTable, names: list[Any]) -> tuple[str, str]:

@@ -17,13 +17,11 @@ from gramian._arrays import Array
 from gramian._checks import check_number, check_table
 from gramian.estimators._kernel_fit import resolved_kernel, stored_gram
 from gramian.kernels import Precomputed
-from gramian.latent.dimension import check_n_components, for_fraction
+from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components, for_fraction
 from gramian.latent.gaussian import LatentGaussian, Projection
 from gramian.latent.kernel_mixture import CONSTANT_FREE, DualRows, project_rows
 from gramian.latent.model import LatentModel
 from gramian.solvers import Eigh
-
-DEFAULT_FRACTION = 0.95
 
 
 @dataclass(frozen=True)

@@ -467,6 +467,3 @@ class RKMForecaster(BaseEstimator):
             else f"one-step error on held-out stretches {error:.3g} of the variance"
         )
         return f"{self.algorithm_}: {self._reason}. {self.n_components_} components, {words}."
-
-
-# ---------------------------------------------------------------- rolling origins

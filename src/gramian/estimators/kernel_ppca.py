@@ -29,7 +29,7 @@ from gramian.estimators._dual import DualMixin
 from gramian.exceptions import NumericalWarning
 from gramian.features import FEATURE_MAPS
 from gramian.kernels import as_kernel
-from gramian.latent.dimension import check_n_components
+from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
 from gramian.latent.feature_moments import feature_moments
 from gramian.latent.feature_subspace import FeatureSubspace, NystroemSubspace, RandomFeatureSubspace
 from gramian.latent.model import LatentModel, fit_latent_model
@@ -42,7 +42,6 @@ from gramian.solvers.budget import Budgeted
 
 KERNEL_SOLVERS = ("auto", "eigh", "krylov", "em", "stiefel", "arpack")
 APPROXIMATIONS = ("nystroem", "rff")
-DEFAULT_FRACTION = 0.95
 DEFAULT_LANDMARKS = 500
 ASYMMETRY = 1e-8
 

@@ -42,7 +42,7 @@ from gramian.estimators._view_specs import (
 from gramian.estimators._view_tables import checked_views, complete_or_missing, kind_of, resolve_columns, split_table
 from gramian.exceptions import NumericalWarning
 from gramian.kernels import Precomputed, as_kernel
-from gramian.latent.dimension import check_n_components
+from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
 from gramian.latent.gaussian import SEEN, Posterior
 from gramian.latent.model import fit_latent_model
 from gramian.latent.subspace import DualSubspace
@@ -62,8 +62,6 @@ from gramian.preimage import as_preimage, preimage_for
 from gramian.solvers import as_solver
 from gramian.solvers.spectrum import positive_signs
 from gramian.solvers.stiefel import Stiefel
-
-DEFAULT_FRACTION = 0.95
 
 
 class NoDensityError(ValueError, AttributeError):

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import assert_all_finite
 
-from gramian._arrays import Array
+from gramian._arrays import Array, has_nan
 from gramian._checks import (
     check_choice,
     check_flag,
@@ -42,6 +42,7 @@ PPCA_SOLVERS = ("auto", "eigh", "randomized", "em", "stiefel")
 NO_NOISE = 1e-8
 """With holes, a q whose noise falls below this share of the mean variance is no candidate for the BIC."""
 FIRST_ROWS = 64
+"""Holes are looked for here before the moments of all rows are."""
 SPARSE = 0.8
 """Share of missing entries from which on the number of components is held to what the table can support."""
 PRIVATE = ("_model", "_moments", "_n_rows", "_tail")
@@ -379,7 +380,7 @@ def check_finite_or_missing(X: Any) -> None:
 def has_holes(X: Any) -> bool:
     """Whether any entry is NaN."""
     values = X.data if sparse.issparse(X) else X
-    holes = bool(np.isnan(np.sum(values, dtype=np.float64))) and bool(np.isnan(values).any())
+    holes = has_nan(values)
     if holes and sparse.issparse(X):
         raise ValueError("Sparse X contains NaN. Missing values need a dense table: use '.toarray()'.")
     return holes

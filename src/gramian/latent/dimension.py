@@ -12,6 +12,8 @@ from gramian._arrays import Array
 from gramian._checks import is_count, is_real
 
 RULES = ("mle", "bic")
+DEFAULT_FRACTION = 0.95
+"""Of the variance, where nothing else says how many components of a feature space there are."""
 
 
 def check_n_components(n_components: Any, rules: tuple[str, ...] = RULES) -> Any:

@@ -140,7 +140,6 @@ def neighbour_graph(gram: Array, n_neighbors: int) -> sparse.csr_array:
 # ---------------------------------------------------------------- starting responsibilities
 
 
-NEIGHBORS = 10
 GRAPH_SIZES = (10, 7, 30)
 """A sparse graph may cut a thin place of a cluster, a dense one jumps gaps: which of them is right, the objective says."""
 ALIKE = 0.02
@@ -149,7 +148,7 @@ ALIKE = 0.02
 
 def graph_start(rows: Any, weights: Array, n_clusters: int, rng: np.random.Generator) -> Array:
     """Starting responsibilities (N, I), zeros and ones, by the graph of ten nearest neighbours."""
-    return graph_starts(rows, weights, n_clusters, rng, sizes=(NEIGHBORS,))[0]
+    return graph_starts(rows, weights, n_clusters, rng, sizes=GRAPH_SIZES[:1])[0]
 
 
 def graph_starts(

@@ -264,9 +264,6 @@ def _lower_factor(matrices: Array) -> Array:
     try:
         return np.asarray(np.linalg.cholesky(matrices))
     except np.linalg.LinAlgError:
-        q = matrices.shape[-1]
         values, vectors = np.linalg.eigh(matrices)
         values = np.maximum(values, 1e-14 * np.maximum(values[..., -1:], 1e-300))
-        return np.asarray(
-            np.linalg.cholesky((vectors * values[..., None, :]) @ vectors.swapaxes(-1, -2) + 0.0 * np.eye(q))
-        )
+        return np.asarray(np.linalg.cholesky((vectors * values[..., None, :]) @ vectors.swapaxes(-1, -2)))

@@ -37,8 +37,7 @@ class MaskedTable:
     @classmethod
     def of(cls, X: Array, shift: Array, scale: float = 1.0) -> MaskedTable:
         table = cls(X, shift, scale)
-        small = 16 * X.shape[0] * X.shape[1] <= CACHE_BYTES
-        return replace(table, cache=[table._chunk(rows) for rows in table.rows()]) if small else table
+        return replace(table, cache=[table._chunk(rows) for rows in table.rows()]) if _is_small(X) else table
 
     @classmethod
     def standardized(cls, X: Array, weights: Array, center: bool = True) -> MaskedTable:
@@ -46,7 +45,7 @@ class MaskedTable:
 
         The scale is 0, and nothing is prepared, if every column is constant.
         """
-        if 16 * X.size <= CACHE_BYTES:  # one pass over X instead of two
+        if _is_small(X):  # one pass over X instead of two
             table = cls.of(X, _first_means(X) if center else np.zeros(X.shape[1]))
             found = table._standardize(weights, center)
             if found is not None:
@@ -98,6 +97,10 @@ class MaskedTable:
     def chunks(self) -> Iterator[tuple[slice, Chunk]]:
         for index, rows in enumerate(self.rows()):
             yield rows, self.chunk(index, rows)
+
+
+def _is_small(X: Array) -> bool:
+    return 16 * int(X.size) <= CACHE_BYTES  # values and mask
 
 
 def observed_rows(X: Array) -> Array:

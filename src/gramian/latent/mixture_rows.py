@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gramian._arrays import Array, row_chunks
+from gramian._arrays import Array, has_nan, row_chunks
 from gramian._checks import check_scale
 from gramian.latent.kernel_mixture import responsibilities_of
 from gramian.latent.masked_em import Parameters, Statistics, maximization
@@ -37,12 +37,13 @@ class MixtureTable:
     @classmethod
     def of(cls, X: Array, weights: Array) -> MixtureTable:
         """Raises ValueError if a column shows no value, if no column varies, or if squares would overflow."""
-        shift, scale = location_and_scale(X, weights, center=True)
+        masked = MaskedTable.standardized(X, weights) if has_nan(X) else None
+        shift, scale = location_and_scale(X, weights, center=True) if masked is None else (masked.shift, masked.scale)
         if scale == 0.0:
             raise ValueError("All rows of X are identical: there is no variance to model. Give rows that differ.")
+        if masked is not None:
+            return cls(X, weights, shift, scale, None, masked)
         check_scale(scale)
-        if np.isnan(X.sum(dtype=np.float64)) and np.isnan(X).any():
-            return cls(X, weights, shift, scale, None, MaskedTable.of(X, shift, scale))
         return cls(X, weights, shift, scale, (X.astype(np.float64) - shift) / scale, None)
 
     @cached_property

@@ -15,6 +15,7 @@ from scipy.special import ndtri
 
 from gramian._arrays import Array, symmetrized
 from gramian._progress import Progress
+from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
 from gramian.latent.model import LatentModel, fit_latent_model
 from gramian.latent.view_noise import bare, fit_view_noises, pinned, scales_of, view_inputs
@@ -23,8 +24,6 @@ from gramian.solvers.base import Solver
 from gramian.solvers.eigh import Eigh
 from gramian.solvers.spectrum import Spectrum
 
-DEFAULT_FRACTION = 0.95
-"""Of the variance, where nothing else says how many components there are."""
 N_RIDGES = 49
 """Steps of the grid for κσ²: less than a factor of 2 each."""
 RIDGE_RANGE = 1e-10

@@ -21,6 +21,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from gramian._arrays import Array, single_blas_thread
 from gramian._checks import is_count
 from gramian.kernels import as_kernel
+from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.gaussian import LatentGaussian, Projection
 from gramian.latent.model import fit_latent_model
 from gramian.latent.noise import resolve_noise
@@ -257,7 +258,7 @@ class FoldModel:
         sample = DualSample(kernel, rows, DenseGram(gram), np.full(n, 1.0 / n), dim, template.center)
         count = template.n_components if most is None else min(most, sample.max_components)
         noise = template.noise_variance if most is None else "ml"
-        model = fit_latent_model(sample, count, Eigh(), noise, default_fraction=0.95)
+        model = fit_latent_model(sample, count, Eigh(), noise, default_fraction=DEFAULT_FRACTION)
         return cls(evaluation, number, template, kernel, gram, model, sample.max_components)
 
     def kernel_rows(self, Y: Any) -> Array:

@@ -1,0 +1,185 @@
+"""What rows hold decides what is drawn from them, never where they stand: hashes, folds, samples and hidden cells [13].
+
+A draw by content is the same for any order of the rows, any cut into blocks, any repetition, float32 or float64, sparse or dense.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramian._arrays import Array, row_chunks
+
+RANKED_ROWS = 10_000
+"""Up to this many distinct rows folds are dealt by rank (even, none empty); beyond, by the hash alone."""
+FEWEST_DISTINCT = 3
+"""With fewer distinct rows nothing can be held out."""
+
+_DROPPED_BITS = np.uint64(29)  # 52 - 23: what is left has the 24 bits of a float32
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_NAN_BITS = np.uint64(0x7FF8000000000000)
+
+
+def _mixed(values: Array) -> Array:
+    """The finalizer of splitmix64: every input bit reaches every output bit. Works in place."""
+    with np.errstate(over="ignore"):
+        values ^= values >> np.uint64(30)
+        values *= np.uint64(0xBF58476D1CE4E5B9)
+        values ^= values >> np.uint64(27)
+        values *= np.uint64(0x94D049BB133111EB)
+        values ^= values >> np.uint64(31)
+    return values
+
+
+def _keys(positions: Array, salt: int = 0) -> Array:
+    """One 64-bit key per column position (or draw)."""
+    with np.errstate(over="ignore"):
+        return _mixed((positions.astype(np.uint64) + np.uint64(salt + 1)) * _GOLDEN)
+
+
+def _value_bits(values: Array) -> Array:
+    """The bits of float64 values rounded to 24 bits of mantissa; NaN is one value."""
+    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
+    half = (np.uint64(1) << (_DROPPED_BITS - np.uint64(1))) - np.uint64(1)
+    with np.errstate(over="ignore"):
+        even = (bits >> _DROPPED_BITS) & np.uint64(1)
+        rounded = ((bits + half + even) >> _DROPPED_BITS) << _DROPPED_BITS
+    return np.where(np.isnan(values), _NAN_BITS, rounded)
+
+
+def row_hashes(X: Any, first_column: int = 0) -> Array:
+    """One 64-bit hash per row: the sum over its columns j of mix(j, x_j), modulo 2⁶⁴; an exact zero adds nothing [13].
+
+    ``first_column`` is the position of the first column, so that the hashes of blocks of columns add up.
+
+    >>> import numpy as np
+    >>> X = np.array([[1.5, 0.0, 2.0], [np.nan, 1.0, -0.0]])
+    >>> bool((row_hashes(X) == row_hashes(X.astype(np.float32))).all())
+    True
+    >>> bool((row_hashes(X[:, :1]) + row_hashes(X[:, 1:], 1) == row_hashes(X)).all())
+    True
+    """
+    if sparse.issparse(X):
+        return _sparse_hashes(X.tocsr(), first_column)
+    X = np.asarray(X)
+    keys = _keys(np.arange(first_column, first_column + X.shape[1]))
+    hashes = np.empty(X.shape[0], dtype=np.uint64)
+    for rows in row_chunks(X.shape[0]):
+        values = X[rows].astype(np.float64)
+        terms = _mixed(_value_bits(values) ^ keys)
+        hashes[rows] = np.where(values == 0, np.uint64(0), terms).sum(axis=1, dtype=np.uint64)
+    return hashes
+
+
+def _sparse_hashes(X: Any, first_column: int) -> Array:
+    values = X.data.astype(np.float64)
+    terms = _mixed(_value_bits(values) ^ _keys(X.indices.astype(np.int64) + first_column))
+    terms = np.where(values == 0, np.uint64(0), terms)
+    running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(terms, dtype=np.uint64)])
+    with np.errstate(over="ignore"):
+        return running[X.indptr[1:]] - running[X.indptr[:-1]]
+
+
+def cell_uniforms(hashes: Array, n_columns: int, draw: int) -> Array:
+    """A number in [0, 1) per cell from (row hash, column, draw): which cells a draw hides [10]."""
+    keys = _keys(np.arange(n_columns), salt=1 + 1_000_003 * (draw + 1))
+    mixed = _mixed(hashes[:, None] ^ keys)
+    return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+@dataclass(frozen=True)
+class SmallestRows:
+    """The at most ``limit`` distinct rows of smallest hash: a uniform draw of distinct rows that merges with ``+``.
+
+    ``weights`` is the total raw weight of all copies of a row.
+    """
+
+    limit: int
+    hashes: Array  # (m,), rising
+    rows: Array  # (m, d)
+    weights: Array  # (m,)
+
+    @classmethod
+    def of(cls, X: Array, weights: Array, limit: int, hashes: Array | None = None) -> SmallestRows:
+        """The draw from one block; rows of zero weight are not there."""
+        hashes = row_hashes(X) if hashes is None else hashes
+        kept = np.flatnonzero(weights > 0)
+        distinct, first, inverse = np.unique(hashes[kept], return_index=True, return_inverse=True)
+        totals = np.bincount(inverse, weights[kept], minlength=len(distinct))
+        m = min(limit, len(distinct))
+        return cls(limit, distinct[:m], X[kept[first[:m]]], totals[:m])
+
+    def __add__(self, other: SmallestRows) -> SmallestRows:
+        hashes = np.concatenate([self.hashes, other.hashes])
+        distinct, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
+        totals = np.bincount(inverse, np.concatenate([self.weights, other.weights]), minlength=len(distinct))
+        m = min(self.limit, len(distinct))
+        rows = np.concatenate([self.rows, other.rows])[first[:m]]
+        return SmallestRows(self.limit, distinct[:m], rows, totals[:m])
+
+
+def smallest_positions(hashes: Array, limit: int) -> Array:
+    """Positions of the first copies of the at most ``limit`` distinct rows of smallest hash, by rising hash."""
+    _, first = np.unique(hashes, return_index=True)
+    return first[:limit]
+
+
+@dataclass(frozen=True)
+class DistinctHashes:
+    """The distinct hashes of rows, as far as folds must know them; merges with ``+``."""
+
+    hashes: Array  # rising, at most RANKED_ROWS + 1
+
+    @classmethod
+    def of(cls, hashes: Array) -> DistinctHashes:
+        return cls(np.unique(hashes)[: RANKED_ROWS + 1])
+
+    def __add__(self, other: DistinctHashes) -> DistinctHashes:
+        return DistinctHashes.of(np.concatenate([self.hashes, other.hashes]))
+
+
+@dataclass(frozen=True)
+class ContentFolds:
+    """Which fold a row belongs to, from its hash alone: copies of a row are always in one fold [13].
+
+    ``ranked`` holds the sorted distinct hashes where there are few enough to be dealt round robin, else None.
+    ``n_folds`` is 0 where nothing can be held out.
+    """
+
+    n_folds: int
+    ranked: Array | None
+
+    @classmethod
+    def of(cls, distinct: DistinctHashes, n_folds: int) -> ContentFolds:
+        count = len(distinct.hashes)
+        if count < FEWEST_DISTINCT:
+            return cls(0, None)
+        return cls(min(n_folds, count), distinct.hashes if count <= RANKED_ROWS else None)
+
+    def __bool__(self) -> bool:
+        return self.n_folds > 0
+
+    def assign(self, hashes: Array) -> Array:
+        """The fold of each row, 0 to n_folds - 1. Rows that were not there when the folds were dealt get one too."""
+        if self.ranked is None:
+            return (hashes % np.uint64(max(self.n_folds, 1))).astype(np.intp)
+        return np.searchsorted(self.ranked, hashes) % self.n_folds
+
+
+def content_folds(X: Any, n_folds: int, hashes: Array | None = None) -> tuple[ContentFolds, Array]:
+    """The folds of a table in memory, and the fold of each of its rows.
+
+    >>> import numpy as np
+    >>> X = np.arange(12.0).reshape(6, 2)
+    >>> folds, fold = content_folds(X, 3)
+    >>> folds.n_folds, np.bincount(fold).tolist()
+    (3, [2, 2, 2])
+    >>> bool((content_folds(X[::-1], 3)[1] == fold[::-1]).all())
+    True
+    """
+    hashes = row_hashes(X) if hashes is None else hashes
+    folds = ContentFolds.of(DistinctHashes.of(hashes), n_folds)
+    return folds, folds.assign(hashes)

@@ -1,0 +1,11 @@
+"""Rows, wherever they live: a fit asks them for sums, never for a length, an index or an order [13].
+
+`as_rows` is the only door. ``rows.fold(task, *common)`` adds up ``task(block, *common)`` over blocks of rows, and
+``rows.map(task, *common)`` lists it per block. A new place where rows live is one file with `fold` and `map`, and one row in `as_rows`.
+"""
+
+from gramian.rows.array import ArrayRows
+from gramian.rows.base import Block, Rows, Summary
+from gramian.rows.door import as_rows
+
+__all__ = ["ArrayRows", "Block", "Rows", "Summary", "as_rows"]

@@ -1,0 +1,64 @@
+"""Rows of an array or memory map: blocks are slices, and threads go over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import Any
+
+from gramian._arrays import CHUNK_ROWS, Array, blas_threads, row_chunks, single_blas_thread, thread_map
+from gramian.rows.base import Block, Result, Sum
+
+KEPT_BYTES = 2**29
+"""Prepared blocks are kept while they take no more than about this; above, each pass makes them anew."""
+
+
+@dataclass(frozen=True)
+class ArrayRows:
+    """An (n, d) array, dense or memory-mapped, with raw weights and perhaps a target, cut into blocks of ``block_rows``."""
+
+    X: Array
+    weights: Array
+    target: Array | None = None
+    block_rows: int = CHUNK_ROWS
+    preparation: tuple[Any, ...] = ()  # (task, *common)
+    kept: tuple[Any, ...] | None = None  # what the preparation made of each block
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.X.shape[1])
+
+    def _slices(self) -> list[slice]:
+        return list(row_chunks(len(self.weights), self.block_rows))
+
+    def _block(self, index: int, rows: slice) -> Block:
+        block = Block(self.X[rows], self.weights[rows], None if self.target is None else self.target[rows])
+        if self.kept is not None:
+            return replace(block, prepared=self.kept[index])
+        if self.preparation:
+            task, *common = self.preparation
+            return replace(block, prepared=task(block, *common))
+        return block
+
+    def map(self, task: Callable[..., Result], *common: Any) -> list[Result]:
+        threads = blas_threads()
+        with single_blas_thread():
+            return thread_map(lambda item: task(self._block(*item), *common), enumerate(self._slices()), threads)
+
+    def fold(self, task: Callable[..., Sum], *common: Any) -> Sum:
+        parts = self.map(task, *common)
+        if not parts:
+            raise ValueError("There are no rows: nothing to fit. Give at least one row.")
+        return reduce(add, parts)
+
+    def prepare(self, task: Callable[..., Any], *common: Any) -> ArrayRows:
+        prepared = replace(self, preparation=(task, *common), kept=None)
+        if 16 * int(self.X.size) > KEPT_BYTES:
+            return prepared
+        return replace(prepared, kept=tuple(prepared.map(_prepared)))
+
+
+def _prepared(block: Block) -> Any:
+    return block.prepared

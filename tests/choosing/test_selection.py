@@ -1,0 +1,39 @@
+"""The one standard error rule."""
+
+import numpy as np
+import pytest
+
+from gramian.choosing import choose
+
+
+def test_simplest_within_one_paired_standard_error_is_taken():
+    base = np.array([[10.0], [20.0], [30.0]])  # folds differ a lot: unpaired errors would hide everything
+    gains = np.array([[0.0, 1.0, 1.1], [0.0, 1.0, 0.9], [0.0, 1.0, 1.2]])
+    assert choose([1, 2, 3], base + gains).chosen == 2
+
+
+def test_a_clearly_better_candidate_wins():
+    gains = np.array([[0.0, 1.0, 2.0], [0.0, 1.1, 2.1], [0.0, 0.9, 2.0]])
+    selection = choose([1, 2, 3], gains)
+    assert selection.chosen == 3
+    assert selection.index == 2
+    assert "best" in selection.reason
+
+
+def test_one_dominating_fold_is_no_reason_to_stay_simple():
+    # the mean of D always equals its standard error if one fold dominates; it must also win somewhere
+    gains = np.array([[0.0, 100.0], [0.0, 1e-3], [0.0, 1e-3]])
+    assert choose([0, 1], gains).chosen == 1
+
+
+def test_folds_are_weighted_by_their_rows():
+    gains = np.array([[0.0, 5.0], [0.0, -1.0], [0.0, -1.0]])
+    assert choose([0, 1], gains, [100.0, 1.0, 1.0]).scores[1] > 0
+    assert choose([0, 1], gains, [1.0, 100.0, 100.0]).chosen == 0
+
+
+def test_failed_candidates_are_passed_over():
+    gains = np.array([[np.nan, 1.0], [0.0, 1.0]])
+    assert choose([0, 1], gains).chosen == 1
+    with pytest.raises(ValueError, match="No candidate"):
+        choose([0, 1], np.full((2, 2), -np.inf))

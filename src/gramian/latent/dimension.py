@@ -10,8 +10,11 @@ from scipy.special import gammaln
 
 from gramian._arrays import Array
 from gramian._checks import is_count, is_real
+from gramian.latent.gaussian import log_likelihoods_of_each_q, noise_of_each_q
 
 RULES = ("mle", "bic")
+FLAT = 1e-12
+"""Criteria floor eigenvalues and noises at this share of the mean variance."""
 DEFAULT_FRACTION = 0.95
 """Of the variance, where nothing else says how many components of a feature space there are."""
 
@@ -51,18 +54,15 @@ def by_bic(eigenvalues: Array, trace: float, n_features: int, weight: float, *, 
 
     0 says that there is no structure above isotropic noise.
     """
-    best, best_q = np.inf, 0
-    for q in range(max(1, min(len(eigenvalues), n_features))):
-        noise = (trace - eigenvalues[:q].sum()) / (n_features - q) if n_features > q else 0.0
-        if noise <= 1e-12 * trace / n_features:
-            break
-        deviance = (
-            n_features * (np.log(2 * np.pi) + 1) + np.log(eigenvalues[:q]).sum() + (n_features - q) * np.log(noise)
-        )
-        bic = weight * deviance + free_parameters(n_features, q, mean=center) * np.log(weight)
-        if bic < best:
-            best, best_q = bic, q
-    return best_q
+    count = max(1, min(len(eigenvalues), n_features)) - 1
+    levels = log_likelihoods_of_each_q(
+        eigenvalues[:count], trace, n_features, eigenvalues[:count], trace, floor=FLAT * trace / n_features
+    )
+    noise = noise_of_each_q(eigenvalues[:count], trace, n_features)
+    sizes = [free_parameters(n_features, q, mean=center) for q in range(count + 1)]
+    bic = np.array(sizes) * np.log(weight) - 2 * weight * levels
+    bic[noise <= FLAT * trace / n_features] = np.inf
+    return int(bic.argmin()) if np.isfinite(bic).any() else 0
 
 
 def by_evidence(eigenvalues: Array, n_features: int, weight: float) -> int:

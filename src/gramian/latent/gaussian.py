@@ -19,7 +19,7 @@ class Projection:
     """What the model sees of n points: t = Uₒᵀ(φ - μ)ₒ, g = |(φ - μ)ₒ|², |o| and the overlap G = UₒᵀUₒ [2].
 
     ``overlap`` is None when everything was seen (G = I), (q, q) when all points miss the same part, else (n, q, q);
-    ``dim`` is a number or one a point.
+    ``dim`` is a number, or one per point.
     """
 
     scores: Array  # (n, q)
@@ -36,7 +36,7 @@ class Projection:
 
 @dataclass(frozen=True)
 class Posterior:
-    """z | x ~ N(mean, covariance): one row a point; the covariance is shared (q, q) or one a point (n, q, q)."""
+    """z | x ~ N(mean, covariance): one row per point; the covariance is shared (q, q) or one per point (n, q, q)."""
 
     mean: Array
     covariance: Array
@@ -50,6 +50,76 @@ class Posterior:
         if root.ndim == 2:
             return self.mean + noise @ root.T
         return self.mean + np.einsum("nij,mnj->mni", root, noise)
+
+
+def signal_variance(loadings: Array, covariance: Array) -> Array:
+    """diag(W Cov Wᵀ): the variance of each coordinate of Wz, (d,), or (n, d) for one covariance per point.
+
+    >>> import numpy as np
+    >>> W, cov = np.array([[1.0, 2.0], [0.0, 1.0]]), np.array([[1.0, 0.5], [0.5, 1.0]])
+    >>> signal_variance(W, cov)
+    array([7., 1.])
+    """
+    lower, other = np.tril_indices(loadings.shape[1])
+    products = loadings[:, lower] * loadings[:, other] * np.where(lower == other, 1.0, 2.0)
+    return np.asarray(np.maximum(covariance[..., lower, other] @ products.T, 0.0))
+
+
+def drawn_rows(mean: Array, loadings: Array, latents: Array, noise_variance: Any, rng: np.random.Generator) -> Array:
+    """μ + Wz + ε for latents (..., q): draws (..., d); the noise is one number or one per column [2]."""
+    rows = latents @ loadings.T + mean
+    return np.asarray(rows + np.sqrt(noise_variance) * rng.standard_normal(rows.shape))
+
+
+def log_likelihoods_of_each_q(
+    eigenvalues: Array,
+    trace: float,
+    dim: float,
+    squared_scores: Array,
+    squared_norm: float,
+    *,
+    noise_variance: float | None = None,
+    floor: float = 0.0,
+) -> Array:
+    """Mean log-likelihood of rows under the models of q = 0, 1, ..., r leading components, all at once [10].
+
+    The models have the eigenvalues l_1 >= ... >= l_r of the rows that they were fitted to, whose total variance is ``trace``, and
+    their maximum-likelihood noise (or ``noise_variance``). The rows that are scored enter by their mean squared scores
+    s_p = mean t_p² (r,) and their mean squared norm mean |φ - μ|², both about the mean of the fitted rows:
+
+        log p(q) = -½ [ D log 2π + Σ_{p<=q} log l_p + (D-q) log σ²_q + Σ_{p<=q} s_p / l_p + (g - Σ_{p<=q} s_p) / σ²_q ]
+
+    With s = l and g = trace these are the maximised log-likelihoods of the fitted rows. ``floor`` bounds l and σ² from below. Where the
+    noise is 0 the value is -inf; q = D has none of its own and equals q = D - 1.
+
+    >>> import numpy as np
+    >>> l = np.array([3.0, 1.0])
+    >>> log_likelihoods_of_each_q(l, 5.0, 3, l, 5.0).round(3)
+    array([-5.023, -4.806, -4.806])
+    """
+    noise = noise_of_each_q(eigenvalues, trace, dim) if noise_variance is None else noise_variance
+    noise = np.maximum(np.broadcast_to(np.asarray(noise, dtype=np.float64), len(eigenvalues) + 1), floor)
+    values = np.maximum(eigenvalues, floor)
+    q = np.arange(len(eigenvalues) + 1)
+    explained = np.concatenate([[0.0], np.cumsum(squared_scores)])
+    left = np.maximum(squared_norm - explained, 0.0)
+    rest = dim - q
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inside = np.concatenate([[0.0], np.cumsum(np.log(values) + squared_scores / values)])
+        outside = rest * np.log(noise) + left / noise
+        levels = -0.5 * (dim * np.log(2 * np.pi) + inside + outside)
+    levels = np.where(noise > 0, levels, -np.inf)
+    whole = np.flatnonzero(rest <= 0)
+    if whole.size and noise_variance is None:  # the full Gaussian
+        levels[whole] = -0.5 * (dim * np.log(2 * np.pi) + inside[whole])
+    return np.asarray(np.where(np.isnan(levels), -np.inf, levels))
+
+
+def noise_of_each_q(eigenvalues: Array, trace: float, dim: float) -> Array:
+    """σ² = (tr - Σ_{p<=q} l_p) / (D - q) of q = 0, 1, ..., r; 0 where q reaches D [2]."""
+    left = trace - np.concatenate([[0.0], np.cumsum(eigenvalues)])
+    rest = dim - np.arange(len(eigenvalues) + 1)
+    return np.where(rest > 0, np.maximum(left, 0.0) / np.where(rest > 0, rest, 1.0), 0.0)
 
 
 def square_root(covariance: Array) -> Array:
@@ -77,6 +147,30 @@ class LatentGaussian:
     def gains(self) -> Array:
         """Δ = (Λ - σ²)^½: from latents to scores."""
         return np.sqrt(np.maximum(self.eigenvalues - self.noise_variance, 0.0))
+
+    @property
+    def shrinkage(self) -> Array:
+        """1 - σ²/l: what the posterior leaves of each score."""
+        safe = np.where(self.eigenvalues > 0, self.eigenvalues, np.inf)
+        return np.maximum(1.0 - self.noise_variance / safe, 0.0)
+
+    @property
+    def has_density(self) -> bool:
+        """With noise, or without it as the full Gaussian (q = D) of a regular covariance."""
+        return self.noise_variance > 0 or self._is_full
+
+    @property
+    def _is_full(self) -> bool:
+        return self.n_components == self.dim > 0 and bool((self.eigenvalues > 0).all())
+
+    def _with_noise(self, seen: Projection) -> tuple[LatentGaussian, Projection]:
+        """The same Gaussian with its last component, of q = D, as the noise: densities of what was seen need some [2]."""
+        if self.noise_variance > 0 or not self._is_full:
+            return self, seen
+        overlap = None if seen.overlap is None else seen.overlap[..., :-1, :-1]
+        last = float(self.eigenvalues[-1])
+        part = Projection(seen.scores[:, :-1], seen.squared_norm, seen.dim, overlap)
+        return LatentGaussian(self.eigenvalues[:-1], last, self.dim), part
 
     # ------------------------------------------------------------ latents
 
@@ -109,6 +203,7 @@ class LatentGaussian:
     def mahalanobis(self, seen: Projection) -> Array:
         """(φ - μ)ᵀ(WWᵀ + σ²I)⁻¹(φ - μ) over what was seen ([ZH] eq. 12) [2]."""
         self.require_noise("mahalanobis")
+        self, seen = self._with_noise(seen)
         if seen.overlap is None:
             return self.t_squared(seen) + self.residual(seen) / self.noise_variance
         targets = seen.scores * self.gains
@@ -119,6 +214,7 @@ class LatentGaussian:
     def log_density(self, seen: Projection) -> Array:
         """log p of what was seen, with q x q systems only [2]."""
         self.require_noise("score_samples")
+        self, seen = self._with_noise(seen)
         q = self.n_components
         if seen.overlap is None:
             log_det = np.log(self.eigenvalues).sum()
@@ -150,7 +246,7 @@ class LatentGaussian:
 
     def require_noise(self, method: str) -> None:
         """Densities need noise: without it the model is a subspace, and the distance to it is `residual`."""
-        if self.noise_variance <= 0:
+        if not self.has_density:
             raise ValueError(
                 f"{method} needs a positive noise variance, but noise_variance_ is 0.0 (plain PCA): the density is degenerate. "
                 "Use residual(X), the squared distance to the subspace, or fit fewer components."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 from gramian.exceptions import NumericalWarning
+from gramian.latent.gaussian import noise_of_each_q
 from gramian.solvers.spectrum import Spectrum
 
 ZERO_NOISE = 1e-12
@@ -13,10 +14,7 @@ ZERO_NOISE = 1e-12
 
 def maximum_likelihood(spectrum: Spectrum, dim: float) -> float:
     """σ² = (tr K - Σ l) / (D - q): needs the trace only, so it serves every solver."""
-    q = len(spectrum.eigenvalues)
-    if dim <= q:
-        return 0.0
-    return max(0.0, (spectrum.trace - float(spectrum.eigenvalues.sum())) / (dim - q))
+    return float(noise_of_each_q(spectrum.eigenvalues, spectrum.trace, dim)[-1])
 
 
 def resolve_noise(noise_variance: float | str, spectrum: Spectrum, dim: float) -> float:

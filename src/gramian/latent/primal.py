@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.latent.gaussian import SEEN, LatentGaussian, Projection
+from gramian.latent.gaussian import SEEN, LatentGaussian, Projection, signal_variance
 from gramian.latent.model import LatentModel
 from gramian.latent.subspace import PrimalSubspace
 from gramian.solvers.spectrum import Spectrum, positive_signs
@@ -39,7 +39,5 @@ def predictive(model: LatentModel, seen: Projection) -> tuple[Array, Array]:
     posterior = model.gaussian.posterior(seen)
     mean = model.subspace.embed(model.gaussian.decode(posterior.mean))
     loadings = model.subspace.components.T * model.gaussian.gains
-    lower, other = np.tril_indices(loadings.shape[1])
-    products = loadings[:, lower] * loadings[:, other] * np.where(lower == other, 1.0, 2.0)
-    variance = np.maximum(posterior.covariance[..., lower, other] @ products.T, 0.0) + model.gaussian.noise_variance
+    variance = signal_variance(loadings, posterior.covariance) + model.gaussian.noise_variance
     return mean, np.broadcast_to(variance, mean.shape)

@@ -33,7 +33,9 @@ from gramian.estimators._view_specs import (
 from gramian.kernels import Precomputed
 from gramian.latent.dimension import check_n_components
 from gramian.latent.gaussian import Posterior
-from gramian.latent.view_regression import TargetFit, dealt_folds, fit_target
+from gramian.latent.target import TargetModel
+from gramian.latent.target_fit import fit_target
+from gramian.latent.target_folds import dealt_folds
 from gramian.latent.views import ExplicitView, ViewTable
 from gramian.solvers import as_solver
 from gramian.solvers.stiefel import Stiefel
@@ -41,10 +43,10 @@ from gramian.solvers.stiefel import Stiefel
 NAMES = ["X", "y"]
 
 
-class TargetModel(BaseEstimator):
+class TargetEstimator(BaseEstimator):
     """What the regressor and the classifier share: two views, the inputs and the target."""
 
-    _fit: TargetFit
+    _fit: TargetModel
 
     def __init__(
         self,
@@ -182,7 +184,7 @@ class TargetModel(BaseEstimator):
         return f"{self.algorithm_}: {self._reason}. {self.n_components_} components, {error}."
 
 
-class RKMRegressor(RegressorMixin, TargetModel):
+class RKMRegressor(RegressorMixin, TargetEstimator):
     """Regression by a restricted kernel machine: inputs (kernel) and target (linear) are two views of one latent [8].
 
     With a noise level for each view the prediction is that of a latent Gaussian. Cross-validation inside `fit` says how far
@@ -284,7 +286,7 @@ class RKMRegressor(RegressorMixin, TargetModel):
         return mean - half, mean + half
 
 
-class RKMClassifier(ClassifierMixin, TargetModel):
+class RKMClassifier(ClassifierMixin, TargetEstimator):
     """Classification by a restricted kernel machine: the second view is the class, one column each [8].
 
     The predicted column is the class. Under a Gaussian of variance τ around the prediction the probability of class c is

@@ -1,4 +1,4 @@
-"""The one door to array libraries and to threads. For now NumPy only: `namespace` is the seam."""
+"""Arrays, blocks of rows, and threads."""
 
 from __future__ import annotations
 
@@ -17,11 +17,6 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 CHUNK_ROWS = 4096
-
-
-def namespace(*arrays: Any) -> Any:
-    """The array library that the arrays belong to."""
-    return np
 
 
 def float_dtype(X: Any) -> np.dtype[Any]:

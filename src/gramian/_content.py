@@ -20,17 +20,20 @@ FEWEST_DISTINCT = 3
 
 _DROPPED_BITS = np.uint64(29)  # 52 - 23: what is left has the 24 bits of a float32
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_CACHED_CELLS = 1 << 14  # cells hashed at once: all passes over them stay in the cache
 _NAN_BITS = np.uint64(0x7FF8000000000000)
 
 
 def _mixed(values: Array) -> Array:
     """The finalizer of splitmix64: every input bit reaches every output bit. Works in place."""
+    scratch = np.empty_like(values)
     with np.errstate(over="ignore"):
-        values ^= values >> np.uint64(30)
-        values *= np.uint64(0xBF58476D1CE4E5B9)
-        values ^= values >> np.uint64(27)
-        values *= np.uint64(0x94D049BB133111EB)
-        values ^= values >> np.uint64(31)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            np.right_shift(values, np.uint64(shift), out=scratch)
+            values ^= scratch
+            values *= np.uint64(factor)
+        np.right_shift(values, np.uint64(31), out=scratch)
+        values ^= scratch
     return values
 
 
@@ -41,13 +44,18 @@ def _keys(positions: Array, salt: int = 0) -> Array:
 
 
 def _value_bits(values: Array) -> Array:
-    """The bits of float64 values rounded to 24 bits of mantissa; NaN is one value."""
-    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
-    half = (np.uint64(1) << (_DROPPED_BITS - np.uint64(1))) - np.uint64(1)
+    """The bits of float64 values rounded to 24 bits of mantissa; NaN is one value. ``values`` is a copy that may be used up."""
+    missing = np.isnan(values)
+    bits = values.view(np.uint64)
+    carry = bits >> _DROPPED_BITS
+    carry &= np.uint64(1)
+    carry += (np.uint64(1) << (_DROPPED_BITS - np.uint64(1))) - np.uint64(1)
     with np.errstate(over="ignore"):
-        even = (bits >> _DROPPED_BITS) & np.uint64(1)
-        rounded = ((bits + half + even) >> _DROPPED_BITS) << _DROPPED_BITS
-    return np.where(np.isnan(values), _NAN_BITS, rounded)
+        bits += carry
+    bits &= ~((np.uint64(1) << _DROPPED_BITS) - np.uint64(1))
+    if missing.any():
+        bits[missing] = _NAN_BITS
+    return bits
 
 
 def row_hashes(X: Any, first_column: int = 0) -> Array:
@@ -67,17 +75,22 @@ def row_hashes(X: Any, first_column: int = 0) -> Array:
     X = np.asarray(X)
     keys = _keys(np.arange(first_column, first_column + X.shape[1]))
     hashes = np.empty(X.shape[0], dtype=np.uint64)
-    for rows in row_chunks(X.shape[0]):
-        values = X[rows].astype(np.float64)
-        terms = _mixed(_value_bits(values) ^ keys)
-        hashes[rows] = np.where(values == 0, np.uint64(0), terms).sum(axis=1, dtype=np.uint64)
+    for rows in row_chunks(X.shape[0], max(1, _CACHED_CELLS // max(1, X.shape[1]))):
+        values = np.array(X[rows], dtype=np.float64, order="C")
+        zero = values == 0
+        terms = _value_bits(values)
+        terms ^= keys
+        _mixed(terms)
+        terms[zero] = 0
+        hashes[rows] = terms.sum(axis=1, dtype=np.uint64)
     return hashes
 
 
 def _sparse_hashes(X: Any, first_column: int) -> Array:
-    values = X.data.astype(np.float64)
+    values = np.array(X.data, dtype=np.float64)
+    zero = values == 0
     terms = _mixed(_value_bits(values) ^ _keys(X.indices.astype(np.int64) + first_column))
-    terms = np.where(values == 0, np.uint64(0), terms)
+    terms[zero] = 0
     running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(terms, dtype=np.uint64)])
     with np.errstate(over="ignore"):
         return running[X.indptr[1:]] - running[X.indptr[:-1]]

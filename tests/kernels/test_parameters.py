@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import cdist, pdist
 from sklearn.base import clone
 from sklearn.gaussian_process import kernels as gp
 
+from gramian._content import row_hashes
 from gramian.kernels import (
     KERNELS,
     RBF,
@@ -32,8 +33,7 @@ from gramian.kernels import (
     as_kernel,
     finite_gram,
 )
-from gramian.kernels._rows import distinct_rows
-from gramian.kernels._scales import median_distance
+from gramian.kernels._scales import MEDIAN_ROWS, local_distance, median_distance
 
 STATIONARY = [RBF, Laplacian, Matern, RationalQuadratic, Periodic]
 stationary = pytest.mark.parametrize("kind", STATIONARY)
@@ -126,21 +126,26 @@ def test_median_ignores_order_and_repetition_of_rows():
     assert median_distance(X) == pytest.approx(np.median(pdist(X)), rel=0.05)
 
 
-@pytest.mark.parametrize("d", [1, 3, 8, 17])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_distinct_rows_are_found_whatever_their_order_memory_and_scale(d, dtype):
-    X = (rows(300, d) * np.logspace(-12, 12, d) + 1e3).astype(dtype)
-    X = np.unique(X, axis=0)
-    places = np.random.default_rng(1).permutation(np.repeat(np.arange(len(X)), 3))
-    for table in (X[places], np.asfortranarray(X[places])):
-        first, which = distinct_rows(table)
-        assert len(first) == len(X)
-        assert_array_equal(table[first], X[distinct_rows(X)[0]])
-        assert_array_equal(table[first][which], table)
+def test_above_1000_distinct_rows_the_1000_of_smallest_hash_decide():
+    X = rows(1500, 5)
+    kept = X[np.argsort(row_hashes(X))[:1000]]
+    assert MEDIAN_ROWS == 1000
+    assert median_distance(X) == pytest.approx(np.median(pdist(kept)), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", STATIONARY)
+def test_local_is_twice_the_median_distance_to_the_tenth_neighbour(kind):
+    X = rows(200, 3)
+    tenth = np.sort(cdist(X, X), axis=1)[:, 10]
+    shuffled = np.random.default_rng(1).permutation(np.repeat(X, 2, axis=0))
+    assert kind("local").resolve(shuffled).length_scale == pytest.approx(2 * np.median(tenth), rel=1e-12)
+    assert local_distance(X[:1]) == local_distance(np.ones((4, 2))) == 1.0
+    with pytest.raises(ValueError, match="resolve"):
+        kind("local")(X)
 
 
 def test_median_of_shifted_and_scaled_rows():
-    X = rows(1500, 5)
+    X = rows(900, 5)  # above 1000 rows the draw goes by hashes, which scaling changes
     for scale in (1.0, 1e200, 1e-200):
         assert median_distance(scale * X) == pytest.approx(scale * median_distance(X), rel=1e-9)
     assert median_distance(X + 1e4) == pytest.approx(median_distance(X), rel=1e-9)
@@ -148,7 +153,7 @@ def test_median_of_shifted_and_scaled_rows():
 
 def test_median_in_the_company_of_far_outliers():
     X = rows(100, 3)
-    X[:3] += 1e9
+    X[:3] += 1e6  # hashes see 24 bits: farther off, such rows would be one
     assert median_distance(X) == pytest.approx(np.median(pdist(X)), rel=1e-7)
 
 

@@ -29,6 +29,7 @@ from gramian.estimators._dual import DualMixin
 from gramian.exceptions import NumericalWarning
 from gramian.features import FEATURE_MAPS
 from gramian.kernels import as_kernel
+from gramian.kernels.precomputed import check_gram
 from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
 from gramian.latent.feature_moments import feature_moments
 from gramian.latent.feature_subspace import FeatureSubspace, NystroemSubspace, RandomFeatureSubspace
@@ -43,7 +44,6 @@ from gramian.solvers.budget import Budgeted
 KERNEL_SOLVERS = ("auto", "eigh", "krylov", "em", "stiefel", "arpack")
 APPROXIMATIONS = ("nystroem", "rff")
 DEFAULT_LANDMARKS = 500
-ASYMMETRY = 1e-8
 
 
 class KernelPPCA(DualMixin, BaseEstimator):
@@ -328,22 +328,6 @@ class KernelPPCA(DualMixin, BaseEstimator):
                 raise ValueError(f"n_landmarks={count} exceeds the {n} training rows.")
             return FEATURE_MAPS["nystroem"](self.kernel_, n_landmarks=count, random_state=self.random_state)
         return FEATURE_MAPS["rff"](self.kernel_, n_features=count, random_state=self.random_state)
-
-
-def check_gram(K: Array) -> None:
-    """A Gram matrix is square, symmetric and has no negative diagonal."""
-    if K.shape[0] != K.shape[1]:
-        raise ValueError(f"A precomputed Gram matrix must be square, got shape {K.shape}.")
-    scale = float(np.abs(K).max(initial=0.0))
-    asymmetry = float(np.abs(K - K.T).max(initial=0.0))
-    if asymmetry > ASYMMETRY * scale:
-        raise ValueError(
-            f"The precomputed Gram matrix is not symmetric: max |K - K.T| = {asymmetry:.3g}. Symmetrise it first."
-        )
-    if (K.diagonal() < 0).any():
-        raise ValueError(
-            f"The precomputed Gram matrix has a negative diagonal entry ({K.diagonal().min():.3g}): it is not a kernel's."
-        )
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
 from gramian._checks import check_table, check_weights
+from gramian.kernels._scales import MEDIAN_ROWS
+
+DRAWN_ROWS = MEDIAN_ROWS
+"""Rows that settle a kernel's length scale; landmarks may need more."""
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -33,6 +37,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self.__dict__ = before  # a failed fit leaves the map as it was
             raise
         return self
+
+    @property
+    def n_drawn(self) -> int | None:
+        """How many distinct rows of smallest hash `fit` depends on; None: it must see all rows."""
+        return None
 
     def transform(self, X: Any) -> Array:
         """φ(xᵢ), shape (n, dim), in the dtype of X."""

@@ -22,6 +22,10 @@ class Identity(FeatureMap):
     invertible: Any = True
 
     @property
+    def n_drawn(self) -> int:
+        return 1  # the number of columns is all that counts
+
+    @property
     def dim(self) -> int:
         return int(self.n_features_in_)
 

@@ -9,10 +9,10 @@ from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, blas_threads, row_chunks, single_blas_thread, symmetrized, thread_map
-from gramian._checks import check_count, check_random_state, check_table, positive_rows
-from gramian.features.base import FeatureMap
+from gramian._checks import check_count, check_seed, check_table
+from gramian._content import SmallestRows
+from gramian.features.base import DRAWN_ROWS, FeatureMap
 from gramian.kernels import Precomputed, as_kernel, finite_gram
-from gramian.kernels._rows import distinct_rows
 from gramian.kernels.base import TILE_ROWS
 
 CUT = 1e-12
@@ -27,9 +27,10 @@ class Nystroem(FeatureMap):
     kernel : kernel object, name, function or scikit-learn GP kernel, default="rbf"
         What is approximated; "median" is settled on the rows given to `fit`.
     n_landmarks : int, default=100
-        m, drawn from the distinct rows without replacement, by weight; all of them when there are no more.
+        m: the distinct rows of smallest hash, so that neither order nor repetition of rows matters [13]; all of them when
+        there are no more.
     random_state : int, Generator or RandomState, optional
-        Draws the landmarks.
+        Not used: rows decide by what they hold. Kept for feature maps to be exchanged for one another.
 
     Attributes
     ----------
@@ -62,6 +63,10 @@ class Nystroem(FeatureMap):
     @property
     def accepts_sparse(self) -> bool:
         return bool(as_kernel(self.kernel).accepts_sparse)
+
+    @property
+    def n_drawn(self) -> int:
+        return max(check_count("n_landmarks", self.n_landmarks, 1), DRAWN_ROWS)
 
     @property
     def dim(self) -> int:
@@ -99,16 +104,10 @@ class Nystroem(FeatureMap):
         kernel = as_kernel(self.kernel)
         if isinstance(kernel, Precomputed):
             raise ValueError("Nystroem needs inputs to take landmarks from; a precomputed kernel has none.")
-        rng = check_random_state(self.random_state)
-        X, weights = positive_rows(X, weights)
-        kernel = kernel.resolve(X)
-        # among distinct rows, so that a row's weight and its repetition are the same, and K_mm is not singular for nothing
-        first, which = distinct_rows(X)
-        if n_landmarks < first.shape[0]:
-            totals = np.bincount(which, weights)
-            chosen = rng.choice(first.shape[0], n_landmarks, replace=False, p=totals / totals.sum())
-            first = first[np.sort(chosen)]
-        X = X[first]
+        check_seed(self.random_state)
+        drawn = SmallestRows.of(X, weights, self.n_drawn).rows
+        kernel = kernel.resolve(drawn)
+        X = drawn[:n_landmarks]
         # in float64 whatever the rows: L^-½ magnifies rounding a millionfold
         wide = X.astype(np.float64)
         gram = finite_gram(symmetrized(np.asarray(kernel(wide))), kernel)

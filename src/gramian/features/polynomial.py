@@ -55,6 +55,10 @@ class Polynomial(FeatureMap):
         self.coef0 = coef0
 
     @property
+    def n_drawn(self) -> int:
+        return 1  # the number of columns is all that counts
+
+    @property
     def dim(self) -> int:
         check_is_fitted(self)
         return int(self.powers_.shape[0])

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
 from gramian._checks import check_count, check_flag, check_random_state, positive_rows
-from gramian.features.base import FeatureMap
+from gramian.features.base import DRAWN_ROWS, FeatureMap
 from gramian.kernels import RBF, Kernel, Laplacian, Matern, as_kernel
 from gramian.kernels._scales import check_length_scale
 
@@ -62,6 +62,10 @@ class RandomFourier(FeatureMap):
         self.n_features = n_features
         self.orthogonal = orthogonal
         self.random_state = random_state
+
+    @property
+    def n_drawn(self) -> int:
+        return DRAWN_ROWS
 
     @property
     def dim(self) -> int:

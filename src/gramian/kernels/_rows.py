@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian._arrays import Array, row_chunks
+from gramian._arrays import Array
 from gramian._checks import check_table
 
 
@@ -55,27 +55,3 @@ def squared_norms(X: Any) -> Array:
 def dense(product: Any) -> Array:
     """A product of dense or sparse matrices as an array."""
     return product.toarray() if sparse.issparse(product) else np.asarray(product)
-
-
-def distinct_rows(X: Any) -> tuple[Array, Array]:
-    """Positions of the distinct rows of X, in an order that does not depend on theirs, and for each row which it is.
-
-    Rows are told apart and ordered by a fixed random projection of their columns, each scaled to its range: sorting whole
-    rows would cost d times as much.
-    """
-    directions = np.random.default_rng(0).standard_normal(X.shape[1])
-    if sparse.issparse(X):
-        largest = np.asarray(abs(X).max(axis=0).toarray(), dtype=np.float64).ravel()
-        ranks = np.asarray(X @ (directions / np.where(largest > 0, largest, 1.0)))
-    else:
-        low = np.asarray(X.min(axis=0), dtype=np.float64)
-        spread = np.asarray(X.max(axis=0), dtype=np.float64) - low
-        spread[spread == 0] = 1.0
-        ranks = np.empty(X.shape[0])
-        for part in row_chunks(X.shape[0]):
-            block = np.subtract(X[part], low, dtype=np.float64, order="C")
-            block /= spread
-            # not BLAS: there a row's rounding may depend on its position, and equal rows would come apart
-            ranks[part] = np.einsum("ij,j->i", block, directions)
-    _, first, which = np.unique(ranks, return_index=True, return_inverse=True)
-    return first, which.reshape(-1)

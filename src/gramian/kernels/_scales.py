@@ -6,25 +6,32 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import pdist, squareform
 
 from gramian._arrays import Array
 from gramian._checks import check_number
-from gramian.kernels._rows import dense, distinct_rows, squared_norms
+from gramian._content import row_hashes, smallest_positions
+from gramian.kernels._rows import dense, squared_norms
 
 MEDIAN_ROWS = 1000
+"""Distances are taken between at most so many distinct rows, those of smallest hash."""
+NEIGHBOR = 10
+"""Which neighbour "local" looks at ..."""
+NEIGHBOR_FACTOR = 2.0
+"""... and how many of its distances make a width."""
+RULES = ("median", "local")
 
 
 def check_length_scale(length_scale: Any, n_columns: int) -> float | Array:
-    """A positive finite number, or an array with one for each column; "median" is refused here."""
+    """A positive finite number, or an array with one for each column; "median" and "local" are refused here."""
     if isinstance(length_scale, str):
-        if length_scale == "median":
+        if length_scale in RULES:
             raise ValueError(
-                'length_scale="median" is settled on training rows, and this kernel has seen none. '
+                f'length_scale="{length_scale}" is settled on training rows, and this kernel has seen none. '
                 "Call kernel.resolve(X) first, or give a number."
             )
         raise ValueError(
-            f"length_scale={length_scale!r} is not known. Use a positive number, an array of them, or 'median'."
+            f"length_scale={length_scale!r} is not known. Use a positive number, an array of them, 'median' or 'local'."
         )
     if np.ndim(length_scale) == 0:
         scale = length_scale.item() if isinstance(length_scale, np.ndarray) else length_scale
@@ -43,29 +50,21 @@ def check_length_scale(length_scale: Any, n_columns: int) -> float | Array:
 
 
 def resolved_length_scale(length_scale: Any, X: Any) -> float | Array:
-    """The checked length scale, with "median" settled on the rows of X."""
-    if isinstance(length_scale, str) and length_scale == "median":
-        return median_distance(X)
+    """The checked length scale, with "median" or "local" settled on the rows of X."""
+    if isinstance(length_scale, str) and length_scale in RULES:
+        return median_distance(X) if length_scale == "median" else local_distance(X)
     return check_length_scale(length_scale, X.shape[1])
 
 
 def median_distance(X: Any) -> float:
     """The median Euclidean distance between distinct rows of X, or 1.0 when all are equal.
 
-    Above 1000 distinct rows a fixed random 1000 of them are used; neither the order of the rows nor their repetition
-    matters.
+    Above 1000 distinct rows the 1000 of smallest hash are used: neither the order of the rows nor their repetition
+    matters [13].
     """
-    first, _ = distinct_rows(X)
-    if first.shape[0] > MEDIAN_ROWS:
-        first = first[np.random.default_rng(0).permutation(first.shape[0])[:MEDIAN_ROWS]]
-    rows = X[first]
+    rows, unit = _drawn_rows(X)
     if rows.shape[0] < 2:
         return 1.0
-    if not sparse.issparse(rows):
-        rows = np.asarray(rows, dtype=np.float64) - np.mean(rows, axis=0, dtype=np.float64)
-    # a power of two, so that nothing is rounded: squares of very large or small data leave the range of float64
-    unit = float(np.ldexp(1.0, int(np.frexp(abs(rows).max())[1]) - 1))
-    rows = rows / unit
     norms = squared_norms(rows)
     squares = np.add.outer(norms, norms) - 2.0 * dense(rows @ rows.T)
     middle = float(np.median(squares[np.triu_indices(rows.shape[0], 1)]))
@@ -73,3 +72,30 @@ def median_distance(X: Any) -> float:
         return unit * float(np.sqrt(middle))
     distance = unit * float(np.median(pdist(dense(rows))))  # far outliers: products would have cancelled
     return distance if distance > 0 else 1.0
+
+
+def local_distance(X: Any) -> float:
+    """Twice the median distance to the 10th nearest of the other rows: a width that follows neighbours [10].
+
+    The same rows as for the median are looked at. Fewer than 11 of them: the farthest counts.
+    """
+    rows, unit = _drawn_rows(X)
+    if rows.shape[0] < 2:
+        return 1.0
+    distances = squareform(pdist(dense(rows)))
+    rank = min(NEIGHBOR, rows.shape[0] - 1)  # place 0 is the row itself
+    distance = unit * NEIGHBOR_FACTOR * float(np.median(np.partition(distances, rank, axis=1)[:, rank]))
+    return distance if distance > 0 else 1.0
+
+
+def _drawn_rows(X: Any) -> tuple[Any, float]:
+    """At most 1000 distinct rows, centred where dense, over a power of two: squares of very large or small data would
+    leave the range of float64."""
+    rows = X[smallest_positions(row_hashes(X), MEDIAN_ROWS)]
+    if not sparse.issparse(rows):
+        rows = np.asarray(rows, dtype=np.float64) - np.mean(rows, axis=0, dtype=np.float64)
+    largest = abs(rows).max() if rows.shape[0] > 1 else 0.0
+    if not largest > 0:
+        return rows[:1], 1.0
+    unit = float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1))
+    return rows / unit, unit

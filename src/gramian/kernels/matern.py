@@ -19,8 +19,9 @@ class Matern(Radial):
 
     Parameters
     ----------
-    length_scale : float, array of shape (d,) or "median", default=1.0
-        ℓ, one for all columns or one for each; "median" is the median distance between distinct training rows.
+    length_scale : float, array of shape (d,), "median" or "local", default=1.0
+        ℓ, one for all columns or one for each; "median" is the median distance between distinct training rows,
+        "local" twice the distance to near neighbours.
     nu : {0.5, 1.5, 2.5}, default=1.5
         ν: draws of a Gaussian process with this kernel are ν - 1/2 times differentiable.
 
@@ -77,8 +78,9 @@ class Matern(Radial):
         # t - log p(t) = -log k, by Newton steps from above: the left side is convex, so they never overshoot
         t = minus_log + 2.0 * np.sqrt(minus_log) + 2.0
         for _ in range(60):
-            p, slope = (1.0 + t, 1.0) if order == 1.5 else (1.0 + t + t**2 / 3.0, 1.0 + 2.0 * t / 3.0)
-            t = np.maximum(t - (t - np.log(p) - minus_log) / np.maximum(1.0 - slope / p, 1e-300), 0.0)
+            excess, rise = (t, t) if order == 1.5 else (t + t**2 / 3.0, t * (1.0 + t) / 3.0)  # p - 1, p - p'
+            step = (t - np.log1p(excess) - minus_log) * (1.0 + excess) / rise
+            t = np.maximum(t - step, 0.25 * t)  # near k = 1 rounding alone could step past 0, where there is no slope
         return t**2 / (2.0 * order)
 
     def _order(self) -> float:

@@ -22,8 +22,9 @@ class Periodic(Stationary):
 
     Parameters
     ----------
-    length_scale : float, array of shape (d,) or "median", default=1.0
-        ℓ, one for all columns or one for each; "median" is the median distance between distinct training rows.
+    length_scale : float, array of shape (d,), "median" or "local", default=1.0
+        ℓ, one for all columns or one for each; "median" is the median distance between distinct training rows,
+        "local" twice the distance to near neighbours.
     period : float, default=1.0
         The same shift of any column leaves the kernel as it is.
 

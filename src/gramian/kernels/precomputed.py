@@ -64,8 +64,8 @@ def check_gram(K: Array) -> Array:
     largest = float(max(K.max(), -K.min()))
     if asymmetry > max(SYMMETRY, 16 * float(np.finfo(K.dtype).eps)) * largest:
         raise ValueError(
-            f"The precomputed kernel is not symmetric: entries differ from their mirror images by up to "
-            f"{asymmetry:.3g}. Use (K + K.T) / 2 if that is rounding; otherwise it is no kernel."
+            f"The precomputed kernel is not symmetric: max |K - K.T| = {asymmetry:.3g}. "
+            "Use (K + K.T) / 2 if that is rounding; otherwise it is no kernel."
         )
     diagonal = np.diagonal(K)
     if (diagonal < 0).any():

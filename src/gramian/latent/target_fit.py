@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from gramian._arrays import Array
 from gramian._progress import Progress
-from gramian.latent.dimension import DEFAULT_FRACTION
-from gramian.latent.model import fit_latent_model
+from gramian.latent.dimension import DEFAULT_FRACTION, for_fraction
+from gramian.latent.gaussian import LatentGaussian
+from gramian.latent.model import LatentModel, fit_latent_model
+from gramian.latent.sample import STORED_LIMIT
 from gramian.latent.target import TargetModel
+from gramian.latent.target_axes import Decomposition, joint_spectrum, target_inputs
 from gramian.latent.target_calibration import calibrated_std
 from gramian.latent.target_folds import Folds
 from gramian.latent.target_path import held_out
-from gramian.latent.view_noise import fit_view_noises, pinned, scales_of
+from gramian.latent.target_single import Fold, checked_model, component_losses, decomposed_folds, view_noises
+from gramian.latent.view_noise import SMALLEST, fit_view_noises, pinned, scales_of, start_noises
 from gramian.latent.views import ExplicitView, ViewSample, ViewSubspace, ViewTable, factored
 from gramian.solvers.base import Solver
 from gramian.solvers.eigh import Eigh
+from gramian.solvers.spectrum import Spectrum
+from gramian.solvers.stiefel import Stiefel
 
 FAINT = 1e-5
 """The weight of the target where components are counted: its own noise is large, so that the ECM weights it about as little."""
@@ -51,14 +58,15 @@ def fit_target(
     if noise_variance != "per-view":
         return _fit_shared(sample, n_components, solver, noise_variance, view_weights, folds)
     n_components = DEFAULT_FRACTION if n_components is None else n_components
+    if single_view(sample, solver):
+        return _fit_single(sample, n_components, folds, robust, tol, progress)
     # a smooth kernel has few components above rounding: cross-validation and ECM then decompose matrices of that size
     working = factored(table) if space == "dual" and isinstance(solver, Eigh) else None
     quick = sample if working is None else ViewSample(working, sample.scales, "primal")
     with pinned(len(table.weights)):
         counting = sample if isinstance(n_components, int) else quick
         q = fit_latent_model(counting, n_components, solver, 0.0).gaussian.n_components
-    floors = np.zeros(len(table.views))
-    floors[-1] = UNCHECKED * table.traces[-1] / table.dims[-1]
+    floors = _unchecked_floors(table)
     if folds is not None and q > 0:
         counted = replace(quick, scales=quick.scales * np.sqrt(_faint(len(table.views))))
         first = held_out(
@@ -85,6 +93,90 @@ def fit_target(
             model, fitted.noise_variances, np.empty(0), checked, fitted.n_iter, fitted.settled, table.total_weight
         ),
     )
+
+
+def single_view(sample: ViewSample, solver: Solver) -> bool:
+    """Whether all can be had from one decomposition per fold: one input view, small enough to be stored, and no frame asked for."""
+    table = sample.table
+    stored = len(table.weights) <= STORED_LIMIT or (sample.space == "primal" and sum(table.widths) <= STORED_LIMIT)
+    return (
+        len(table.views) == 2
+        and stored
+        and not isinstance(solver, Stiefel)
+        and sample.positive_semidefinite
+        and table.traces[0] > 0
+    )
+
+
+def _fit_single(
+    sample: ViewSample,
+    n_components: int | float,
+    folds: Folds | None,
+    robust: bool,
+    tol: float,
+    progress: Progress | None,
+) -> TargetModel:
+    """One input view: every step reads the same decompositions of the inputs."""
+    table = sample.table
+    working = factored(table) if sample.space == "dual" else None
+    inputs = target_inputs(sample, None if working is None else working.views[0], folds)
+    with pinned(len(table.weights)):
+        whole = inputs.decomposed(np.arange(len(table.weights)))
+        q = _counted(sample, whole, n_components)
+        least = np.maximum(SMALLEST * start_noises(table), _unchecked_floors(table))
+        parts: list[Fold] = []
+        if folds is not None and q > 0:
+            target = inputs.target
+            parts = decomposed_folds(inputs, folds, table.total_weight)
+            losses = component_losses(parts, target, table.weights, _sizes(q, n_components, sample, folds), robust)
+            k, r = losses.best()
+            if losses.sizes[k] > q:  # all rows carry more components than the part that was kept
+                q = min(round(losses.sizes[k] / folds.kept_share), sample.max_components, max(q, MOST_COMPONENTS))
+            error = float(losses.squares[:, k, r].sum()) / float(table.traces[-1])
+            least[-1] = max(SMALLEST * start_noises(table)[-1], error * table.traces[-1] / table.dims[-1])
+        noises, n_iter, settled = view_noises(
+            whole.axes, table.traces, table.dims, q, least, tol=tol, progress=progress
+        )
+        scaled = replace(sample, scales=scales_of(noises))
+        pairs = whole.axes.joint(scaled.scales, min(q, sample.max_components))
+        spectrum = joint_spectrum(scaled, whole, pairs)
+        spectrum = spectrum.leading(int((spectrum.eigenvalues > 1.0).sum()))
+        subspace: ViewSubspace = scaled.subspace(spectrum)
+        checked = None
+        if folds is not None and parts:
+            checked = checked_model(parts, target, table.weights, scaled.scales, q, robust, float(table.traces[-1]))
+            # the ridge of kernel regression is κσ²N: with all rows in, κ is smaller
+            subspace = subspace.trusting(0, 1.0 / (folds.kept_share * checked.ridge))
+    model = LatentModel(subspace, LatentGaussian(spectrum.eigenvalues, 1.0, sample.dim), spectrum)
+    return _with_std(table, TargetModel(model, noises, np.empty(0), checked, n_iter, settled, table.total_weight))
+
+
+def _counted(sample: ViewSample, whole: Decomposition, n_components: int | float) -> int:
+    """The number of components asked for, counted on inputs and target as they are weighted."""
+    known = KnownSpectrum(sample, whole)
+    if isinstance(n_components, int):
+        return fit_latent_model(sample, n_components, known, 0.0).gaussian.n_components
+    pairs = whole.axes.joint(sample.scales, sample.max_components, vectors=False)
+    trace = float(sample.scales**2 @ sample.table.traces)
+    return for_fraction(pairs.values, trace, n_components) or len(pairs.values)
+
+
+@dataclass(frozen=True)
+class KnownSpectrum(Solver):
+    """A solver that has the answer: the eigenpairs of a sample whose inputs were decomposed."""
+
+    sample: ViewSample
+    whole: Decomposition
+
+    def solve(self, operator: Any, n_components: int, *, dim: Any = None, noise_variance: Any = None) -> Spectrum:
+        """The leading components of the sample."""
+        return joint_spectrum(self.sample, self.whole, self.whole.axes.joint(self.sample.scales, n_components))
+
+
+def _unchecked_floors(table: ViewTable) -> Array:
+    floors = np.zeros(len(table.views))
+    floors[-1] = UNCHECKED * table.traces[-1] / table.dims[-1]
+    return floors
 
 
 def _fit_shared(

@@ -92,7 +92,12 @@ def kept_spectrum(sample: ViewSample, size: int, solver: Solver, noise_variance:
 
 def ridge_grid(gaussian: LatentGaussian) -> Array:
     """From where the inputs are believed to the last digit to where they are not believed at all."""
-    largest = float(np.square(gaussian.gains).max(initial=0.0)) or 1.0
+    return ridges_up_to(float(np.square(gaussian.gains).max(initial=0.0)))
+
+
+def ridges_up_to(largest: float) -> Array:
+    """The grid of ridges for components whose largest gain Δ² is given."""
+    largest = largest or 1.0
     return np.geomspace(RIDGE_RANGE * largest, 3.0 * largest, N_RIDGES)
 
 

@@ -1,0 +1,206 @@
+"""One input view along its own principal axes, with the moments of the target: all that a target model is fitted from [8, 13].
+
+The axes of the inputs are found once per set of rows. Scaled by c_x = 1/σ_x and c_y = 1/σ_y, inputs and target together are then a
+diagonal matrix with one more row and column per target, whatever the scales: an arrowhead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from gramian._arrays import Array, symmetrized
+from gramian.latent.sample import DUAL_RANK
+from gramian.latent.target_folds import Folds
+from gramian.latent.views import ExplicitView, FactoredView, View, ViewSample
+from gramian.operators.centering import Centering
+from gramian.solvers.arrowhead import ArrowheadPairs, arrowhead_pairs
+from gramian.solvers.spectrum import Spectrum
+
+TARGET_RANK = 1e-12
+"""Directions of the target below this share of its variance are none: the columns of two classes are one direction."""
+
+
+@dataclass(frozen=True)
+class TargetAxes:
+    """Principal variances of the inputs of some rows, and how the target goes with the scores along them."""
+
+    values: Array  # λ, (k,), falling
+    cross: Array  # Σ s t yᵀ, (k, m'), along the directions of the target
+    target: Array  # covariance of y along its directions, (m', m')
+    directions: Array  # (m, m'), orthonormal
+    mean: Array  # of y, (m,)
+
+    @classmethod
+    def of(cls, values: Array, cross: Array, covariance: Array, mean: Array) -> TargetAxes:
+        """The same from moments with all columns of the target."""
+        spread, axes = np.linalg.eigh(symmetrized(covariance))
+        kept = spread > TARGET_RANK * max(float(spread[-1]), 0.0)
+        directions = axes[:, kept] if kept.any() else axes[:, -1:]
+        return cls(values, cross @ directions, directions.T @ covariance @ directions, directions, mean)
+
+    def joint(self, scales: Array, count: int, vectors: bool = True) -> ArrowheadPairs:
+        """Leading eigenpairs of c_x²K_x + c_y²K_y, its axes in the coordinates (inputs' axes, target's directions)."""
+        x, y = float(scales[0]), float(scales[1])
+        pairs = arrowhead_pairs(x**2 * self.values, x * y * self.cross, y**2 * self.target, count, vectors)
+        rank = int((pairs.values > DUAL_RANK * max(float(pairs.values.max(initial=0.0)), 0.0)).sum())
+        shafts = None if pairs.shafts is None else pairs.shafts[:, :rank]
+        return ArrowheadPairs(pairs.values[:rank], pairs.tips[:, :rank], shafts)
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """The axes of some rows, and the scores of any other rows along them."""
+
+    axes: TargetAxes
+    inputs: GramInputs | FeatureInputs
+    rows: Array
+    coefficients: Array  # over the kept rows (Gram matrix), or over the features
+    offset: Array  # K₀s, or the mean of the features
+
+    def scores(self, rows: Array) -> Array:
+        """t = Uᵀ(φ - μ) of other rows of the same table, (n, k)."""
+        return self.inputs.projected(self, rows)
+
+
+@dataclass(frozen=True)
+class GramInputs:
+    """Inputs known through a Gram matrix."""
+
+    gram: Array  # K₀, (N, N)
+    target: Array  # (N, m)
+    weights: Array  # normalised
+
+    def decomposed(self, rows: Array) -> Decomposition:
+        """One eigendecomposition of the centred Gram matrix of some rows."""
+        s = self.weights[rows] / self.weights[rows].sum()
+        K = self.gram[np.ix_(rows, rows)]
+        offset = K @ s
+        root = np.sqrt(s)
+        K -= offset[:, None]
+        K -= offset[None, :] - float(s @ offset)
+        K *= root[:, None] * root
+        values, vectors = _eigenpairs(K, DUAL_RANK)
+        mean = s @ self.target[rows]
+        Y = root[:, None] * (self.target[rows] - mean)
+        cross = np.sqrt(values)[:, None] * (vectors.T @ Y)
+        axes = TargetAxes.of(values, cross, Y.T @ Y, mean)
+        return Decomposition(axes, self, rows, Centering(s).apply(vectors) / np.sqrt(values), offset)
+
+    def projected(self, parts: Decomposition, rows: Array) -> Array:
+        """(k_x - K₀s)ᵀ J V Λ^-½."""
+        return (self.gram[np.ix_(rows, parts.rows)] - parts.offset) @ parts.coefficients
+
+    def eigenvectors(self, parts: Decomposition) -> Array:
+        """Orthonormal coordinates of the kept rows: the dual eigenvectors."""
+        s = self.weights[parts.rows] / self.weights[parts.rows].sum()
+        return np.sqrt(s)[:, None] * self.projected(parts, parts.rows) / np.sqrt(parts.axes.values)
+
+
+@dataclass(frozen=True)
+class FeatureInputs:
+    """Inputs with explicit features; the moments of a fold are taken from those of all rows."""
+
+    features: Array  # (N, D)
+    target: Array
+    weights: Array
+    folds: Folds | None
+    rank_tol: float
+
+    @cached_property
+    def _shifted(self) -> Array:
+        """Features and target about the mean of all rows, side by side."""
+        both = np.hstack([self.features, self.target])
+        shift = both[0] + self.weights @ (both - both[0])
+        both -= shift
+        return both
+
+    @cached_property
+    def _shift(self) -> Array:
+        both = np.concatenate([self.features[0], self.target[0]])
+        rest = np.concatenate(
+            [self.weights @ (self.features - self.features[0]), self.weights @ (self.target - self.target[0])]
+        )
+        return both + rest
+
+    def _sums(self, rows: Array) -> tuple[float, Array, Array]:
+        block, s = self._shifted[rows], self.weights[rows]
+        weighted = np.sqrt(s)[:, None] * block
+        return float(s.sum()), s @ block, weighted.T @ weighted
+
+    @cached_property
+    def _total(self) -> tuple[float, Array, Array]:
+        if self.folds is None:
+            return self._sums(np.arange(len(self.weights)))
+        parts = self._fold_sums
+        return sum(p[0] for p in parts), np.sum([p[1] for p in parts], axis=0), np.sum([p[2] for p in parts], axis=0)
+
+    @cached_property
+    def _fold_sums(self) -> list[tuple[float, Array, Array]]:
+        assert self.folds is not None
+        return [self._sums(np.flatnonzero(self.folds.numbers == k)) for k in range(len(self.folds.distinct))]
+
+    def decomposed(self, rows: Array, without: int | None = None) -> Decomposition:
+        """One eigendecomposition of the covariance of the features: of all rows, or of those not in the fold ``without``."""
+        weight, first, second = self._total
+        if without is not None:
+            w, f, S = self._fold_sums[without]
+            weight, first, second = weight - w, first - f, second - S
+        mean = first / weight
+        covariance = second / weight - np.outer(mean, mean)
+        D = self.features.shape[1]
+        values, axes = _eigenpairs(covariance[:D, :D].copy(), self.rank_tol)
+        whole = self._shift + mean
+        found = TargetAxes.of(values, axes.T @ covariance[:D, D:], covariance[D:, D:], whole[D:])
+        return Decomposition(found, self, rows, axes, mean[:D])
+
+    def projected(self, parts: Decomposition, rows: Array) -> Array:
+        """(f - μ)ᵀU."""
+        return (self._shifted[rows, : self.features.shape[1]] - parts.offset) @ parts.coefficients
+
+    def eigenvectors(self, parts: Decomposition) -> Array:
+        """U, the axes in feature coordinates."""
+        return parts.coefficients
+
+
+def _eigenpairs(matrix: Array, tol: float) -> tuple[Array, Array]:
+    """Eigenpairs above rounding, largest first; the matrix is spent."""
+    values, vectors = linalg.eigh(symmetrized(matrix), driver="evd", overwrite_a=True, check_finite=False)
+    kept = values > tol * max(float(values[-1]), 0.0)
+    return values[kept][::-1].copy(), np.ascontiguousarray(vectors[:, kept][:, ::-1])
+
+
+def target_inputs(sample: ViewSample, working: View | None, folds: Folds | None) -> Any:
+    """The one input view of a sample as a Gram matrix or as features, whichever is decomposed at less cost."""
+    table = sample.table
+    view = table.views[0] if working is None else working
+    target = table.views[-1]
+    assert isinstance(target, ExplicitView)
+    if isinstance(view, ExplicitView) and (sample.space == "primal" or isinstance(view, FactoredView)):
+        tol = DUAL_RANK if isinstance(view, FactoredView) else sample.rank_tol
+        return FeatureInputs(view.features, target.features, table.weights, folds, tol)
+    return GramInputs(view.gram(table.weights).to_dense(), target.features, table.weights)
+
+
+def joint_spectrum(sample: ViewSample, parts: Decomposition, pairs: ArrowheadPairs) -> Spectrum:
+    """The eigenpairs of the scaled sample, in the coordinates that `ViewSample` has: rows in the dual, features in primal."""
+    axes, basis = parts.axes, parts.inputs.eigenvectors(parts)
+    assert pairs.shafts is not None
+    trace = float(sample.scales**2 @ sample.table.traces)
+    tips = axes.directions @ pairs.tips
+    if sample.space == "primal":
+        return Spectrum(pairs.values, np.vstack([basis @ pairs.shafts, tips]), trace)
+    # H = √s(φ - μ)ᵀU l^-½, of the inputs' part and the target's
+    if isinstance(parts.inputs, GramInputs):
+        inputs = basis @ (np.sqrt(axes.values)[:, None] * pairs.shafts)
+    else:
+        rows = np.arange(len(sample.table.weights))
+        inputs = np.sqrt(sample.table.weights)[:, None] * (parts.scores(rows) @ pairs.shafts)
+    block = sample.table.centred[-1]
+    assert block is not None
+    H = (float(sample.scales[0]) * inputs + float(sample.scales[1]) * (block @ tips)) / np.sqrt(pairs.values)
+    return Spectrum(pairs.values, H, trace)

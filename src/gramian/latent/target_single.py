@@ -1,0 +1,202 @@
+"""A target and one input view: noises and both cross-validations from one decomposition per fold [8, 13].
+
+Seen through the inputs alone, UᵧᵀUᵧ is missing from the overlap of the joint axes, so that with D = Δ² + κ
+W_y(W_xᵀW_x + κI)⁻¹W_xᵀφ = (I - UᵧΔD⁻¹ΔUᵧᵀ)⁻¹ UᵧΔD⁻¹Δt / c_y: for all ridges κ two matrix products.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian._progress import Progress
+from gramian.latent.target_axes import Decomposition, FeatureInputs, TargetAxes
+from gramian.latent.target_folds import Folds
+from gramian.latent.target_path import WORTH, HeldOut, ridges_up_to
+from gramian.latent.view_noise import ROUNDS, scales_of
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A model of the rows that were kept, and the scores of the rows that were not."""
+
+    held: Array
+    parts: Decomposition
+    scores: Array  # (n_held, k)
+    total_weight: float
+
+    @property
+    def axes(self) -> TargetAxes:
+        return self.parts.axes
+
+
+def decomposed_folds(inputs: Any, folds: Folds, total_weight: float) -> list[Fold]:
+    """One decomposition per fold, for everything that is cross-validated."""
+    found = []
+    for number in range(len(folds.distinct)):
+        held, kept = np.flatnonzero(folds.numbers == number), np.flatnonzero(folds.numbers != number)
+        if isinstance(inputs, FeatureInputs):
+            parts = inputs.decomposed(kept, without=number)
+        else:
+            parts = inputs.decomposed(kept)
+        share = float(inputs.weights[kept].sum())
+        # what later steps read is the axes and the scores: the coefficients over the kept rows can go
+        slim = replace(parts, coefficients=np.empty(0), offset=np.empty(0))
+        found.append(Fold(held, slim, parts.scores(held), total_weight * share))
+    return found
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Held-out losses of a path, one row per fold: weighted sums over the rows held out."""
+
+    loss: Array  # (folds, sizes, ridges)
+    squares: Array  # (folds, sizes, ridges)
+    weights: Array  # (folds,)
+    ridges: Array
+    sizes: list[int]
+
+    def best(self) -> tuple[int, int]:
+        """The fewest components within 1 % of the least loss, and of equal ridges there the largest."""
+        total = self.loss.sum(axis=0)
+        of_size = total.min(axis=1)
+        k = int(np.flatnonzero(of_size <= WORTH * of_size.min())[0])
+        return k, int(np.flatnonzero(total[k] <= of_size[k] * (1 + 1e-9))[-1])
+
+
+def component_losses(
+    folds: list[Fold], target: Array, weights: Array, sizes: list[int], robust: bool = False
+) -> Losses:
+    """Ridge regression on the leading components of the inputs alone, for every size and ridge: Σ_p t_p c_p/(λ_p + κ)."""
+    ridges = ridges_up_to(float(folds[0].axes.values[0]))
+    loss = np.empty((len(folds), len(sizes), len(ridges)))
+    squares = np.empty_like(loss)
+    for f, fold in enumerate(folds):
+        axes, s = fold.axes, weights[fold.held]
+        m = axes.cross.shape[1]
+        truth = target[fold.held] - axes.mean
+        found = np.zeros((len(fold.held), len(ridges), m))
+        start = 0
+        for k, size in enumerate(sizes):
+            part = slice(start, size)
+            shares = 1.0 / (axes.values[part, None] + ridges)
+            spread = (shares[:, :, None] * axes.cross[part, None, :]).reshape(-1, len(ridges) * m)
+            found += (fold.scores[:, part] @ spread).reshape(found.shape)
+            start = size
+            loss[f, k], squares[f, k] = _losses(found, axes, truth, s, robust)
+    return Losses(loss, squares, np.array([weights[fold.held].sum() for fold in folds]), ridges, sizes)
+
+
+def _losses(found: Array, axes: TargetAxes, truth: Array, weights: Array, robust: bool) -> tuple[Array, Array]:
+    """Weighted sums of |error| (or its square), and of its square, per ridge; ``found`` is along the target's directions."""
+    along = truth @ axes.directions
+    error = found - along[:, None, :]
+    outside = np.square(truth).sum(axis=1) - np.square(along).sum(
+        axis=1
+    )  # what no direction of the kept rows can reach
+    squares = np.einsum("n,nrm->r", weights, np.square(error)) + float(weights @ np.maximum(outside, 0.0))
+    if not robust:
+        return squares, squares
+    whole = found @ axes.directions.T - truth[:, None, :]
+    return np.einsum("n,nrm->r", weights, np.abs(whole)), squares
+
+
+@dataclass(frozen=True)
+class JointPath:
+    """The joint model of one fold, seen through its inputs."""
+
+    fold: Fold
+    gains: Array  # Δ² = l - σ²
+    tips: Array  # U_y along the target's directions, (m', q)
+    seen: Array  # t = c_x U_xᵀ(φ - μ) of the rows held out, (n, q)
+    scale: float  # c_y
+
+    @classmethod
+    def of(cls, fold: Fold, scales: Array, count: int, noise: float) -> JointPath:
+        pairs = fold.axes.joint(scales, count)
+        kept = pairs.values > noise
+        assert pairs.shafts is not None
+        seen = float(scales[0]) * (fold.scores @ pairs.shafts[:, kept])
+        return cls(fold, pairs.values[kept] - noise, pairs.tips[:, kept], seen, float(scales[1]))
+
+    def offsets(self, ridges: Array) -> Array:
+        """Prediction less mean along the target's directions, (n, r, m')."""
+        m, q = self.tips.shape
+        if q == 0 or self.scale == 0:
+            return np.zeros((len(self.seen), len(ridges), m))
+        shares = self.gains[:, None] / (self.gains[:, None] + ridges)  # (q, r)
+        spread = shares[:, :, None] * self.tips.T[:, None, :]
+        P = (self.seen @ spread.reshape(q, -1)).reshape(len(self.seen), len(ridges), m)
+        return np.einsum("nrm,rmk->nrk", P, self._inverses(shares)) / self.scale
+
+    def _inverses(self, shares: Array) -> Array:
+        """(I - S)⁻¹ with S = U_y Δ²/(Δ² + κ) U_yᵀ, one per ridge, (r, m', m')."""
+        S = np.einsum("aq,qr,bq->rab", self.tips, shares, self.tips, optimize=True)
+        rest = np.eye(len(self.tips)) - S
+        if len(self.tips) == 1:
+            return 1.0 / np.maximum(rest, np.finfo(float).tiny)
+        return np.linalg.pinv(rest, hermitian=True, rcond=1e-14)
+
+    def leverages(self, ridge: float) -> Array:
+        """|E[z | x]|² / N of the rows held out, z = D⁻¹Δ(t + U_yᵀ c_y offset)."""
+        offset = self.offsets(np.array([ridge]))[:, 0] * self.scale
+        z = np.sqrt(self.gains) / (self.gains + ridge) * (self.seen + offset @ self.tips)
+        return np.square(z).sum(axis=1) / self.fold.total_weight
+
+
+def checked_model(
+    folds: list[Fold], target: Array, weights: Array, scales: Array, count: int, robust: bool, variance: float
+) -> HeldOut:
+    """Cross-validated predictions of the model with these noises, at the ridge κσ² that predicts best."""
+    paths = [JointPath.of(fold, scales, count, 1.0) for fold in folds]
+    ridges = ridges_up_to(float(paths[0].gains.max(initial=0.0)))
+    loss, squares = np.zeros(len(ridges)), np.zeros(len(ridges))
+    for path in paths:
+        fold = path.fold
+        more, square = _losses(
+            path.offsets(ridges), fold.axes, target[fold.held] - fold.axes.mean, weights[fold.held], robust
+        )
+        loss, squares = loss + more, squares + square
+    r = int(np.flatnonzero(loss <= loss.min() * (1 + 1e-9))[-1])
+    predictions, leverages = np.empty(target.shape), np.empty(len(target))
+    for path in paths:
+        fold = path.fold
+        offsets = path.offsets(ridges[r : r + 1])[:, 0]
+        predictions[fold.held] = fold.axes.mean + offsets @ fold.axes.directions.T
+        leverages[fold.held] = path.leverages(float(ridges[r]))
+    return HeldOut(predictions, leverages, count, float(ridges[r]), float(squares[r]) / (variance or 1.0))
+
+
+def view_noises(
+    axes: TargetAxes,
+    traces: Array,
+    dims: Array,
+    count: int,
+    least: Array,
+    *,
+    tol: float,
+    progress: Progress | None = None,
+) -> tuple[Array, int, bool]:
+    """The ECM of section 8, its rounds from the arrowhead: σ²_v = [tr K_v - Σ_p (l_p - 1)|u_vp|²σ²_v] / D_v.
+
+    Returns the noises, the number of rounds, and whether they settled.
+    """
+    noises = np.maximum(traces / dims, least)
+    for n_iter in range(1, ROUNDS + 1):
+        scales = scales_of(noises)
+        pairs = axes.joint(scales, count, vectors=False)
+        excess = np.maximum(pairs.values - 1.0, 0.0)
+        shares = np.square(pairs.tips).sum(axis=0)
+        explained = np.array([float(excess @ (1.0 - shares)), float(excess @ shares)]) * noises
+        moved = np.maximum((traces - explained) / dims, least)
+        alive = moved > 0
+        steps = np.abs(np.log(moved[alive] / noises[alive]))
+        noises = moved
+        if progress is not None:
+            progress.step(noise=float(noises[-1]))
+        if steps.max(initial=0.0) <= tol:
+            return noises, n_iter, True
+    return noises, ROUNDS, False

@@ -1,0 +1,165 @@
+"""Eigenpairs of a diagonal matrix with a few more rows and columns: the secular equation where there is one, else dense [13]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from gramian._arrays import Array
+
+EPS = float(np.finfo(float).eps)
+MOST_STEPS = 80
+"""Steps of the root finder at most; some ten are usual, since a step is quadratically convergent."""
+CLOSE = 8.0
+"""Poles nearer than this many roundings of the largest are one pole."""
+
+
+@dataclass(frozen=True)
+class ArrowheadPairs:
+    """Leading eigenpairs of [[diag(poles), B], [Bᵀ, C]], largest first."""
+
+    values: Array  # (q,)
+    tips: Array  # (m, q): the last rows of the eigenvectors
+    shafts: Array | None  # (k, q): the first rows, where asked for
+
+
+def arrowhead_pairs(poles: Array, border: Array, corner: Array, count: int, vectors: bool = True) -> ArrowheadPairs:
+    """The ``count`` leading eigenpairs of [[diag(poles), border], [borderᵀ, corner]]; poles fall.
+
+    One more row costs O(k count) by the secular equation x - c - Σ b_i²/(x - d_i) = 0, several are solved densely.
+    """
+    m = border.shape[1]
+    count = min(count, len(poles) + m)
+    if m == 1:
+        return _secular(poles, border[:, 0], float(corner[0, 0]), count, vectors)
+    k = len(poles)
+    matrix = np.zeros((k + m, k + m))
+    matrix[np.arange(k), np.arange(k)] = poles
+    matrix[:k, k:], matrix[k:, :k], matrix[k:, k:] = border, border.T, corner
+    if 3 * count < k + m:
+        values, axes = linalg.eigh(matrix, subset_by_index=(k + m - count, k + m - 1), check_finite=False)
+    else:
+        values, axes = linalg.eigh(matrix, driver="evd", check_finite=False)
+    values, axes = values[::-1][:count], axes[:, ::-1][:, :count]
+    return ArrowheadPairs(values, axes[k:], axes[:k] if vectors else None)
+
+
+def _secular(poles: Array, border: Array, corner: float, count: int, vectors: bool) -> ArrowheadPairs:
+    k = len(poles)
+    border, turns = _merged(poles, border)
+    scale = max(float(np.abs(poles).max(initial=0.0)), abs(corner))
+    alive = np.abs(border) > EPS * scale * 1e-2
+    roots, slopes, gaps = secular_roots(poles[alive], np.square(border[alive]), corner, count)
+    values = np.concatenate([roots, poles[~alive]])
+    order = np.argsort(-values, kind="stable")[:count]
+    tips = np.concatenate([1.0 / np.sqrt(slopes), np.zeros(k - int(alive.sum()))])[order]
+    if not vectors:
+        return ArrowheadPairs(values[order], tips[None], None)
+    shafts = np.zeros((k, len(values)))
+    shafts[np.ix_(alive, np.arange(len(roots)))] = (border[alive] / gaps / np.sqrt(slopes)[:, None]).T
+    shafts[np.flatnonzero(~alive), len(roots) + np.arange(k - int(alive.sum()))] = 1.0
+    shafts = shafts[:, order]
+    for i, cosine, sine in reversed(turns):
+        upper, lower = shafts[i].copy(), shafts[i + 1].copy()
+        shafts[i], shafts[i + 1] = cosine * upper + sine * lower, cosine * lower - sine * upper
+    return ArrowheadPairs(values[order], tips[None], shafts)
+
+
+def _merged(poles: Array, border: Array) -> tuple[Array, list[tuple[int, float, float]]]:
+    """Equal poles are turned so that only one of them is bound to the border."""
+    near = CLOSE * EPS * float(np.abs(poles).max(initial=0.0))
+    turns = []
+    border = border.copy()
+    for i in np.flatnonzero(poles[:-1] - poles[1:] <= near):
+        length = float(np.hypot(border[i], border[i + 1]))
+        if length > 0:
+            turns.append((int(i), float(border[i + 1]) / length, float(border[i]) / length))
+            border[i], border[i + 1] = 0.0, length
+    return border, turns
+
+
+def secular_roots(poles: Array, squares: Array, corner: float, count: int) -> tuple[Array, Array, Array]:
+    """The ``count`` largest roots of f(x) = x - c - Σ w_i/(x - d_i), f' there, and x - d_i to full relative precision.
+
+    Poles fall strictly and all w_i are positive, so that one root lies between any two neighbouring poles and one beyond each end.
+    A step fits C - p/(x - a) - r/(x - b) to f and f', with a, b the poles around the root and the weight of the nearer one as it is.
+    """
+    k = len(poles)
+    if k == 0:
+        return np.array([corner])[:count], np.ones(min(1, count)), np.empty((min(1, count), 0))
+    n = min(count, k + 1)
+    reach = float(np.sqrt(squares.sum()))
+    low = np.append(poles, min(float(poles[-1]), corner) - reach)[:n]
+    high = np.concatenate([[max(float(poles[0]), corner) + reach], poles])[:n]
+    low_weight, high_weight = np.append(squares, 0.0)[:n], np.concatenate([[0.0], squares])[:n]
+    middle = 0.5 * (low + high)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        at_middle = middle - corner - (squares / (middle[:, None] - poles)).sum(axis=1)
+        left = at_middle >= 0  # the root is nearer to the lower pole
+        left[0] = True
+        if n == k + 1:
+            left[k] = False
+        origin = np.where(left, low, high)
+        a, b = low - origin, high - origin
+        distances = origin[:, None] - poles
+        lo, hi = np.where(left, 0.0, a), np.where(left, b, 0.0)
+        inner = (np.arange(n) > 0) & (np.arange(n) < k)
+        half = 0.5 * (high - low)
+        lo = np.where(inner & ~left, -half, lo)
+        hi = np.where(inner & left, half, hi)
+        steps = 0.5 * (lo + hi)
+        slopes = np.ones(n)
+        active = np.arange(n)
+        for _ in range(MOST_STEPS):
+            delta = steps[active]
+            gaps = distances[active] + delta[:, None]
+            terms = squares / gaps
+            total = terms.sum(axis=1)
+            x = origin[active] + delta
+            value = x - corner - total
+            slope = 1.0 + (terms / gaps).sum(axis=1)
+            slopes[active] = slope
+            lo[active] = np.where(value < 0, delta, lo[active])
+            hi[active] = np.where(value < 0, hi[active], delta)
+            size = np.abs(x) + abs(corner) + np.abs(terms).sum(axis=1)
+            width = hi[active] - lo[active]
+            done = (np.abs(value) <= 4 * EPS * size) | (width <= 4 * EPS * np.abs(delta)) | (value == 0)
+            steps[active] = np.where(
+                done, delta, _fitted(delta, value, slope, active, left, a, b, low_weight, high_weight)
+            )
+            outside = ~done & ~((steps[active] > lo[active]) & (steps[active] < hi[active]))
+            halved = 0.5 * (lo[active] + hi[active])
+            steps[active] = np.where(outside, halved, steps[active])
+            active = active[~done]
+            if not len(active):
+                break
+    return origin + steps, slopes, distances + steps[:, None]
+
+
+def _fitted(
+    delta: Array,
+    value: Array,
+    slope: Array,
+    active: Array,
+    left: Array,
+    a: Array,
+    b: Array,
+    low_weight: Array,
+    high_weight: Array,
+) -> Array:
+    """The root of C - p/(y - a) - r/(y - b) with the value and slope of f, y from the nearer pole on."""
+    near_low, a, b = left[active], a[active], b[active]
+    p_fixed, r_fixed = low_weight[active], high_weight[active]
+    to_a, to_b = delta - a, delta - b
+    p = np.where(near_low, p_fixed, np.maximum(slope - r_fixed / to_b**2, 0.0) * to_a**2)
+    r = np.where(near_low, np.maximum(slope - p_fixed / to_a**2, 0.0) * to_b**2, r_fixed)
+    level = value + p / to_a + r / to_b
+    linear = level * (a + b) + p + r
+    constant = level * a * b + p * b + r * a
+    root = np.sqrt(np.maximum(linear**2 - 4 * level * constant, 0.0))
+    pivot = 0.5 * (linear + np.where(linear < 0, -root, root))
+    first, second = constant / pivot, pivot / level
+    low_end, high_end = np.where(near_low, 0.0, a), np.where(near_low, b, 0.0)
+    return np.where((first > low_end) & (first < high_end), first, second)

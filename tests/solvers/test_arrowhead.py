@@ -1,0 +1,51 @@
+"""Arrowhead matrices: the secular equation against a dense decomposition."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from gramian.solvers.arrowhead import arrowhead_pairs
+
+
+def dense(poles, border, corner):
+    return np.block([[np.diag(poles), border], [border.T, corner]])
+
+
+def falling(rng, k, power):
+    return np.sort(rng.random(k) ** power)[::-1] * 10
+
+
+CASES = {
+    "one pole": lambda rng: (np.array([2.0]), np.array([[0.5]])),
+    "no pole": lambda rng: (np.empty(0), np.empty((0, 1))),
+    "well apart": lambda rng: (falling(rng, 40, 2), rng.standard_normal((40, 1))),
+    "falling over 20 decades": lambda rng: (falling(rng, 60, 60), rng.standard_normal((60, 1)) * 1e-3),
+    "equal poles": lambda rng: (np.repeat([3.0, 2.0, 1.0], [4, 1, 6]), rng.standard_normal((11, 1))),
+    "nothing bound to the border": lambda rng: (falling(rng, 20, 2), np.zeros((20, 1))),
+    "some not bound": lambda rng: (
+        falling(rng, 30, 2),
+        rng.standard_normal((30, 1)) * (np.arange(30) % 3 == 0)[:, None],
+    ),
+    "two borders": lambda rng: (falling(rng, 30, 2), rng.standard_normal((30, 2))),
+    "weights of 1e-9": lambda rng: (falling(rng, 30, 2), 1e-9 * rng.standard_normal((30, 1))),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("share", [1.0, 0.3])
+def test_the_pairs_are_those_of_the_dense_matrix(case, share):
+    poles, border = CASES[case](np.random.default_rng(0))
+    m = border.shape[1]
+    corner = 2.0 * np.eye(m)
+    A = dense(poles, border, corner)
+    count = max(1, int(share * len(A)))
+    found = arrowhead_pairs(poles, border, corner, count)
+    values = np.linalg.eigvalsh(A)[::-1]
+    scale = np.abs(values).max()
+    assert_allclose(found.values, values[:count], atol=1e-13 * scale)
+    vectors = np.vstack([found.shafts, found.tips])
+    assert_allclose(vectors.T @ vectors, np.eye(count), atol=1e-11)
+    assert_allclose(A @ vectors, vectors * found.values, atol=1e-12 * scale)
+    only = arrowhead_pairs(poles, border, corner, count, vectors=False)
+    assert only.shafts is None
+    assert_allclose(np.square(only.tips), np.square(found.tips), atol=1e-14)

@@ -8,10 +8,11 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
-from gramian.latent import masked_em, masked_start, masked_table, missing
+from gramian.latent import masked_em, masked_start
 from gramian.latent.masked_em import Parameters, row_posterior
 from gramian.latent.masked_table import MaskedTable
-from gramian.latent.missing import fit_missing, gain_to_come
+from gramian.latent.missing import fit_missing
+from gramian.rows import ArrayRows, array
 
 SHAPES = {"tall": (200, 8), "wide": (30, 60), "square": (12, 12), "thin": (50, 2)}
 
@@ -283,10 +284,9 @@ def test_chunks_and_threads_and_float32_change_nothing_that_matters(monkeypatch)
     whole = fit_missing(X, 2)
     single = fit_missing(X.astype(np.float32), 2)
     assert_allclose(single.loadings, whole.loadings, rtol=1e-4, atol=1e-4)
-    monkeypatch.setattr(masked_table, "CACHE_BYTES", 0)
-    monkeypatch.setattr(masked_table, "row_chunks", lambda n: [slice(i, min(i + 77, n)) for i in range(0, n, 77)])
-    monkeypatch.setattr(missing, "blas_threads", lambda: 2)
-    parts = fit_missing(X, 2)
+    monkeypatch.setattr(array, "KEPT_BYTES", 0)
+    monkeypatch.setattr(array, "blas_threads", lambda: 2)
+    parts = fit_missing(ArrayRows(X, np.ones(500), block_rows=77), 2)
     assert_allclose(parts.loadings, whole.loadings, atol=1e-9)
     assert_allclose(parts.log_likelihoods[-1], whole.log_likelihoods[-1], rtol=1e-12)
 
@@ -318,11 +318,3 @@ def test_max_iter_is_kept_and_reported():
     fit = fit_missing(make(100, 8, holes=0.4), 3, max_iter=2)
     assert fit.n_iter == 2
     assert not fit.converged
-
-
-def test_gain_to_come_extrapolates_a_geometric_series():
-    levels = list(-(0.5 ** np.arange(10.0)))
-    assert_allclose(gain_to_come(levels), 0.5**9, rtol=1e-12)
-    assert gain_to_come(levels[:2]) == np.inf
-    assert gain_to_come([0.0, 1.0, 3.0, 9.0]) == np.inf  # still accelerating
-    assert gain_to_come([1.0, 2.0, 2.0]) == 0.0

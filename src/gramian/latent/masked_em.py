@@ -6,30 +6,43 @@ Row i shows the cells o_i. With V = W / σ its posterior is one small symmetric 
 
 and M_i, b_i and g_i = |x_o - μ_o|² / σ² of all rows of a chunk come from two matrix products (the mask and the data,
 each with a small table made of V and μ), whatever the patterns of the holes are. The systems are kept as a structure of
-arrays, one vector over the rows an entry, so that the elimination is vectorised over rows. Several Gaussians go through
+arrays, one vector over the rows per entry, so that the elimination is vectorised over rows. Several Gaussians go through
 the same products together: the components of a mixture, or the starts of a fit.
+
+The noise is one number, or one per block of columns (a view, a group of sensors): column j then has σ_b with b the block of j.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array, thread_map
-from gramian.latent.masked_table import Chunk, MaskedTable
+from gramian._arrays import Array, row_chunks, thread_map
+from gramian.latent.masked_table import Chunk, MaskedTable, block_indicator
+from gramian.rows.base import Block
 
 LOG_2PI = float(np.log(2.0 * np.pi))
+CACHED_NUMBERS = 2**18
+"""So many numbers of packed systems are eliminated together: they stay in the cache over all pivots."""
+FEWEST_ROWS = 256
+"""Below so many rows together, the calls cost more than the cache saves."""
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """μ (K, d), W (K, d, q) and σ² > 0 (K,) of K Gaussians; shorter W are padded with columns of 0, which EM leaves."""
+    """μ (K, d), W (K, d, q) and σ² > 0 (K,) of K Gaussians; shorter W are padded with columns of 0, which EM leaves.
+
+    With ``blocks`` (d,), the block 0, ..., B-1 of each column, the noise is (K, B).
+    """
 
     mean: Array
     loadings: Array
     noise_variance: Array
+    blocks: Array | None = None
 
     @property
     def n_components(self) -> int:
@@ -37,7 +50,12 @@ class Parameters:
 
     def __getitem__(self, which: Any) -> Parameters:
         """Some of the Gaussians."""
-        return Parameters(self.mean[which], self.loadings[which], self.noise_variance[which])
+        return Parameters(self.mean[which], self.loadings[which], self.noise_variance[which], self.blocks)
+
+    @property
+    def column_noise(self) -> Array:
+        """σ² of each column, (K, 1) or (K, d)."""
+        return self.noise_variance[:, None] if self.blocks is None else self.noise_variance[:, self.blocks]
 
 
 @dataclass(frozen=True)
@@ -57,8 +75,8 @@ class Statistics:
     """Weighted sums of the E-step that the M-step needs; those of two sets of rows add up.
 
     ``second`` (q (q + 1) / 2 + q + 1, K, d): Σ s_i m_ij of E[zzᵀ] (lower triangle), E[z] and 1. ``first`` (q + 1, K, d):
-    Σ s_i x_ij of E[z] and 1. ``totals``: Σ s_i of E[zzᵀ], E[z] and 1. ``square`` (K,): Σ s_i |x_o|². ``log_likelihood``
-    (K,): Σ s_i log p(x_o).
+    Σ s_i x_ij of E[z] and 1. ``totals``: Σ s_i of E[zzᵀ], E[z] and 1. ``square`` (K,), or (K, B) with blocks: Σ s_i |x_o|².
+    ``log_likelihood`` (K,): Σ s_i log p(x_o).
     """
 
     second: Array
@@ -100,22 +118,27 @@ def row_posterior(chunk: Chunk, parameters: Parameters) -> RowPosterior:
     q, noise = parameters.n_components, parameters.noise_variance
     size = q * (q + 1) // 2
     lower, other = np.tril_indices(q)
-    sigma = np.sqrt(noise)
-    V = np.moveaxis(parameters.loadings, 2, 0) / sigma[:, None]  # (q, K, d)
-    shifted = parameters.mean / sigma[:, None]
+    sigma = np.sqrt(parameters.column_noise)
+    V = np.moveaxis(parameters.loadings, 2, 0) / sigma  # (q, K, d)
+    shifted = parameters.mean / sigma
     by_mask = np.concatenate([V[lower] * V[other], -V * shifted, shifted[None] ** 2])
-    by_value = np.concatenate([V, -2.0 * shifted[None]]) / sigma[:, None]
+    by_value = np.concatenate([V, -2.0 * shifted[None]]) / sigma
     systems = _product(by_mask, chunk.mask.T)  # the lower triangle of [[M - I, b], [bᵀ, g]], (size + q + 1, K, n)
     systems[size:] += _product(by_value, chunk.values.T)
-    systems[-1] += chunk.squares / noise[:, None]
+    systems[-1] += _by_block(1.0 / noise, chunk.squares)
     for k in range(q):
         systems[k * (k + 3) // 2] += 1.0
     log_density = _eliminate(systems, q)
     log_density += np.maximum(systems[-1], 0.0)
-    log_density += chunk.counts * (LOG_2PI + np.log(noise))[:, None]
+    log_density += _by_block(LOG_2PI + np.log(noise), chunk.counts)
     log_density *= -0.5
     covariance = np.negative(systems[:size], out=systems[:size])
     return RowPosterior(systems[size:-1], covariance, log_density)
+
+
+def _by_block(factors: Array, sums: Array) -> Array:
+    """Σ_b factor_b sum_b of each row, (K, n), for factors (K,) or (K, B) and sums (n,) or (n, B)."""
+    return factors[:, None] * sums if sums.ndim == 1 else factors @ sums.T
 
 
 def _product(left: Array, right: Array) -> Array:
@@ -171,56 +194,88 @@ def row_statistics(chunk: Chunk, posterior: RowPosterior, weights: Array) -> Sta
         _product(stacked, chunk.mask),
         _product(stacked[size:], chunk.values),
         stacked.sum(axis=2),
-        weights @ chunk.squares,
+        weights @ chunk.squares,  # (K,) or (K, B)
         np.einsum("kn,kn->k", weights, posterior.log_density),
     )
 
 
+def chunk_statistics(chunk: Chunk, weights: Array, parameters: Parameters) -> Statistics:
+    """The E-step of a chunk, some rows at a time: as many as keep their systems in the cache. Rows that show nothing count for nothing."""
+    q, n_models = parameters.n_components, len(parameters.mean)
+    together = max(FEWEST_ROWS, CACHED_NUMBERS // ((q + 1) * (q + 2) // 2 * n_models))
+    total: Statistics | None = None
+    for rows in row_chunks(len(chunk.values), together):
+        part = chunk[rows]
+        found = row_statistics(part, row_posterior(part, parameters), weights[..., rows] * part.shown)
+        total = found if total is None else total + found
+    assert total is not None
+    return total
+
+
+def block_statistics(block: Block, parameters: Parameters) -> Statistics:
+    """The task of ``rows.fold`` over rows that were prepared by `masked_chunk`."""
+    return chunk_statistics(block.prepared, block.weights, parameters)
+
+
 def expectation(table: MaskedTable, weights: Array, parameters: Parameters, n_threads: int = 1) -> Statistics:
-    """The E-step over all rows, chunk by chunk."""
+    """The E-step over all rows of a table, chunk by chunk."""
 
     def one(item: tuple[int, slice]) -> Statistics:
         index, rows = item
-        chunk = table.chunk(index, rows)
-        return row_statistics(chunk, row_posterior(chunk, parameters), weights[..., rows])
+        return chunk_statistics(table.chunk(index, rows), weights[..., rows], parameters)
 
-    parts = thread_map(one, enumerate(table.rows()), n_threads)
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
+    return reduce(add, thread_map(one, enumerate(table.rows()), n_threads))
 
 
 # ---------------------------------------------------------------- the M-step
 
 
 def maximization(
-    statistics: Statistics, parameters: Parameters, *, noise_variance: float | None = None, center: bool = True
+    statistics: Statistics, parameters: Parameters, *, noise_variance: Any = None, center: bool = True
 ) -> Parameters:
     """The M-step for each column's [w_j; μ_j], then the parameter expansion of PX-EM [5].
 
     With zb = mean E[z] and Ψ = mean E[zzᵀ] - zb zbᵀ = LLᵀ: μ += W zb, W ← WL. Without ``center`` the mean is 0 and
-    stays: Ψ without - zb zbᵀ, no shift. A column that no row of the sums shows keeps its old loadings and mean.
+    stays: Ψ without - zb zbᵀ, no shift. A column that no row of the sums shows keeps its old loadings and mean. ``noise_variance`` None
+    is estimated, else fixed: a number, or one per block with NaN for those to be estimated.
     """
     q = parameters.n_components
     size = q * (q + 1) // 2
     loadings, mean = _regress_columns(statistics, parameters, center)
-    noise = np.full_like(parameters.noise_variance, noise_variance or 0.0)
-    if noise_variance is None:
-        noise = squared_error(statistics, loadings, mean) / statistics.cells
+    noise = parameters.noise_variance
+    if noise_variance is None or np.isnan(noise_variance).any():
+        noise = noise_per_block(statistics, loadings, mean, parameters)
+    if noise_variance is not None:
+        noise = np.where(np.isnan(noise_variance), noise, noise_variance)
     average = (statistics.totals[size:-1] / statistics.totals[-1]).T  # (K, q)
     spread = _unpack(statistics.totals[:size] / statistics.totals[-1], q)
     if center:
         spread = spread - average[:, :, None] * average[:, None, :]
         mean = mean + np.einsum("kdq,kq->kd", loadings, average)
-    return Parameters(mean, loadings @ _lower_factor(spread), noise)
+    return Parameters(mean, loadings @ _lower_factor(spread), noise, parameters.blocks)
+
+
+def noise_per_block(statistics: Statistics, loadings: Array, mean: Array, parameters: Parameters) -> Array:
+    """σ² = mean over observed cells of E(x - μ - wᵀz)², over all columns (K,) or those of each block (K, B); empty blocks keep theirs."""
+    blocks = parameters.blocks
+    if blocks is None:
+        return squared_error(statistics, loadings, mean) / statistics.cells
+    explained = _explained(statistics, loadings, mean)
+    indicator = block_indicator(blocks)
+    cells = statistics.second[-1] @ indicator
+    errors = np.maximum(statistics.square - explained @ indicator, 0.0)
+    seen = cells > 0
+    return np.where(seen, errors / np.where(seen, cells, 1.0), parameters.noise_variance)
 
 
 def squared_error(statistics: Statistics, loadings: Array, mean: Array) -> Array:
     """Σ s_i E|x_o - μ_o - W_o z|² (K,): at the solution of the normal equations what they leave of Σ s_i |x_o|²."""
-    explained = np.einsum("qkd,kdq->k", statistics.first[:-1], loadings)
-    explained += np.einsum("kd,kd->k", statistics.first[-1], mean)
-    return np.maximum(statistics.square - explained, 0.0)
+    return np.maximum(statistics.square - _explained(statistics, loadings, mean).sum(axis=1), 0.0)
+
+
+def _explained(statistics: Statistics, loadings: Array, mean: Array) -> Array:
+    """What the normal equations of each column explain of Σ s_i x_ij², (K, d)."""
+    return np.einsum("qkd,kdq->kd", statistics.first[:-1], loadings) + statistics.first[-1] * mean
 
 
 def _regress_columns(statistics: Statistics, parameters: Parameters, center: bool) -> tuple[Array, Array]:

@@ -2,39 +2,209 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Protocol
+
 import numpy as np
 
 from gramian._arrays import Array, symmetrized, thread_map
+from gramian._content import SmallestRows
 from gramian.latent.masked_em import Parameters
-from gramian.latent.masked_table import MaskedTable
+from gramian.latent.masked_table import Chunk, MaskedTable
+from gramian.rows.base import Block, Rows
 
-PAIRWISE_COLUMNS = 1000  # up to so many columns the start sees every pair of them
-SAMPLE_ROWS = 2000  # above, it sees so many rows
+PAIRWISE_COLUMNS = 1000
+"""Up to so many columns the start sees every pair of them."""
+SAMPLE_ROWS = 2000
+"""Above, it sees so many rows, those of smallest hash."""
 FEW_HOLES = 0.15
 MANY_CELLS = 150.0
 RANDOM_STARTS = 26
+RACE_WORK = 3e8
+"""Starts are raced while the products of one step of all of them take no more multiplications than this."""
+PSEUDO_PAIRS = 5.0
+"""So many pairs of no covariance are added where pairs are absent, none where nothing is."""
+POWER_STEPS = 10
+"""Power iterations for the next axis: EM does the rest."""
 
 
-def starting_points(
-    table: MaskedTable, weights: Array, q: int, rng: np.random.Generator, n_threads: int = 1
-) -> Parameters:
-    """The start from the covariance, and random ones where a likelihood of several maxima must be feared.
+# ---------------------------------------------------------------- how a table with holes spreads
 
-    With less than `FEW_HOLES` of the cells missing, or more than `MANY_CELLS` cells a parameter, all starts were seen to
+
+class Spread(Protocol):
+    """A covariance estimate (d, d) that is good enough to start from."""
+
+    @property
+    def trace(self) -> float: ...
+    def leading(self, q: int) -> tuple[Array, Array]:
+        """The q largest eigenvalues and their eigenvectors (d, q)."""
+        ...
+
+    def __matmul__(self, vector: Array) -> Array: ...
+
+
+@dataclass(frozen=True)
+class PairSums:
+    """Σ s x_j x_k and Σ s over the rows that show both columns; two of them add up."""
+
+    products: Array
+    counts: Array
+    weight: float
+
+    def __add__(self, other: PairSums) -> PairSums:
+        return PairSums(self.products + other.products, self.counts + other.counts, self.weight + other.weight)
+
+    def spread(self) -> PairwiseSpread:
+        """Entry (j, k) is the mean over the rows that show both columns, shrunk towards 0 where those are few.
+
+        For a complete table this is the covariance, and EM has nothing to do.
+        """
+        pairs = self.counts + PSEUDO_PAIRS * (1.0 - self.counts / self.weight)
+        covariance = self.products / np.where(pairs > 0, pairs, 1.0)
+        seen = np.diagonal(self.counts)
+        diagonal = np.where(seen > 0, np.diagonal(self.products) / np.where(seen > 0, seen, 1.0), 0.0)
+        covariance[np.diag_indices_from(covariance)] = diagonal
+        return PairwiseSpread(symmetrized(covariance))
+
+
+def chunk_pairs(chunk: Chunk, weights: Array, mean: Array | None = None) -> PairSums:
+    values, mask = chunk.values, chunk.mask
+    if mean is not None and mean.any():
+        values = values - mask * mean
+    if (weights != 1.0).any():
+        roots = np.sqrt(weights)[:, None]
+        values, mask = roots * values, roots * mask
+    return PairSums(values.T @ values, mask.T @ mask, float(weights.sum()))
+
+
+def block_pairs(block: Block) -> PairSums:
+    """The task of ``rows.fold`` over prepared rows."""
+    return chunk_pairs(block.prepared, block.weights * block.prepared.shown)
+
+
+@dataclass(frozen=True)
+class PairwiseSpread:
+    """The covariance over pairs of observed cells."""
+
+    matrix: Array
+
+    @property
+    def trace(self) -> float:
+        return float(np.trace(self.matrix))
+
+    def leading(self, q: int) -> tuple[Array, Array]:
+        values, vectors = np.linalg.eigh(self.matrix)
+        return values[::-1][:q], vectors[:, ::-1][:, :q]
+
+    def __matmul__(self, vector: Array) -> Array:
+        return np.asarray(self.matrix @ vector)
+
+
+@dataclass(frozen=True)
+class SampledSpread:
+    """From some rows with the mean in the holes: never d x d."""
+
+    factor: Array  # (m, d); its products with itself are the covariance
+    trace: float
+
+    @classmethod
+    def of(cls, chunk: Chunk, shares: Array, mean: Array | None = None) -> SampledSpread:
+        values = chunk.values if mean is None else chunk.values - chunk.mask * mean
+        seen = float(shares @ chunk.mask.sum(axis=1)) / values.shape[1]  # holes of 0 shrink a product by its square
+        factor = np.sqrt(shares)[:, None] * values
+        return cls(factor / seen, float((factor**2).sum()) / seen)
+
+    def leading(self, q: int) -> tuple[Array, Array]:
+        d = self.factor.shape[1]
+        values, vectors = np.linalg.eigh(self.factor @ self.factor.T)
+        values, vectors = np.maximum(values[::-1][:q], 0.0), vectors[:, ::-1][:, :q]
+        short = q - values.size  # fewer rows than components: the EM decides what the others are for
+        values, vectors = np.pad(values, (0, short)), np.pad(vectors, ((0, 0), (0, short)))
+        axes = self.factor.T @ vectors
+        lengths = np.linalg.norm(axes, axis=0)
+        lost = lengths <= 1e-8 * max(lengths.max(initial=0.0), 1e-300)
+        axes[:, lost] = np.random.default_rng(0).standard_normal((d, int(lost.sum())))
+        return values, np.linalg.qr(axes)[0]
+
+    def __matmul__(self, vector: Array) -> Array:
+        return np.asarray(self.factor.T @ (self.factor @ vector))
+
+
+def rows_spread(rows: Rows, shift: Array, scale: float, q: int) -> Spread:
+    """Of prepared rows: over all pairs of columns, or from `SAMPLE_ROWS` rows where those are too many."""
+    if len(shift) <= max(PAIRWISE_COLUMNS, 2 * q):
+        return rows.fold(block_pairs).spread()
+    drawn = rows.fold(_smallest_rows, SAMPLE_ROWS)
+    chunk = Chunk.of((drawn.rows.astype(np.float64) - shift) / scale)
+    return SampledSpread.of(chunk, drawn.weights / drawn.weights.sum())
+
+
+def _smallest_rows(block: Block, limit: int) -> SmallestRows:
+    """The chunk may hide more cells than the block: what it hides is hidden here too."""
+    hidden = np.where(block.prepared.mask > 0, block.X, np.nan)
+    return SmallestRows.of(hidden, block.weights * block.prepared.shown, limit)
+
+
+# ---------------------------------------------------------------- starting points
+
+
+def start_from(spread: Spread, q: int, mean: Array) -> Parameters:
+    """The leading eigenvectors of a spread, with the noise that is left."""
+    d = len(mean)
+    values, vectors = spread.leading(q)
+    trace = spread.trace
+    noise = (trace - values.sum()) / max(d - q, 1)
+    noise = max(noise, 1e-6 * trace / d)
+    gains = np.sqrt(np.maximum(values - noise, 1e-3 * noise))  # a loading of exactly 0 would stay 0
+    return Parameters(mean[None], (vectors * gains)[None], np.array([noise]))
+
+
+def grown(parameters: Parameters, spread: Spread) -> Parameters:
+    """One component more: the axis along which the spread exceeds the model most."""
+    loadings, noise = parameters.loadings[0], float(parameters.noise_variance.min())
+    residual = np.random.default_rng(0).standard_normal(len(loadings))
+    axis = residual / np.linalg.norm(residual)
+    excess = 0.0
+    for _ in range(POWER_STEPS):
+        residual = (spread @ axis) - loadings @ (loadings.T @ axis)
+        excess = float(np.linalg.norm(residual))
+        if excess == 0.0:
+            break
+        axis = residual / excess
+    gain = np.sqrt(max(excess - noise, 1e-3 * noise))
+    return Parameters(
+        parameters.mean,
+        np.concatenate([parameters.loadings, gain * axis[None, :, None]], axis=2),
+        parameters.noise_variance,
+        parameters.blocks,
+    )
+
+
+def with_random(start: Parameters, n_starts: int, rng: np.random.Generator) -> Parameters:
+    """The start, and random loadings after it: of a table in units of its own standard deviation."""
+    _, d, q = start.loadings.shape
+    loadings = rng.standard_normal((n_starts, d, q)) / np.sqrt(2.0 * max(q, 1))
+    noise = np.full((n_starts, *start.noise_variance.shape[1:]), 0.5)
+    return Parameters(
+        np.concatenate([start.mean, np.zeros((n_starts, d))]),
+        np.concatenate([start.loadings, loadings]),
+        np.concatenate([start.noise_variance, noise]),
+        start.blocks,
+    )
+
+
+def random_starts(q: int, n_cells: float, n_rows: int, d: int) -> int:
+    """How many random starts to race: some where a likelihood of several maxima must be feared, as the work allows.
+
+    With less than `FEW_HOLES` of the cells missing, or more than `MANY_CELLS` cells per parameter, all starts were seen to
     end in one maximum, and the covariance finds it at once.
     """
-    n, d = table.X.shape
-    start = covariance_start(table, weights, q, rng, n_threads)
-    cells = float(sum(chunk.counts.sum() for _, chunk in table.chunks()))
-    if q == 0 or cells > (1.0 - FEW_HOLES) * n * d or cells > MANY_CELLS * d * (q + 1):
-        return start
-    shape = (RANDOM_STARTS, d, q)
-    loadings = rng.standard_normal(shape) / np.sqrt(2.0 * q)
-    return Parameters(
-        np.concatenate([start.mean, np.zeros(shape[:2])]),
-        np.concatenate([start.loadings, loadings]),
-        np.concatenate([start.noise_variance, np.full(RANDOM_STARTS, 0.5)]),
-    )
+    if q == 0 or n_cells > (1.0 - FEW_HOLES) * n_rows * d or n_cells > MANY_CELLS * d * (q + 1):
+        return 0
+    return min(RANDOM_STARTS, int(RACE_WORK / (n_rows * d * (q + 1.0) ** 2)))
+
+
+# ---------------------------------------------------------------- of tables in chunks
 
 
 def covariance_start(
@@ -45,71 +215,32 @@ def covariance_start(
     n_threads: int = 1,
     mean: Array | None = None,
 ) -> Parameters:
-    """The leading eigenvectors of the covariance over pairs of observed cells, or of a sample of rows where d is large.
-
-    Entry (j, k) is the mean over the rows that show both columns, shrunk towards 0 where those are few. For a complete
-    table this is the closed form, and the EM has nothing to do.
-    """
+    """The leading eigenvectors of the covariance over pairs of observed cells, or of a sample of rows where d is large."""
     d = table.X.shape[1]
     mean = np.zeros(d) if mean is None else mean
     if d <= max(PAIRWISE_COLUMNS, 2 * q):
-        values, vectors, trace = pairwise_spectrum(table, weights, mean, n_threads)
-        values, vectors = values[:q], vectors[:, :q]
-    else:
-        values, vectors, trace = _row_sample_spectrum(table, weights, mean, q, rng)
-    noise = (trace - values.sum()) / max(d - q, 1)
-    noise = max(noise, 1e-6 * trace / d)
-    gains = np.sqrt(np.maximum(values - noise, 1e-3 * noise))  # a loading of exactly 0 would stay 0
-    return Parameters(mean[None], (vectors * gains)[None], np.array([noise]))
+        return start_from(table_pairs(table, weights, mean, n_threads).spread(), q, mean)
+    rows = np.flatnonzero(weights > 1e-3 * weights.max())
+    rows = np.sort(rng.choice(rows, SAMPLE_ROWS, replace=False)) if len(rows) > SAMPLE_ROWS else rows
+    chunk = Chunk.of((table.X[rows].astype(np.float64) - table.shift) / table.scale)
+    return start_from(SampledSpread.of(chunk, weights[rows] / weights[rows].sum(), mean), q, mean)
+
+
+def table_pairs(table: MaskedTable, weights: Array, mean: Array, n_threads: int = 1) -> PairSums:
+    def one(item: tuple[int, slice]) -> PairSums:
+        index, rows = item
+        return chunk_pairs(table.chunk(index, rows), weights[rows], mean)
+
+    first, *others = thread_map(one, enumerate(table.rows()), n_threads)
+    for part in others:
+        first = first + part
+    return first
 
 
 def pairwise_spectrum(
     table: MaskedTable, weights: Array, mean: Array, n_threads: int = 1
 ) -> tuple[Array, Array, float]:
     """Eigenvalues (largest first), eigenvectors and trace of the covariance over pairs of observed cells."""
-
-    def one(item: tuple[int, slice]) -> tuple[Array, Array]:
-        index, rows = item
-        chunk = table.chunk(index, rows)
-        values, mask = chunk.values, chunk.mask
-        if mean.any():
-            values = values - mask * mean
-        if (weights[rows] != 1.0).any():
-            roots = np.sqrt(weights[rows])[:, None]
-            values, mask = roots * values, roots * mask
-        return values.T @ values, mask.T @ mask
-
-    parts = thread_map(one, enumerate(table.rows()), n_threads)
-    products, counts = sum(part[0] for part in parts), sum(part[1] for part in parts)
-    absent = 1.0 - counts / weights.sum()
-    pairs = counts + 5.0 * absent  # five pseudo-pairs of no covariance, none where nothing is absent
-    covariance = products / np.where(pairs > 0, pairs, 1.0)
-    seen = np.diagonal(counts)
-    diagonal = np.where(seen > 0, np.diagonal(products) / np.where(seen > 0, seen, 1.0), 0.0)
-    covariance[np.diag_indices_from(covariance)] = diagonal
-    values, vectors = np.linalg.eigh(symmetrized(covariance))
-    return values[::-1], vectors[:, ::-1], float(diagonal.sum())
-
-
-def _row_sample_spectrum(
-    table: MaskedTable, weights: Array, mean: Array, q: int, rng: np.random.Generator
-) -> tuple[Array, Array, float]:
-    """From at most `SAMPLE_ROWS` rows with the mean in the holes: never d x d."""
-    d = table.X.shape[1]
-    rows = np.flatnonzero(weights > 1e-3 * weights.max())
-    rows = np.sort(rng.choice(rows, SAMPLE_ROWS, replace=False)) if len(rows) > SAMPLE_ROWS else rows
-    chunk = MaskedTable(table.X[rows], table.shift, table.scale)._chunk(slice(None))
-    values = chunk.values - chunk.mask * mean
-    shares = weights[rows] / weights[rows].sum()
-    scaled = np.sqrt(shares)[:, None] * values
-    eigenvalues, vectors = np.linalg.eigh(scaled @ scaled.T)
-    eigenvalues, vectors = np.maximum(eigenvalues[::-1][:q], 0.0), vectors[:, ::-1][:, :q]
-    short = q - eigenvalues.size  # fewer rows than components: the EM decides what the others are for
-    eigenvalues, vectors = np.pad(eigenvalues, (0, short)), np.pad(vectors, ((0, 0), (0, short)))
-    axes = scaled.T @ vectors
-    lengths = np.linalg.norm(axes, axis=0)
-    lost = lengths <= 1e-8 * max(lengths.max(initial=0.0), 1e-300)
-    axes[:, lost] = rng.standard_normal((d, int(lost.sum())))
-    axes, _ = np.linalg.qr(axes)
-    seen = float(shares @ chunk.counts) / d  # holes of 0 shrink a product by the square of this share
-    return eigenvalues / seen**2, axes, float((scaled**2).sum()) / seen
+    spread = table_pairs(table, weights, mean, n_threads).spread()
+    values, vectors = spread.leading(len(mean))
+    return values, vectors, spread.trace

@@ -10,6 +10,7 @@ import numpy as np
 
 from gramian._arrays import Array, row_chunks
 from gramian._checks import check_scale
+from gramian.rows.base import Block
 
 CACHE_BYTES = 2**29  # prepared tables above this are made anew, chunk by chunk, in each step
 SAFE = 1e-100, 1e100  # sums of squares in between neither overflowed nor vanished
@@ -17,12 +18,122 @@ SAFE = 1e-100, 1e100  # sums of squares in between neither overflowed nor vanish
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some rows, ready for products: values with 0 in the holes, 1 and 0 for seen and not, |x_o|² and |o| a row."""
+    """Some rows, ready for products: values with 0 in the holes, 1 and 0 for seen and not, |x_o|² and |o| per row.
+
+    ``squares`` and ``counts`` are (n,), or (n, B) where columns are in blocks.
+    """
 
     values: Array
     mask: Array
     squares: Array
     counts: Array
+
+    def __getitem__(self, rows: slice) -> Chunk:
+        return Chunk(self.values[rows], self.mask[rows], self.squares[rows], self.counts[rows])
+
+    @property
+    def shown(self) -> Array:
+        """1 for rows that show a cell, 0 for those that do not."""
+        counts = self.counts if self.counts.ndim == 1 else self.counts.sum(axis=1)
+        return (counts > 0).astype(np.float64)
+
+    @classmethod
+    def of(cls, values: Array, blocks: Array | None = None) -> Chunk:
+        """From shifted and scaled values with NaN in the holes, which are overwritten."""
+        holes = np.isnan(values)
+        np.copyto(values, 0.0, where=holes)
+        mask = np.subtract(1.0, holes)
+        if blocks is None:
+            return cls(values, mask, np.einsum("ij,ij->i", values, values), mask.sum(axis=1))
+        indicator = block_indicator(blocks)
+        return cls(values, mask, values**2 @ indicator, mask @ indicator)
+
+
+def block_indicator(blocks: Array) -> Array:
+    """(d, B): 1 where column j is in block b."""
+    return (blocks[:, None] == np.arange(int(blocks.max()) + 1)).astype(np.float64)
+
+
+def masked_chunk(block: Block, shift: Array, scale: float, blocks: Array | None = None) -> Chunk:
+    """The task of ``rows.prepare``: a block about ``shift``, in units of ``scale``."""
+    values = block.X - shift  # float64, as the shift is
+    if scale != 1.0:
+        values /= scale
+    return Chunk.of(values, blocks)
+
+
+@dataclass(frozen=True)
+class ColumnSums:
+    """Of the observed cells of each column: weighted counts, means and sums of squares about the mean; two of them add up (Chan)."""
+
+    counts: Array  # (d,)
+    mean: Array  # (d,)
+    scatter: Array  # (d,)
+    weight: float  # of all rows
+    shown: float  # of the rows that show a cell
+    n_rows: int
+    n_shown: int
+
+    def __add__(self, other: ColumnSums) -> ColumnSums:
+        counts = self.counts + other.counts
+        safe = np.where(counts > 0, counts, 1.0)
+        gap = other.mean - self.mean
+        mean = np.where(self.counts > 0, self.mean + gap * (other.counts / safe), other.mean)
+        scatter = self.scatter + other.scatter + gap**2 * (self.counts * other.counts / safe)
+        return ColumnSums(
+            counts,
+            mean,
+            scatter,
+            self.weight + other.weight,
+            self.shown + other.shown,
+            self.n_rows + other.n_rows,
+            self.n_shown + other.n_shown,
+        )
+
+    def location_and_scale(self, center: bool = True) -> tuple[Array, float]:
+        """The mean of each column (0 without ``center``), and the root of the mean variance of the cells.
+
+        Raises
+        ------
+        ValueError
+            if no cell, or no cell of a column, is observed.
+        """
+        check_columns(self.counts)
+        cells = float(self.counts.sum())
+        shares = self.counts / cells
+        variances = self.scatter / self.counts
+        if center:
+            return self.mean, float(np.sqrt(shares @ variances))
+        return np.zeros_like(self.mean), float(np.sqrt(shares @ (variances + self.mean**2)))
+
+
+def column_sums(block: Block) -> ColumnSums:
+    """The task of ``rows.fold`` for `ColumnSums`; each block is summed about a point of its own, so that offsets cost no digits."""
+    point = _first_means(block.X)
+    values = block.X - point
+    seen = ~np.isnan(values)
+    np.copyto(values, 0.0, where=~seen)
+    weights = block.weights
+    counts = weights @ seen
+    safe = np.where(counts > 0, counts, 1.0)
+    move = weights @ values / safe
+    values -= move
+    values *= seen
+    scatter = weights @ np.square(values, out=values)
+    shown = seen.any(axis=1)
+    return ColumnSums(
+        counts, point + move, scatter, float(weights.sum()), float(weights[shown].sum()), len(weights), int(shown.sum())
+    )
+
+
+def check_columns(counts: Array) -> None:
+    """Refuse a table in which no cell, or no cell of some column, is observed."""
+    if not counts.any():
+        raise ValueError("All cells of X are missing: nothing to fit. Give at least one observed cell in every column.")
+    empty = np.flatnonzero(counts == 0)
+    if empty.size:
+        columns = ", ".join(map(str, empty[:10])) + (", ..." if empty.size > 10 else "")
+        raise ValueError(f"X has no observed value in column {columns} (all NaN). Drop it, or fill in what is known.")
 
 
 @dataclass(frozen=True)
@@ -33,10 +144,11 @@ class MaskedTable:
     shift: Array
     scale: float
     cache: list[Chunk] | None = None
+    blocks: Array | None = None  # the block of each column, where each has a noise of its own
 
     @classmethod
-    def of(cls, X: Array, shift: Array, scale: float = 1.0) -> MaskedTable:
-        table = cls(X, shift, scale)
+    def of(cls, X: Array, shift: Array, scale: float = 1.0, blocks: Array | None = None) -> MaskedTable:
+        table = cls(X, shift, scale, blocks=blocks)
         return replace(table, cache=[table._chunk(rows) for rows in table.rows()]) if _is_small(X) else table
 
     @classmethod
@@ -86,10 +198,7 @@ class MaskedTable:
         values = self.X[rows] - self.shift  # float64, as the shift is
         if self.scale != 1.0:
             values /= self.scale
-        holes = np.isnan(values)
-        np.copyto(values, 0.0, where=holes)
-        mask = np.subtract(1.0, holes)
-        return Chunk(values, mask, np.einsum("ij,ij->i", values, values), mask.sum(axis=1))
+        return Chunk.of(values, self.blocks)
 
     def chunk(self, index: int, rows: slice) -> Chunk:
         return self.cache[index] if self.cache is not None else self._chunk(rows)
@@ -118,12 +227,7 @@ def location_and_scale(X: Array, weights: Array, center: bool) -> tuple[Array, f
     """
     guess = _first_means(X) if center else np.zeros(X.shape[1])
     counts, sums, squares, unit = _sums_about(X, weights, guess)
-    if not counts.any():
-        raise ValueError("All cells of X are missing: nothing to fit. Give at least one observed cell in every column.")
-    empty = np.flatnonzero(counts == 0)
-    if empty.size:
-        columns = ", ".join(map(str, empty[:10])) + (", ..." if empty.size > 10 else "")
-        raise ValueError(f"X has no observed value in column {columns} (all NaN). Drop it, or fill in what is known.")
+    check_columns(counts)
     if not center:
         return guess, unit * float(np.sqrt(squares / counts.sum()))
     moved = sums / counts

@@ -1,24 +1,32 @@
-"""Probabilistic PCA of a table with holes: exact maximum likelihood of the observed cells by PX-EM [5]."""
+"""Probabilistic PCA of a table with holes: exact maximum likelihood of the observed cells by PX-EM with SQUAREM [5, 13]."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array, blas_threads, single_blas_thread
-from gramian._checks import check_random_state
+from gramian._arrays import Array
+from gramian._checks import check_random_state, check_scale
 from gramian._progress import Progress
-from gramian.latent.masked_em import Parameters, Statistics, expectation, maximization
-from gramian.latent.masked_start import starting_points
-from gramian.latent.masked_table import MaskedTable, observed_rows
+from gramian.latent.masked_em import Parameters, Statistics, block_statistics, maximization
+from gramian.latent.masked_start import Spread, random_starts, rows_spread, start_from, with_random
+from gramian.latent.masked_table import ColumnSums, column_sums, masked_chunk
 from gramian.latent.noise import ZERO_NOISE
+from gramian.latent.squarem import Climbed, Squarem
+from gramian.rows import Rows, as_rows
 from gramian.solvers.spectrum import positive_signs
 
-RACE_STEPS = 15
-SAME_LEVEL = 1e-5  # per observed cell: starts so close have found the same maximum
+RACE_STEPS = 6
+"""Steps of the first heat of a race of starts; each further heat has twice as many."""
+SAME_LEVEL = 1e-5
+"""Per observed cell: starts so close have found the same maximum."""
+BLOCK_FLOOR = 1e-8
+"""With a noise per block none falls below this share of the mean variance: the likelihood would have no bound."""
 
 
 @dataclass(frozen=True)
@@ -30,49 +38,52 @@ class MissingFit:
     mean : array (d,)
     loadings : array (d, q)
         W, with orthogonal columns of falling length; the largest entry of each is positive.
-    noise_variance : float
+    noise_variance : float, or array (B,) with a noise per block
     log_likelihoods : list of float
-        Weighted mean over the rows after each step, never falling.
+        Weighted mean over the rows at each accepted point, never falling.
     n_iter : int
     converged : bool
     """
 
     mean: Array
     loadings: Array
-    noise_variance: float
+    noise_variance: Any
     log_likelihoods: list[float]
     n_iter: int
     converged: bool
 
 
 def fit_missing(
-    X: Array,
+    X: Any,
     n_components: int,
     *,
     weights: Array | None = None,
-    noise_variance: float | None = None,
+    noise_variance: Any = None,
     center: bool = True,
     tol: float = 1e-6,
     max_iter: int = 1000,
     random_state: Any = None,
     progress: Progress | None = None,
+    blocks: Array | None = None,
 ) -> MissingFit:
     """Maximum likelihood of the observed cells of ``X`` (NaN marks a hole), missing at random, by PX-EM [5].
 
     Parameters
     ----------
-    X : array (n, d) of float64 or float32, NaN where not observed
+    X : array (n, d) of float64 or float32, NaN where not observed, or `Rows`
     n_components : int, q
     weights : raw row weights, ones when None; an integer weight equals repeated rows
     noise_variance : None for maximum likelihood, or a fixed number >= 0. At 0 there is no density to maximise (EM does
-        not move): the subspace is then that of the maximum-likelihood noise, with W = U Λ^½
+        not move): the subspace is then that of the maximum-likelihood noise, with W = U Λ^½. With ``blocks`` also one per block, NaN
+        where it is to be estimated
     center : estimate the mean, or fix it at 0
-    tol : stop when the gain still to come, extrapolated from the last steps (Aitken), is below ``tol / 1000`` per
+    tol : stop when the gain still to come, extrapolated from the last steps, is below ``tol / 1000`` per
         observed cell: stricter than a change of ``tol`` in the log-likelihood, which a slow EM meets far from the end
-    max_iter : at most so many steps
-    random_state : draws the further starts, and the rows of the start where there are too many to use all; None: always
-        the same ones, so that a fit is reproducible unless told otherwise
+    max_iter : at most so many accepted points, each of two steps of EM
+    random_state : draws the further starts; None: always the same ones, so that a fit is reproducible unless told otherwise
     progress : a bar to step
+    blocks : array (d,), optional
+        The block 0, ..., B-1 of each column: each block has a noise of its own.
 
     Returns
     -------
@@ -89,39 +100,178 @@ def fit_missing(
     >>> fit.converged, round(fit.noise_variance, 2)
     (True, 0.01)
     """
-    weights = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
-    total_weight = float(weights.sum())
-    keep = observed_rows(X) & (weights > 0)
-    if not keep.all():  # a row without a cell has the likelihood 1 and moves nothing
-        X, weights = X[keep], weights[keep]
-    q = n_components
-    table = MaskedTable.standardized(X, weights, center)
-    shift, scale = table.shift, table.scale
-    if scale == 0.0:  # every column constant
-        return MissingFit(shift, np.zeros((X.shape[1], q)), noise_variance or 0.0, [], 1, True)
-    fixed = None if noise_variance is None else noise_variance / scale**2
+    rows = as_rows(X, None if weights is None else np.asarray(weights, dtype=np.float64))
+    problem = MissingProblem.of(rows, noise_variance=noise_variance, center=center, blocks=blocks)
+    if problem.scale == 0.0:  # every column constant
+        return problem.constant(n_components)
     rng = check_random_state(0 if random_state is None else random_state)
-    n_threads = blas_threads()
-    with single_blas_thread():
-        ascend = _Ascend(table, weights, fixed or None, center, n_threads)
-        starts = starting_points(table, weights, q, rng, n_threads)
-        start, levels = ascend.race(starts if max_iter >= 20 * RACE_STEPS else starts[:1])
-        found = ascend(start, levels, tol, max_iter, progress)
-    mean = shift + scale * found.parameters.mean[0]
-    loadings = scale * canonical_loadings(found.parameters.loadings[0])
-    noise = float(found.parameters.noise_variance[0]) * scale**2
-    if noise_variance == 0:
-        lengths = np.sqrt(np.square(loadings).sum(axis=0))
-        loadings = loadings * np.sqrt(1.0 + noise / np.where(lengths > 0, lengths, np.inf) ** 2)
-    levels = (np.asarray(found.levels) - found.cells * np.log(scale)) / total_weight
-    return MissingFit(
-        mean,
-        loadings,
-        noise if noise_variance is None else float(noise_variance),
-        levels.tolist(),
-        found.n_iter,
-        found.converged,
-    )
+    start = problem.start(n_components)
+    others = problem.random_starts(n_components)
+    if others and max_iter >= 4 * RACE_STEPS:
+        start = problem.race(with_random(start, others, rng))
+    return problem.result(problem.climb(start, tol, max_iter, progress))
+
+
+@dataclass(frozen=True)
+class MissingProblem:
+    """The likelihood of the observed cells of some rows, shifted and scaled once for all starts and all q."""
+
+    rows: Rows  # prepared by `masked_chunk`
+    sums: ColumnSums
+    shift: Array
+    scale: float
+    noise_variance: Any  # fixed, in units of the data: None, a number, or one per block with NaN
+    center: bool
+    blocks: Array | None
+    leaps: bool = True
+
+    @classmethod
+    def of(
+        cls, rows: Rows, *, noise_variance: Any = None, center: bool = True, blocks: Array | None = None
+    ) -> MissingProblem:
+        """Raises ValueError if a column shows no value, or if squares would overflow."""
+        sums = rows.fold(column_sums)
+        shift, scale = sums.location_and_scale(center)
+        if not scale > 8 * np.finfo(float).eps * float(np.abs(sums.mean).max(initial=0.0)):
+            scale = 0.0
+        if scale > 0.0:
+            check_scale(scale)
+            rows = rows.prepare(masked_chunk, shift, scale, blocks)
+        return cls(rows, sums, shift, scale, noise_variance, center, blocks)
+
+    @property
+    def cells(self) -> float:
+        """Weighted number of observed cells."""
+        return float(self.sums.counts.sum())
+
+    @property
+    def dim(self) -> int:
+        return len(self.shift)
+
+    @cached_property
+    def _fixed(self) -> Any:
+        """The fixed noise in scaled units, None where it is estimated; a plain 0 is estimated too."""
+        if self.noise_variance is None or (np.ndim(self.noise_variance) == 0 and self.noise_variance == 0):
+            return None
+        fixed = np.asarray(self.noise_variance, dtype=np.float64) / self.scale**2
+        return fixed if self.blocks is not None else float(fixed)
+
+    # ------------------------------------------------------------ starts
+
+    @cached_property
+    def spread(self) -> Spread:
+        return rows_spread(self.rows, self.shift, self.scale, 0)
+
+    def start(self, q: int) -> Parameters:
+        """From the covariance over pairs of observed cells."""
+        return self.settled(start_from(self.spread, q, np.zeros(self.dim)))
+
+    def settled(self, parameters: Parameters) -> Parameters:
+        """With the blocks, and the fixed noise where there is one."""
+        noise = parameters.noise_variance
+        if self.blocks is not None and noise.ndim == 1:
+            noise = np.repeat(noise[:, None], int(self.blocks.max()) + 1, axis=1)
+        if self._fixed is not None:
+            noise = np.where(np.isnan(self._fixed), noise, self._fixed)
+        return replace(parameters, noise_variance=noise, blocks=self.blocks)
+
+    def random_starts(self, q: int) -> int:
+        return random_starts(q, self.cells, int(self.sums.shown), self.dim)
+
+    def race(self, parameters: Parameters) -> Parameters:
+        """The best of several starts: all run some steps, the better third goes on for twice as many, until one is left."""
+        parameters = self.settled(parameters)
+        n_steps = RACE_STEPS
+        while len(parameters.mean) > 1:
+            statistics = self.expectation(parameters)
+            for _ in range(n_steps):
+                parameters = self.maximization(statistics, parameters)
+                parameters = replace(
+                    parameters, noise_variance=np.maximum(parameters.noise_variance, 10.0 * ZERO_NOISE)
+                )
+                statistics = self.expectation(parameters)
+            best = _distinct(statistics.log_likelihood, SAME_LEVEL * self.cells)
+            parameters = parameters[best[: max(len(parameters.mean) // 3, 1)]]
+            n_steps *= 2
+        return parameters
+
+    # ------------------------------------------------------------ steps
+
+    def expectation(self, parameters: Parameters) -> Statistics:
+        return self.rows.fold(block_statistics, parameters)
+
+    def maximization(self, statistics: Statistics, parameters: Parameters) -> Parameters:
+        found = maximization(statistics, parameters, noise_variance=self._fixed, center=self.center)
+        if self.blocks is None:
+            return found
+        return replace(found, noise_variance=np.maximum(found.noise_variance, BLOCK_FLOOR))
+
+    def climb(
+        self, start: Parameters, tol: float, max_iter: int, progress: Progress | None = None
+    ) -> Climbed[Parameters]:
+        """To the maximum, from one starting point."""
+        stepper: Squarem[Parameters, Statistics] = Squarem(
+            self.expectation,
+            lambda sums: float(sums.log_likelihood[0]),
+            self.maximization,
+            self._coordinates,
+            self._at,
+            self._ends,
+            self.leaps,
+        )
+        return stepper.climb(
+            self.settled(start),
+            tolerance=tol / 1000.0 * self.cells,
+            max_iter=max_iter,
+            scale=self.cells,
+            progress=progress,
+            per_row=self.sums.weight,
+        )
+
+    def _coordinates(self, point: Parameters) -> list[Array]:
+        """What is free: mean, loadings, log noise."""
+        parts = [point.loadings]
+        if self.center:
+            parts.append(point.mean)
+        if self._fixed is None or np.isnan(self._fixed).any():
+            parts.append(np.log(point.noise_variance))
+        return parts
+
+    def _at(self, point: Parameters, parts: Sequence[Array]) -> Parameters:
+        loadings, *others = parts
+        mean = others.pop(0) if self.center else point.mean
+        noise = np.exp(others.pop(0)) if others else point.noise_variance
+        return self.settled(replace(point, mean=mean, loadings=loadings, noise_variance=noise))
+
+    def _ends(self, point: Parameters) -> bool:
+        """The noise is zero: nothing is left to maximise."""
+        return self._fixed is None and self.blocks is None and bool(point.noise_variance[0] <= ZERO_NOISE)
+
+    # ------------------------------------------------------------ results
+
+    def constant(self, q: int) -> MissingFit:
+        """Every column constant."""
+        noise = 0.0 if self.noise_variance is None else self.noise_variance
+        return MissingFit(self.shift, np.zeros((self.dim, q)), noise, [], 1, True)
+
+    def result(self, found: Climbed[Parameters]) -> MissingFit:
+        """In units of the data, with loadings in their canonical form."""
+        parameters = found.point
+        scale = self.scale
+        mean = self.shift + scale * parameters.mean[0]
+        loadings = scale * canonical_loadings(parameters.loadings[0])
+        noise = parameters.noise_variance[0] * scale**2
+        if self._ends(parameters):
+            noise = np.zeros_like(noise)
+        if self.blocks is None:
+            noise = float(noise)
+            if self.noise_variance == 0:
+                lengths = np.sqrt(np.square(loadings).sum(axis=0))
+                loadings = loadings * np.sqrt(1.0 + noise / np.where(lengths > 0, lengths, np.inf) ** 2)
+            if self.noise_variance is not None:
+                noise = float(self.noise_variance)
+        levels = (np.asarray(found.levels) - self.cells * np.log(scale)) / self.sums.weight
+        return MissingFit(mean, loadings, noise, levels.tolist(), len(found.levels), found.converged)
 
 
 def canonical_loadings(loadings: Array) -> Array:
@@ -133,106 +283,9 @@ def canonical_loadings(loadings: Array) -> Array:
     return out
 
 
-@dataclass(frozen=True)
-class _Ascent:
-    parameters: Parameters
-    levels: list[float]  # the weighted log-likelihood (not its mean) of the scaled table after each step
-    n_iter: int
-    converged: bool
-    cells: float  # weighted number of observed cells
-
-
-@dataclass(frozen=True)
-class _Ascend:
-    """PX-EM on one table."""
-
-    table: MaskedTable
-    weights: Array
-    noise_variance: float | None
-    center: bool
-    n_threads: int
-
-    def __call__(
-        self, parameters: Parameters, levels: list[float], tol: float, max_iter: int, progress: Progress | None
-    ) -> _Ascent:
-        """Go on after ``levels`` until the gain still to come is negligible, or the noise is zero."""
-        parameters = self._with_noise(parameters)
-        statistics = self._expectation(parameters)
-        cells = float(statistics.cells[0])
-        n_before = len(levels)
-        levels = levels or [float(statistics.log_likelihood[0])]
-        converged = False
-        for _ in range(max_iter - n_before):
-            candidate = self._maximization(statistics, parameters)
-            if self.noise_variance is None and candidate.noise_variance[0] <= ZERO_NOISE:
-                parameters, converged = replace(candidate, noise_variance=np.zeros(1)), True
-                break
-            new = self._expectation(candidate)
-            gain = float(new.log_likelihood[0]) - levels[-1]
-            if not gain >= 0.0:  # rounding is all that is left
-                converged = gain > -1e-9 * max(abs(levels[-1]), cells)
-                break
-            parameters, statistics = candidate, new
-            levels.append(levels[-1] + gain)
-            if progress is not None:
-                progress.step(log_likelihood=levels[-1] / float(self.weights.sum()))
-            converged = gain_to_come(levels) <= tol / 1000.0 * cells
-            if converged:
-                break
-        levels = levels if n_before else levels[1:] or levels  # the start is no step
-        return _Ascent(parameters, levels, len(levels), converged, cells)
-
-    def race(self, parameters: Parameters) -> tuple[Parameters, list[float]]:
-        """The best of several starts, and its levels: all run some steps, the better third goes on, until one is left."""
-        parameters = self._with_noise(parameters)
-        levels = np.empty((0, len(parameters.mean)))
-        n_steps = RACE_STEPS
-        while len(parameters.mean) > 1:
-            statistics = self._expectation(parameters)
-            for _ in range(n_steps):
-                parameters = self._maximization(statistics, parameters)
-                floor = np.maximum(parameters.noise_variance, 10.0 * ZERO_NOISE)
-                parameters = replace(parameters, noise_variance=floor)
-                statistics = self._expectation(parameters)
-                levels = np.vstack([levels, statistics.log_likelihood])
-            best = _distinct(levels[-1], SAME_LEVEL * float(statistics.cells[0]))
-            best = best[: max(len(parameters.mean) // 3, 1)]
-            parameters, levels = parameters[best], levels[:, best]
-            n_steps *= 2
-        return parameters, np.maximum.accumulate(levels[:, 0]).tolist()  # at the maximum rounding goes up and down
-
-    def _with_noise(self, parameters: Parameters) -> Parameters:
-        if self.noise_variance is None:
-            return parameters
-        return replace(parameters, noise_variance=np.full_like(parameters.noise_variance, self.noise_variance))
-
-    def _expectation(self, parameters: Parameters) -> Statistics:
-        return expectation(self.table, self.weights, parameters, self.n_threads)
-
-    def _maximization(self, statistics: Statistics, parameters: Parameters) -> Parameters:
-        return maximization(statistics, parameters, noise_variance=self.noise_variance, center=self.center)
-
-
 def _distinct(levels: Array, tolerance: float) -> Array:
     """Positions of the levels, highest first, leaving out those that equal a higher one within the tolerance."""
     order = np.argsort(-levels, kind="stable")
     chosen = [order[0]]
     chosen += [this for before, this in pairwise(order) if levels[before] - levels[this] > tolerance]
     return np.array(chosen)
-
-
-def gain_to_come(levels: list[float]) -> float:
-    """How much an EM may still gain, from the last levels of its log-likelihood (Aitken): Δ ρ / (1 - ρ).
-
-    ρ is the largest ratio of consecutive gains among the last three, so that one lucky step ends nothing; infinite while
-    there are too few steps to tell (three, or two of which the second is a tenth of the first).
-    """
-    gains = np.diff(levels[-5:])
-    if gains.size and gains[-1] <= 1e-14 * abs(levels[-1]):
-        return 0.0
-    if gains.size < 2 or (gains[:-1] <= 0).any():
-        return float("inf")
-    ratio = float((gains[1:] / gains[:-1]).max())
-    if gains.size < 3 and ratio > 0.1:
-        return float("inf")
-    return float(gains[-1]) * ratio / (1.0 - ratio) if ratio < 1.0 else float("inf")

@@ -43,9 +43,12 @@ class ArrayRows:
         return block
 
     def map(self, task: Callable[..., Result], *common: Any) -> list[Result]:
+        slices = self._slices()
+        if len(slices) == 1:  # no threads of our own: asking for them costs more than a small block
+            return [task(self._block(0, slices[0]), *common)]
         threads = blas_threads()
         with single_blas_thread():
-            return thread_map(lambda item: task(self._block(*item), *common), enumerate(self._slices()), threads)
+            return thread_map(lambda item: task(self._block(*item), *common), enumerate(slices), threads)
 
     def fold(self, task: Callable[..., Sum], *common: Any) -> Sum:
         parts = self.map(task, *common)

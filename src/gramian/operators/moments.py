@@ -76,6 +76,9 @@ class Moments:
         scatter = self.scatter + other.scatter + np.outer(gap, gap) * (self.weight * other.weight / weight)
         return Moments(weight, mean, scatter)
 
+    def __add__(self, other: Moments) -> Moments:
+        return self.merge(other)
+
     def mapped(self, A: Array) -> Moments:
         """The moments of Aᵀx."""
         return Moments(self.weight, self.mean @ A, A.T @ self.scatter @ A)

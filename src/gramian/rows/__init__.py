@@ -6,6 +6,20 @@
 
 from gramian.rows.array import ArrayRows
 from gramian.rows.base import Block, Rows, Summary
+from gramian.rows.batches import BatchRows, is_one_shot
+from gramian.rows.dask_rows import DaskRows, is_dask
 from gramian.rows.door import as_rows
+from gramian.rows.lazy import lazily
 
-__all__ = ["ArrayRows", "Block", "Rows", "Summary", "as_rows"]
+__all__ = [
+    "ArrayRows",
+    "BatchRows",
+    "Block",
+    "DaskRows",
+    "Rows",
+    "Summary",
+    "as_rows",
+    "is_dask",
+    "is_one_shot",
+    "lazily",
+]

@@ -8,8 +8,10 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from gramian._arrays import CHUNK_ROWS, Array, blas_threads, row_chunks, single_blas_thread, thread_map
-from gramian.rows.base import Block, Result, Sum
+import numpy as np
+
+from gramian._arrays import CHUNK_ROWS, Array, blas_threads, float_dtype, row_chunks, single_blas_thread, thread_map
+from gramian.rows.base import NO_ROWS, Block, Result, Sum
 
 KEPT_BYTES = 2**29
 """Prepared blocks are kept while they take no more than about this; above, each pass makes them anew."""
@@ -22,6 +24,7 @@ class ArrayRows:
     X: Array
     weights: Array
     target: Array | None = None
+    feature_names: list[str] | None = None
     block_rows: int = CHUNK_ROWS
     preparation: tuple[Any, ...] = ()  # (task, *common)
     kept: tuple[Any, ...] | None = None  # what the preparation made of each block
@@ -29,6 +32,13 @@ class ArrayRows:
     @property
     def n_columns(self) -> int:
         return int(self.X.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return float_dtype(self.X)
+
+    def __len__(self) -> int:
+        return len(self.weights)
 
     def _slices(self) -> list[slice]:
         return list(row_chunks(len(self.weights), self.block_rows))
@@ -53,7 +63,7 @@ class ArrayRows:
     def fold(self, task: Callable[..., Sum], *common: Any) -> Sum:
         parts = self.map(task, *common)
         if not parts:
-            raise ValueError("There are no rows: nothing to fit. Give at least one row.")
+            raise ValueError(NO_ROWS)
         return reduce(add, parts)
 
     def prepare(self, task: Callable[..., Any], *common: Any) -> ArrayRows:

@@ -6,7 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar
 
+import numpy as np
+
 from gramian._arrays import Array
+
+NO_ROWS = "There are no rows: nothing to fit. Give at least one row."
 
 Result = TypeVar("Result")
 
@@ -41,6 +45,14 @@ class Rows(Protocol):
 
     @property
     def n_columns(self) -> int: ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 if all rows are, else float64."""
+        ...
+
+    @property
+    def feature_names(self) -> list[str] | None: ...
 
     def fold(self, task: Callable[..., Sum], *common: Any) -> Sum:
         """Σ task(block, *common) over all blocks. Empty blocks are not asked."""

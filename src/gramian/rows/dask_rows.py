@@ -1,0 +1,246 @@
+"""Rows of a Dask array or frame: they stay where they are, and only sums travel [13].
+
+With a distributed client, blocks are computed from their recipe where the scheduler keeps them (a worker that dies costs a recomputation,
+nothing else), and each pass is one task per group of blocks. Without a client, the default scheduler runs the same tasks.
+Groups are fixed once, so sums are added in the same order whatever happens to the workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array, single_blas_thread
+from gramian._checks import check_table, check_weights
+from gramian.rows.array import ArrayRows
+from gramian.rows.base import NO_ROWS, Result, Sum
+
+TREE_GROUPS = 8
+"""More partial sums than this are added on the workers, in pairs; fewer come home."""
+LOCAL_GROUPS = 8
+"""Groups of blocks where there is no client."""
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask collection; needs no import of Dask."""
+    return type(X).__module__.split(".")[0] == "dask" or hasattr(X, "__dask_graph__")
+
+
+@dataclass(frozen=True)
+class DaskRows:
+    """Groups of blocks (`ArrayRows`, each a Dask object) and, with a client, the worker that each group is at home with."""
+
+    groups: tuple[tuple[Any, ...], ...]
+    homes: tuple[str, ...]  # empty without a client
+    n_columns: int
+    dtype: np.dtype[Any]
+    feature_names: list[str] | None
+    preparation: tuple[Any, ...] = ()
+    client: Any = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, X: Any, weights: Any = None, target: Any = None) -> DaskRows:
+        """The rows of a Dask array (any chunks) or frame; weights and target may be Dask or NumPy."""
+        frame = hasattr(X, "columns")
+        names, n_columns, dtype = _described_frame(X) if frame else _described_array(X)
+        blocks = _blocks(X, weights, target, frame)
+        if not blocks:
+            raise ValueError(NO_ROWS)
+        client = _client()
+        groups, homes = _grouped(blocks, client, persisted=_is_persisted(X))
+        return cls(groups, homes, n_columns, dtype, names, client=client)
+
+    def map(self, task: Callable[..., Result], *common: Any) -> list[Result]:
+        parts = self._run(_map_group, task, common)
+        return [result for part in parts for result in part]
+
+    def fold(self, task: Callable[..., Sum], *common: Any) -> Sum:
+        parts = self._run(_fold_group, task, common, merge=True)
+        parts = [part for part in parts if part is not None]
+        if not parts:
+            raise ValueError(NO_ROWS)
+        return reduce(add, parts)
+
+    def prepare(self, task: Callable[..., Any], *common: Any) -> DaskRows:
+        return replace(self, preparation=(task, *common))
+
+    def _run(self, run: Callable[..., Any], task: Any, common: Any, merge: bool = False) -> list[Any]:
+        """``run`` on every group, where it is at home; answers in the order of the groups."""
+        if self.client is None:
+            import dask
+
+            tasks = [dask.delayed(run, pure=False)(task, common, self.preparation, *group) for group in self.groups]
+            return list(dask.compute(*tasks))
+        futures = [
+            self.client.submit(
+                run,
+                task,
+                common,
+                self.preparation,
+                *group,
+                workers=[home],
+                allow_other_workers=True,
+                pure=False,
+            )
+            for group, home in zip(self.groups, self.homes)
+        ]
+        try:
+            while merge and len(futures) > TREE_GROUPS:
+                pairs = [futures[i : i + 2] for i in range(0, len(futures), 2)]
+                futures = [self.client.submit(_added, *pair, pure=False) for pair in pairs]
+            return list(self.client.gather(futures))
+        except BaseException:
+            self.client.cancel(futures)  # an interrupt leaves no task running
+            raise
+
+
+# ---------------------------------------------------------------- what runs where the rows are
+
+
+def _fold_group(task: Any, common: Any, preparation: Any, *blocks: ArrayRows) -> Any:
+    """The sum over the blocks of a group, None if all are empty."""
+    with single_blas_thread():
+        parts = [replace(block, preparation=preparation).fold(task, *common) for block in blocks if len(block)]
+    return reduce(add, parts) if parts else None
+
+
+def _map_group(task: Any, common: Any, preparation: Any, *blocks: ArrayRows) -> list[Any]:
+    with single_blas_thread():
+        parts = [replace(block, preparation=preparation).map(task, *common) for block in blocks if len(block)]
+    return [result for part in parts for result in part]
+
+
+def _added(first: Any, second: Any = None) -> Any:
+    return second if first is None else first if second is None else first + second
+
+
+def _block(part: Any, weights: Any, target: Any, names: list[str] | None) -> ArrayRows:
+    """One checked block, made where its rows are."""
+    if isinstance(part, np.ndarray) and part.ndim == 2 and not len(part):
+        return ArrayRows(part.astype(np.float64), np.ones(0), None if target is None else np.asarray(target), names)
+    if not len(part):
+        return ArrayRows(
+            np.empty((0, part.shape[1])), np.ones(0), None if target is None else np.asarray(target), names
+        )
+    X = check_table(None, part, reset=True, missing=True)
+    w = np.ones(len(X)) if weights is None else _block_weights(weights, X)
+    return ArrayRows(X, w, None if target is None else np.asarray(target), names)
+
+
+def _block_weights(weights: Any, X: Array) -> Array:
+    weights = np.asarray(weights, dtype=np.float64)
+    return weights if not weights.any() else check_weights(weights, X)
+
+
+# ---------------------------------------------------------------- taking a collection apart
+
+
+def _described_array(X: Any) -> tuple[None, int, np.dtype[Any]]:
+    if X.ndim != 2:
+        raise ValueError(f"Expected a 2-D Dask array, got one of {X.ndim} dimensions. Reshape it: one row per sample.")
+    if X.dtype.kind not in "fiub":
+        check_table(
+            None, np.zeros((1, X.shape[1]), dtype=X.dtype), reset=True
+        )  # the words for text, dates, complex numbers
+    if np.isnan(X.shape[1]):
+        raise ValueError("The number of columns of the Dask array is unknown. Call compute_chunk_sizes() on it.")
+    return None, int(X.shape[1]), np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+
+
+def _described_frame(X: Any) -> tuple[list[str], int, np.dtype[Any]]:
+    check_table(None, X._meta_nonempty, reset=True, missing=True)  # text and dates are refused by their column's name
+    names = [str(name) for name in X.columns]
+    single = all(dtype == np.float32 for dtype in X.dtypes)
+    return names, len(names), np.dtype(np.float32 if single else np.float64)
+
+
+def _blocks(X: Any, weights: Any, target: Any, frame: bool) -> list[Any]:
+    """One delayed `ArrayRows` per block of rows."""
+    import dask
+
+    if frame:
+        parts = list(X.to_delayed())
+        lengths = None
+    else:
+        if X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+        parts = [row[0] for row in X.to_delayed()]
+        lengths = X.chunks[0]
+    names = [str(name) for name in X.columns] if frame else None
+    sides = [_side(side, X, parts, lengths, what) for side, what in ((weights, "sample_weight"), (target, "y"))]
+    make = dask.delayed(_block, pure=True)
+    return [make(part, weight, aim, names) for part, weight, aim in zip(parts, *sides)]
+
+
+def _side(side: Any, X: Any, parts: Sequence[Any], lengths: Any, what: str) -> list[Any]:
+    """Weights or targets cut as the rows are."""
+    if side is None:
+        return [None] * len(parts)
+    if is_dask(side):
+        pieces = list(np.ravel(side.to_delayed()))
+        if len(pieces) != len(parts):
+            if lengths is None or not hasattr(side, "rechunk"):
+                raise ValueError(f"{what} has {len(pieces)} blocks, but X has {len(parts)}. Give it the same blocks.")
+            pieces = list(np.ravel(side.rechunk((lengths, *side.chunks[1:])).to_delayed()))
+        return pieces
+    side = np.asarray(side)
+    if lengths is None or np.isnan(np.asarray(lengths, dtype=float)).any():
+        import dask
+
+        lengths = dask.compute(*[dask.delayed(len)(part) for part in parts])
+    if sum(lengths) != len(side):
+        raise ValueError(f"X has {sum(lengths)} rows, but {what} has {len(side)}. Give one per row.")
+    return np.split(side, np.cumsum(lengths)[:-1])
+
+
+def _client() -> Any:
+    """The user's distributed client, or None."""
+    try:
+        from distributed import default_client
+    except ImportError:
+        return None
+    try:
+        return default_client()
+    except ValueError:
+        return None
+
+
+def _is_persisted(X: Any) -> bool:
+    """Whether the blocks of a collection are in the workers' memory already."""
+    try:
+        from distributed.client import futures_of
+    except ImportError:
+        return False
+    return bool(futures_of(X))
+
+
+def _grouped(blocks: list[Any], client: Any, persisted: bool) -> tuple[tuple[tuple[Any, ...], ...], tuple[str, ...]]:
+    """Groups of blocks and their homes: contiguous, one per worker; by where they are if they are in memory already."""
+    if client is None:
+        cuts = [part.tolist() for part in np.array_split(np.arange(len(blocks)), min(LOCAL_GROUPS, len(blocks)))]
+        return tuple(tuple(blocks[i] for i in cut) for cut in cuts), ()
+    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    if not workers:
+        raise ValueError("The Dask client has no workers. Start some, or close the client.")
+    cuts = [part.tolist() for part in np.array_split(np.arange(len(blocks)), min(len(workers), len(blocks)))]
+    if not persisted:
+        placed: list[tuple[Any, ...]] = []
+        for cut, home in zip(cuts, workers):
+            mine = [blocks[i] for i in cut]
+            placed.append(tuple(client.compute(mine, workers=[home], allow_other_workers=True)))
+        return tuple(placed), tuple(workers[: len(cuts)])
+    futures = client.compute(blocks)
+    from distributed import wait
+
+    wait(futures)
+    where = client.who_has(futures)
+    by_home: dict[str, list[Any]] = {}
+    for future in futures:
+        holders = sorted(where.get(future.key, ())) or workers
+        by_home.setdefault(holders[0], []).append(future)
+    return tuple(tuple(group) for group in by_home.values()), tuple(by_home)

@@ -1,4 +1,4 @@
-"""The models of the classes behind `KernelPPCAClassifier`, and the calibration of its probabilities."""
+"""The models of the classes behind `KernelPPCAClassifier`: exact or on Nyström features, one Gaussian or a mixture per class."""
 
 from __future__ import annotations
 
@@ -6,33 +6,50 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, logsumexp
+from scipy.special import logsumexp
 
 from gramian._arrays import Array, single_blas_thread
+from gramian._checks import check_finite
 from gramian.estimators._kernel_fit import stored_gram
+from gramian.features import Nystroem
 from gramian.kernels import Kernel, Precomputed
-from gramian.latent.dimension import DEFAULT_FRACTION
+from gramian.latent.dimension import DEFAULT_FRACTION, for_fraction
+from gramian.latent.feature_subspace import NystroemSubspace
+from gramian.latent.gaussian import Projection
 from gramian.latent.kernel_kmeans import graph_start
-from gramian.latent.kernel_mixture import DualRows, fit_kernel_mixture, least_diagonal, log_terms, project_rows
+from gramian.latent.kernel_mixture import (
+    DualRows,
+    FeatureRows,
+    fit_kernel_mixture,
+    least_diagonal,
+    log_terms,
+    project_rows,
+)
 from gramian.latent.model import LatentModel
 from gramian.solvers import Eigh
 
-CALIBRATION_FOLDS = 3
-"""Their decompositions cost together about as much as the fit itself."""
 MIXTURE_NOISE = 0.01
 """The noise, over the mean k(x, x), at which clusters of a class are found when the rule itself needs none."""
-ADVICE = "Fit on fewer rows: the classifier stores the Gram matrix of each class."
+ADVICE = "Fit on fewer rows: the classifier stores the Gram matrix of each class. Or use approximation='nystroem', which stores none."
+
+
+FIRST_PAIRS = 32
+"""Eigenpairs that are asked for first where a fraction of the variance is to be explained; then twice as many, and so on."""
 
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """Training rows with the codes of their classes; ``X`` is the Gram matrix where the kernel is precomputed."""
+    """Training rows with the codes of their classes and the hashes that deal them to folds.
+
+    ``X`` is the Gram matrix where the kernel is precomputed. ``features`` stand for the kernel under an approximation.
+    """
 
     kernel: Kernel
     X: Array
     codes: Array
     weights: Array
+    hashes: Array
+    features: FeatureRows | None = None
 
     @property
     def precomputed(self) -> bool:
@@ -42,11 +59,33 @@ class LabelledRows:
     def n_classes(self) -> int:
         return int(self.codes.max()) + 1
 
-    def dual(self, own: Array) -> DualRows:
-        """Some of the rows, with their Gram matrix."""
-        if self.precomputed:
-            return DualRows(self.kernel, None, stored_gram(self.kernel, self.X[np.ix_(own, own)], ADVICE))
-        return DualRows(self.kernel, self.X[own], stored_gram(self.kernel, self.X[own], ADVICE))
+    def some(self, positions: Array) -> LabelledRows:
+        """A part of the rows, known by the kernel itself."""
+        X = self.X[np.ix_(positions, positions)] if self.precomputed else self.X[positions]
+        return LabelledRows(self.kernel, X, self.codes[positions], self.weights[positions], self.hashes[positions])
+
+    def approximated(self, n_landmarks: int) -> LabelledRows:
+        """The same rows on the features of landmarks that are drawn by content, one set for all classes."""
+        feature_map = Nystroem(self.kernel, n_landmarks).fit(self.X)
+        landmarks = feature_map.landmarks_
+        points, rows = (np.asarray(feature_map.transform(part), dtype=np.float64) for part in (landmarks, self.X))
+        return replace(self, features=FeatureRows(feature_map, rows, landmarks, points))
+
+    def of_class(self, own: Array) -> DualRows | FeatureRows:
+        """What a model of these rows is fitted to: their Gram matrix, or their features."""
+        if self.features is not None:
+            return replace(self.features, features=self.features.features[own])
+        X = self.X[np.ix_(own, own)] if self.precomputed else self.X[own]
+        return DualRows(self.kernel, None if self.precomputed else X, stored_gram(self.kernel, X, ADVICE))
+
+    def seen_by(self, classes: list[list[LatentModel]], rows: Array, groups: list[Array]) -> list[list[Projection]]:
+        """What the models of the classes, fitted to the rows of ``groups``, see of other rows."""
+        if self.features is not None:
+            features = self.features.features[rows]
+            return [[model.subspace.primal.project(features) for model in models] for models in classes]
+        diagonal = self.X[rows, rows] if self.precomputed else None
+        views = [self.X[np.ix_(rows, own)] if self.precomputed else self.X[rows] for own in groups]
+        return projections(classes, views, diagonal)
 
 
 @dataclass(frozen=True)
@@ -69,7 +108,7 @@ class ClassRule:
         return self
 
     def fit(
-        self, code: int, rows: DualRows, weights: Array, rng: np.random.Generator
+        self, code: int, rows: DualRows | FeatureRows, weights: Array, rng: np.random.Generator
     ) -> tuple[list[LatentModel], Array]:
         """The components of class ``code``, and their mixing weights.
 
@@ -83,8 +122,8 @@ class ClassRule:
         solver = Eigh()
         with single_blas_thread():
             if clusters == 1:
-                return [rows.component(weights, count, noise, solver)], np.ones(1)
-            finite = noise if noise > 0 else MIXTURE_NOISE * float(np.diagonal(rows.gram).mean())
+                return [single(rows, weights, count, noise)], np.ones(1)
+            finite = noise if noise > 0 else MIXTURE_NOISE * mean_diagonal(rows)
             start = graph_start(rows, weights, clusters, rng)
             found = fit_kernel_mixture(
                 rows, start, weights, [count] * clusters, finite, solver=solver, tol=1e-4, max_iter=100
@@ -96,65 +135,58 @@ class ClassRule:
             return [rows.component(share, count, 0.0, solver) for share in shares.T], found.mixing[alive]
 
 
-def evidence(
-    classes: list[list[LatentModel]], mixing: list[Array], views: list[Any], diagonal: Array | None, limiting: bool
-) -> Array:
-    """log Σ_i m_i exp(-L^_i/2) of every class, or minus the limiting distance to its nearest component, (n, C) [7].
+def single(rows: DualRows | FeatureRows, weights: Array, count: int | float, noise: float) -> LatentModel:
+    """One component. For a fraction the spectrum is grown by doubling until it is explained, not found whole."""
+    solver = Eigh()
+    if isinstance(count, int) or isinstance(rows, FeatureRows) or not rows.kernel.positive_semidefinite:
+        return rows.component(weights, count, noise, solver)
+    pairs = FIRST_PAIRS
+    while 4 * pairs < rows.size:
+        model = rows.component(weights, pairs, noise, solver)
+        values, trace = model.spectrum.eigenvalues, model.spectrum.trace
+        if len(values) < pairs or values.sum() >= count * trace:
+            enough = for_fraction(values, trace, count)
+            return model if enough is None else leading(model, enough)
+        pairs *= 2
+    return rows.component(weights, count, noise, solver)
 
-    ``views`` are the rows as each class takes them: inputs, or kernel values with the class's training rows.
+
+def leading(model: LatentModel, q: int) -> LatentModel:
+    """The dual model with its first q components only."""
+    gaussian = replace(model.gaussian, eigenvalues=model.gaussian.eigenvalues[:q])
+    subspace = replace(model.subspace, axes=model.subspace.axes[:, :q], images=model.subspace.images[:, :q])
+    return replace(model, subspace=subspace, gaussian=gaussian, spectrum=model.spectrum.leading(q))
+
+
+def mean_diagonal(rows: DualRows | FeatureRows) -> float:
+    """The mean k(x, x)."""
+    if isinstance(rows, DualRows):
+        return float(np.diagonal(rows.gram).mean())
+    return float(np.einsum("nr,nr->n", rows.features, rows.features).mean())
+
+
+def projections(classes: list[list[LatentModel]], views: list[Any], diagonal: Array | None) -> list[list[Projection]]:
+    """What every component of every class sees of rows; ``views`` are the rows as each class takes them.
+
+    These are inputs, or kernel values with the class's training rows. Features are computed once for all classes.
     """
-    if diagonal is None and isinstance(classes[0][0].subspace.kernel, Precomputed):
+    first = classes[0][0].subspace
+    if isinstance(first, NystroemSubspace):
+        features = check_finite(np.asarray(first.feature_map.transform(views[0]), dtype=np.float64), "features")
+        return [[model.subspace.primal.project(features) for model in models] for models in classes]
+    if diagonal is None and isinstance(first.kernel, Precomputed):
         diagonal = np.max([least_diagonal(models, X) for models, X in zip(classes, views)], axis=0)
+    return [project_rows(models, X, diagonal) for models, X in zip(classes, views)]
+
+
+def evidence(
+    classes: list[list[LatentModel]], mixing: list[Array], seen: list[list[Projection]], limiting: bool
+) -> Array:
+    """log Σ_i m_i exp(-L^_i/2) of every class, or minus the limiting distance to its nearest component, (n, C) [7]."""
     columns = []
-    for models, shares, X in zip(classes, mixing, views):
-        seen = project_rows(models, X, diagonal)
+    for models, shares, parts in zip(classes, mixing, seen):
         if limiting:
-            columns.append(-np.min([model.gaussian.residual(part) for model, part in zip(models, seen)], axis=0))
+            columns.append(-np.min([model.gaussian.residual(part) for model, part in zip(models, parts)], axis=0))
         else:
-            columns.append(logsumexp(log_terms(models, shares, seen), axis=1))
+            columns.append(logsumexp(log_terms(models, shares, parts), axis=1))
     return np.column_stack(columns)
-
-
-def calibrated_noise(rows: LabelledRows, rule: ClassRule, rng: np.random.Generator) -> float:
-    """The ρ for which softmax(-distance / 2ρ) has the smallest log-loss on held-out rows, under the limiting rule."""
-    parts = [_held_out(rows, rule, fold, rng) for fold in range(CALIBRATION_FOLDS)]
-    distances = np.concatenate([part[0] for part in parts])
-    labels = np.concatenate([part[1] for part in parts])
-    weights = np.concatenate([part[2] for part in parts])
-    finite = np.where(np.isfinite(distances), distances, np.nan)
-    spread = np.nanmax(finite, axis=1) - np.nanmin(finite, axis=1) if len(labels) else np.zeros(0)
-    unit = float(np.median(spread[spread > 0])) if (spread > 0).any() else 0.0
-    if unit == 0:
-        return 1.0  # nothing was held out, or all distances are alike: there is nothing to calibrate
-    picked = np.arange(len(labels)), labels
-    total = float(weights.sum())
-
-    def loss(log_ratio: float) -> float:
-        return -float(weights @ log_softmax(-distances / unit * np.exp(log_ratio), axis=1)[picked]) / total
-
-    found = minimize_scalar(loss, bounds=(-5.0, 7.0), method="bounded", options={"xatol": 1e-3})
-    return float(0.5 * unit * np.exp(-found.x))
-
-
-def _held_out(rows: LabelledRows, rule: ClassRule, fold: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-    """Limiting distances (n, C) of the fold's rows, inf to a class without other rows; their labels and weights.
-
-    Rows are dealt to folds within their class, in their order.
-    """
-    n_classes = rows.n_classes
-    dealt = np.empty(len(rows.codes), dtype=int)
-    for code in range(n_classes):
-        own = np.flatnonzero(rows.codes == code)
-        dealt[own] = np.arange(len(own)) % CALIBRATION_FOLDS
-    train, test = np.flatnonzero(dealt != fold), np.flatnonzero(dealt == fold)
-    known = np.unique(rows.codes[train])
-    test = test[np.isin(rows.codes[test], known)]
-    distances = np.full((len(test), n_classes), np.inf)
-    if len(test) and len(known) > 1:
-        groups = [train[rows.codes[train] == code] for code in known]
-        fitted = [rule.fit(c, rows.dual(own), rows.weights[own], rng) for c, own in zip(known, groups)]
-        views = [rows.X[np.ix_(test, own)] if rows.precomputed else rows.X[test] for own in groups]
-        diagonal = rows.X[test, test] if rows.precomputed else None
-        distances[:, known] = -evidence([m for m, _ in fitted], [s for _, s in fitted], views, diagonal, True)
-        return distances, rows.codes[test], rows.weights[test]
-    return distances[:0], rows.codes[:0], rows.weights[:0]

@@ -1,8 +1,9 @@
-"""KernelPPCAClassifier: a kernel PPCA model, or a mixture of them, for each class; the one that explains a row best wins."""
+"""KernelPPCAClassifier: a kernel PPCA model, or a mixture of them, per class; the one that explains a row best wins."""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,41 +13,70 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, check_is_fitted, column_or_1d
 
 from gramian._arrays import Array, float_dtype, row_chunks
-from gramian._checks import check_count, check_finite, check_number, check_random_state, check_table, check_weights
-from gramian.estimators._base import EVALUATION_ROWS, atomic, forget
-from gramian.estimators._class_models import ClassRule, LabelledRows, calibrated_noise, evidence
-from gramian.estimators._kernel_fit import (
-    distinct_rows,
-    is_precomputed,
-    resolved_kernel,
-    warn_without_structure,
+from gramian._checks import (
+    check_choice,
+    check_count,
+    check_finite,
+    check_number,
+    check_random_state,
+    check_scale,
+    check_table,
+    check_weights,
 )
+from gramian._content import row_hashes
+from gramian.choosing import Selection
+from gramian.choosing.class_calibration import Calibration
+from gramian.choosing.class_rule import CHOOSING_ROWS
+from gramian.estimators._base import EVALUATION_ROWS, atomic, forget
+from gramian.estimators._class_choice import DEFAULT_FOLDS, OpenRule, RuleSearch, calibration_of
+from gramian.estimators._class_models import ClassRule, LabelledRows, evidence, projections
+from gramian.estimators._kernel_fit import distinct_rows, is_precomputed, resolved_kernel, warn_without_structure
+from gramian.estimators._standardize import check_standardize, column_units, speaks_of_units
 from gramian.estimators.classifier_path import check_class_components
 from gramian.exceptions import NumericalWarning
+from gramian.latent.dimension import DEFAULT_FRACTION
+
+EXACT_ROWS = 2000
+"""Up to this many distinct rows approximation="auto" is exact."""
+DEFAULT_LANDMARKS = 400
+SHARED = 0.5
+"""A warning where more than this share of the weight lies on rows that more than one class has."""
 
 
 class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
-    """Classification by a kernel PPCA model for each class ([ZH] section 4) [7].
+    """Classification by a kernel PPCA model per class ([ZH] section 4) [7].
 
     A row goes to the class c with the largest log p(c) - L^_c(x)/2, where -L^_c/2 is the log-density in feature space under the
     class's model; in the limit of vanishing noise, to the class whose principal subspace is nearest. Decision boundaries need
-    not be hyperplanes of feature space.
+    not be hyperplanes of feature space. What is "auto" is chosen by cross-validation inside `fit`; what is given is taken at its
+    word: ``KernelPPCAClassifier(q, kernel=RBF(w), noise_variance=None)`` is [ZH]'s rule.
 
     Parameters
     ----------
-    n_components : int, float, None or list of them, default=0.95
-        q for each class: a count, or a fraction of the class's own variance. None: the directions above ``noise_variance`` if
-        that is a number, else 95 %. A list has one entry for each class, in the order of ``classes_``. A count above a class's
-        rank is cut, with a warning.
-    kernel : str, Kernel, callable, scikit-learn GP kernel or "precomputed", default="rbf"
-        One for all classes, settled on all training rows.
-    noise_variance : float or None, default=None
-        ρ > 0, the noise of every class. None is the limit ρ → 0: the smallest distance to a principal subspace wins, priors do
-        not matter, and `predict_proba` uses a noise that `fit` calibrates by cross-validation.
+    n_components : "auto", int, float, None or list of them, default="auto"
+        q per class. "auto": one count for all classes, chosen on held-out rows. Else a count, or a fraction of the class's own variance. None:
+        the directions above ``noise_variance`` if that is a number, else 95 %. A list has one entry per class, in the order of
+        ``classes_``. A count above a class's rank is cut, with a warning.
+    kernel : "auto", str, Kernel, callable, scikit-learn GP kernel or "precomputed", default="auto"
+        One for all classes, settled on all training rows. "auto": an RBF whose width is chosen on held-out rows.
+    noise_variance : "auto", float or None, default="auto"
+        The rule. A number: ρ > 0, the noise of every class. None is the limit ρ → 0: the smallest distance to a principal
+        subspace wins, priors do not matter, and `predict_proba` uses a noise that `fit` calibrates by cross-validation. "auto": chosen
+        on held-out rows; with a finite noise the priors and the sharpness of the probabilities are calibrated there too.
     priors : array-like of shape (n_classes,) or None, default=None
         p(c), in the order of ``classes_``. None: the (weighted) frequencies. Refused with the limiting rule.
     n_clusters : int, default=1
-        Components of the mixture that models each class.
+        Components of the mixture that models each class. What is "auto" is chosen with one component per class.
+    standardize : bool or "auto", default="auto"
+        Columns to unit variance on the way in. "auto": yes, unless the kernel has a numeric length scale or period, is a
+        callable, a scikit-learn kernel or precomputed.
+    approximation : "auto", None or "nystroem", default="auto"
+        "auto": exact up to 2,000 distinct rows, Nystroem features above. None: exact. Choices are made on at most 2,000 rows.
+    n_landmarks : int or None, default=None
+        Landmarks of the approximation, drawn by content; None: 400.
+    n_folds : int or None, default=5
+        Folds of the choices and of the calibration. None: the rule's own probabilities, no calibration (what is "auto" is chosen on 5
+        folds all the same, and so is the noise of the limiting rule's probabilities).
     random_state : None, int, Generator or RandomState
         Used by the starts of mixtures only.
 
@@ -57,29 +87,48 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
     n_components_ : list of lists of int
         The q of every component of every class.
     class_prior_ : ndarray of shape (n_classes,)
+        The priors given, or the frequencies.
     noise_variance_ : float
         ρ; 0.0 under the limiting rule.
     calibrated_noise_ : float
         Under the limiting rule, the ρ of `predict_proba`.
+    evidence_scale_, evidence_offsets_ : float, ndarray of shape (n_classes,)
+        Where the rule was chosen: log p(c | x) = scale · (log p(c) - L^_c(x)/2) + offset + constant. 1 and 0 where it was given.
+    selection_ : Selection
+        The candidates with their held-out scores, where something was "auto".
+
+    References
+    ----------
+    [ZH] Zhou, *Probabilistic Analysis of Kernel Principal Components*. [7, 10] docs/theory.md, sections 7 and 10.
 
     Examples
     --------
     >>> from gramian import KernelPPCAClassifier
     >>> from gramian.datasets import make_moons
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
-    >>> model = KernelPPCAClassifier(n_components=10).fit(X, y)
+    >>> model = KernelPPCAClassifier().fit(X, y)
     >>> bool(model.score(X, y) > 0.98), model.predict_proba(X[:1]).shape
     (True, (1, 2))
+    >>> sorted(model.selection_.chosen)
+    ['kernel', 'n_components', 'noise_variance']
     """
+
+    _shift: Array | None = None
+    _scale: Array | None = None
+    _approximation_told: str | None = None
 
     def __init__(
         self,
-        n_components: Any = 0.95,
+        n_components: Any = "auto",
         *,
-        kernel: Any = "rbf",
-        noise_variance: float | None = None,
+        kernel: Any = "auto",
+        noise_variance: Any = "auto",
         priors: Any = None,
         n_clusters: int = 1,
+        standardize: Any = "auto",
+        approximation: Any = "auto",
+        n_landmarks: int | None = None,
+        n_folds: int | None = 5,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -87,6 +136,10 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         self.noise_variance = noise_variance
         self.priors = priors
         self.n_clusters = n_clusters
+        self.standardize = standardize
+        self.approximation = approximation
+        self.n_landmarks = n_landmarks
+        self.n_folds = n_folds
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
@@ -98,7 +151,7 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
 
     @atomic
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelPPCAClassifier:
-        """Fit a model to the rows of each class.
+        """Choose what is open on held-out rows, then fit a model to the rows of each class.
 
         Parameters
         ----------
@@ -107,48 +160,61 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), optional
             Integer weights equal repeated rows, zero weight a removed row.
         """
-        rule, rng = self._check_params()
-        forget(self, "_models", "_mixing", "_columns")
+        open_rule, rng = self._check_params()
+        forget(self, "_models", "_mixing", "_columns", "_shift", "_scale", "_approximation_told")
         X = check_table(self, X, reset=True)
         y = self._check_targets(X, y)
         weights = check_weights(sample_weight, X)
         kept = np.flatnonzero(weights > 0)
         self.classes_, codes = np.unique(y[kept], return_inverse=True)
         rows = self._labelled(X, kept, weights[kept], codes)
-        rule = rule.for_classes(self.classes_)
-        self.kernel_ = rows.kernel
         self.class_prior_ = self._class_priors(np.bincount(rows.codes, weights=rows.weights))
+        rows, rule, calibration = self._settled(rows, open_rule)
+        self.kernel_ = rows.kernel
         self.noise_variance_ = rule.noise_variance
+        rows = self._approximated(rows)
         self._models, self._mixing = [], []
         for code in range(len(self.classes_)):
             own = np.flatnonzero(rows.codes == code)
-            dual = rows.dual(own)
-            warn_without_structure(dual.gram)
-            models, mixing = rule.fit(code, dual, rows.weights[own], rng)
+            part = rows.of_class(own)
+            if rows.features is None:
+                warn_without_structure(part.gram)
+            models, mixing = rule.fit(code, part, rows.weights[own], rng)
             self._models.append(models)
             self._mixing.append(mixing)
         self.n_components_ = [[model.gaussian.n_components for model in models] for models in self._models]
-        if self.noise_variance is None:
-            self.calibrated_noise_ = calibrated_noise(rows, rule, rng)
+        self._calibrate(rows, rule, open_rule, calibration, rng)
         self._warn_cut(rule)
         return self
 
-    def _check_params(self) -> tuple[ClassRule, np.random.Generator]:
-        n_components = check_class_components(self.n_components)
-        noise = 0.0
-        if self.noise_variance is not None:
-            noise = check_number("noise_variance", self.noise_variance, 0.0)
-            if noise == 0:
+    def _check_params(self) -> tuple[OpenRule, np.random.Generator]:
+        counts = None if _auto(self.n_components) else (check_class_components(self.n_components),)
+        noise: tuple[float | None, ...] | None = (None,)
+        if _auto(self.noise_variance):
+            noise = None
+        elif self.noise_variance is not None:
+            noise = (check_number("noise_variance", self.noise_variance, 0.0),)
+            if noise[0] == 0:
                 raise ValueError(
-                    "noise_variance=0 has no density; a positive number must be given, or None for the limiting rule."
+                    "noise_variance=0 has no density; a positive number must be given, None for the limiting rule, or 'auto'."
                 )
         elif self.priors is not None:
             raise ValueError(
                 f"priors={self.priors!r} have no effect under the limiting rule (noise_variance=None), which compares "
                 "distances only. Give a positive noise_variance, or leave priors at None."
             )
-        rule = ClassRule(n_components, noise, check_count("n_clusters", self.n_clusters, 1))
-        return rule, check_random_state(self.random_state)
+        check_count("n_clusters", self.n_clusters, 1)
+        check_standardize(self.standardize)
+        if self.approximation is not None:
+            check_choice("approximation", self.approximation, ("auto", "nystroem"))
+            if self.approximation == "nystroem" and is_precomputed(self.kernel):
+                raise ValueError("approximation='nystroem' needs the inputs, not a precomputed Gram matrix.")
+        if self.n_landmarks is not None:
+            check_count("n_landmarks", self.n_landmarks, 1)
+        if self.n_folds is not None:
+            check_count("n_folds", self.n_folds, 2)
+        priors = None if self.priors is None else np.asarray(self.priors, dtype=np.float64)
+        return OpenRule(_auto(self.kernel), counts, noise, priors), check_random_state(self.random_state)
 
     def _check_targets(self, X: Array, y: Any) -> Array:
         if y is None:
@@ -165,13 +231,85 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
     def _labelled(self, X: Array, kept: Array, weights: Array, codes: Array) -> LabelledRows:
         """Training rows in an order of their own, equal rows of a class as one; a Gram matrix is taken as it is."""
         if is_precomputed(self.kernel):
-            kernel = resolved_kernel(self.kernel, X)
             self._columns: list[Array] | None = [kept[codes == code] for code in range(len(self.classes_))]
-            return LabelledRows(kernel, X[np.ix_(kept, kept)], codes, weights)
+            gram = X[np.ix_(kept, kept)]
+            return LabelledRows(resolved_kernel(self.kernel, X), gram, codes, weights, _gram_hashes(gram))
         self._columns = None
         rows = X[kept]
+        check_scale(float(np.abs(rows - rows.mean(axis=0, dtype=np.float64)).max(initial=0.0)))
         first, _, total = distinct_rows(rows, weights, codes)
-        return LabelledRows(resolved_kernel(self.kernel, rows[first]), rows[first], codes[first], total)
+        rows, codes = rows[first], codes[first]
+        hashes = row_hashes(rows)
+        self._warn_shared(hashes, codes, total)
+        standardize = self.standardize
+        if standardize == "auto":
+            standardize = _auto(self.kernel) or not speaks_of_units(self.kernel)
+        if standardize:
+            self._shift, self._scale = column_units(rows, total)
+            rows = self._inputs(rows)
+        kernel = resolved_kernel("rbf" if _auto(self.kernel) else self.kernel, rows)
+        return LabelledRows(kernel, rows, codes, total, hashes)
+
+    def _inputs(self, X: Array) -> Array:
+        if self._shift is None:
+            return X
+        return np.asarray((np.asarray(X, dtype=np.float64) - self._shift) / self._scale)
+
+    def _warn_shared(self, hashes: Array, codes: Array, weights: Array) -> None:
+        """Where classes hold the same rows, no rule can tell them apart there."""
+        _, inverse = np.unique(hashes, return_inverse=True)
+        several = np.bincount(inverse)[inverse] > 1  # rows are distinct within a class
+        share = float(weights[several].sum() / weights.sum())
+        if share > SHARED:
+            warnings.warn(
+                f"{100 * share:.0f} % of the rows are also rows of another class: no classifier can tell those apart. "
+                "Are columns missing?",
+                NumericalWarning,
+                stacklevel=5,
+            )
+
+    def _settled(
+        self, rows: LabelledRows, open_rule: OpenRule
+    ) -> tuple[LabelledRows, ClassRule, tuple[Calibration, float, float] | None]:
+        """The kernel and the rule, chosen where they were open; and the calibration that came with the choice."""
+        calibration = None
+        kernel, noise = rows.kernel, None if open_rule.noise is None else open_rule.noise[0]
+        counts = None if open_rule.n_components is None else open_rule.n_components[0]
+        if open_rule.anything:
+            ClassRule(counts, 0.0, self.n_clusters).for_classes(self.classes_)
+            found = RuleSearch(rows, open_rule, self.n_folds or DEFAULT_FOLDS).run() if len(self.classes_) > 1 else None
+            if found is None:
+                why = "one class only" if len(self.classes_) == 1 else "too few distinct rows to hold any out"
+                chosen = {"n_components": DEFAULT_FRACTION, "noise_variance": None, "kernel": kernel}
+                if open_rule.priors is not None:
+                    chosen["noise_variance"] = 1e-2
+                self.selection_ = Selection(
+                    [chosen], np.zeros(1), np.zeros(1), chosen, f"95 % of the variance of each class: {why}"
+                )
+            else:
+                self.selection_ = found.selection
+                chosen = found.selection.chosen
+                if not isinstance(chosen, dict):
+                    chosen = {"n_components": chosen}
+                calibration = (found.calibration, found.log_loss, found.accuracy)
+            kernel = chosen["kernel"] if open_rule.kernel_open else kernel
+            counts = chosen["n_components"] if open_rule.n_components is None else counts
+            noise = chosen["noise_variance"] if open_rule.noise is None else noise
+        rule = ClassRule(counts, 0.0 if noise is None else noise, self.n_clusters).for_classes(self.classes_)
+        return replace(rows, kernel=kernel), rule, calibration
+
+    def _approximated(self, rows: LabelledRows) -> LabelledRows:
+        n = len(rows.codes)
+        if self.approximation is None or rows.precomputed or (self.approximation == "auto" and n <= EXACT_ROWS):
+            return rows
+        wanted = DEFAULT_LANDMARKS if self.n_landmarks is None else int(self.n_landmarks)
+        if self.n_landmarks is not None and wanted > n:
+            warnings.warn(
+                f"n_landmarks={wanted} is more than the {n} distinct training rows, and is cut to them.",
+                NumericalWarning,
+                stacklevel=4,
+            )
+        return rows.approximated(min(wanted, n))
 
     def _class_priors(self, masses: Array) -> Array:
         if self.priors is None:
@@ -199,6 +337,42 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
                 stacklevel=4,
             )
 
+    def _calibrate(
+        self,
+        rows: LabelledRows,
+        rule: ClassRule,
+        open_rule: OpenRule,
+        found: tuple[Calibration, float, float] | None,
+        rng: np.random.Generator,
+    ) -> None:
+        """Probabilities that held-out rows bear out, where the rule has none of its own or was chosen; what is given stays."""
+        limiting = rule.noise_variance == 0
+        chosen = open_rule.noise is None
+        free = chosen and open_rule.priors is None
+        self.evidence_scale_, self.evidence_offsets_ = 1.0, np.zeros(len(self.classes_))
+        on_choice = found
+        if rows.features is not None or rule.n_clusters > 1 or len(rows.codes) > CHOOSING_ROWS:
+            found = None  # the choice was made with other models, or on fewer rows
+        if found is None and (limiting or (self.n_folds is not None and (chosen or rows.features is not None))):
+            found = calibration_of(
+                rows, rule, self.class_prior_, self.n_folds or DEFAULT_FOLDS, rng, offsets=free and not limiting
+            )
+        if rows.features is not None:
+            self._approximation_told = _told(rows, found, on_choice)
+        if limiting:
+            scale = 0.0 if found is None else float(found[0].scales[0])
+            self.calibrated_noise_ = 0.5 / scale if scale > 0 else 1.0
+        if found is None:
+            return
+        if not (self.n_folds is None and open_rule.anything):
+            self.held_out_log_loss_, self.held_out_accuracy_ = found[1:]
+        if not chosen or self.n_folds is None:
+            return
+        if not limiting:
+            self.evidence_scale_, self.evidence_offsets_ = float(found[0].scales[0]), found[0].offsets[0]
+        if free and found[2] < self.class_prior_.max():  # never worse than the most frequent class
+            self.evidence_scale_, self.evidence_offsets_ = 0.0, np.log(self.class_prior_)
+
     # ------------------------------------------------------------ prediction
 
     def _joint(self, X: Any) -> tuple[Array, Any]:
@@ -208,13 +382,24 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         limiting = self.noise_variance_ == 0
         parts = []
         for rows in row_chunks(X.shape[0], EVALUATION_ROWS):
-            views = [X[rows] if self._columns is None else X[rows][:, own] for own in self._own_columns()]
-            parts.append(evidence(self._models, self._mixing, views, None, limiting))
+            block = self._inputs(X[rows])
+            views = [block if self._columns is None else block[:, own] for own in self._own_columns()]
+            seen = projections(self._models, views, None)
+            parts.append(evidence(self._models, self._mixing, seen, limiting))
         joint = check_finite(np.concatenate(parts), "distances to the classes")
         if not limiting:
             with np.errstate(divide="ignore"):
                 joint = joint + np.log(self.class_prior_)
-        return joint, float_dtype(X)
+        scale, offsets = self._calibration
+        if scale == 0:
+            return np.broadcast_to(offsets, joint.shape), float_dtype(X)
+        return joint if scale == 1 and not offsets.any() else scale * joint + offsets, float_dtype(X)
+
+    @property
+    def _calibration(self) -> tuple[float, Array]:
+        """Scale and offsets of the evidence; models saved before there were any have none."""
+        none = np.zeros(len(self.classes_))
+        return getattr(self, "evidence_scale_", 1.0), getattr(self, "evidence_offsets_", none)
 
     def _own_columns(self) -> list[Any]:
         return [None] * len(self.classes_) if self._columns is None else self._columns
@@ -230,7 +415,7 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[joint.argmax(axis=1)]
 
     def decision_function(self, X: Any) -> Array:
-        """What the rule compares: log p(c) - L^_c/2, or minus the squared distance to the class's subspace.
+        """What the rule compares: log p(c) - L^_c/2 (calibrated where it was chosen), or minus the squared distance to the class's subspace.
 
         Returns
         -------
@@ -250,6 +435,52 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
             Columns in the order of ``classes_``; rows sum to 1.
         """
         joint, dtype = self._joint(X)
-        if self.noise_variance_ == 0:
+        if self.noise_variance_ == 0 and self._calibration[0] != 0:
             joint = joint / (2 * self.calibrated_noise_)
         return softmax(joint, axis=1).astype(dtype, copy=False)
+
+    def explain(self) -> str:
+        """What was chosen and why, how probabilities were calibrated, and what an approximation costs.
+
+        Returns
+        -------
+        str
+        """
+        check_is_fitted(self)
+        counts = sorted({q for listed in self.n_components_ for q in listed})
+        told = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
+        rule = "the limiting rule" if self.noise_variance_ == 0 else f"noise {self.noise_variance_:.3g}"
+        lines = [f"{len(self.classes_)} classes, {self.kernel_!r}, q = {told}, {rule}."]
+        if hasattr(self, "selection_"):
+            lines.append(f"Chosen on held-out rows: {self.selection_.reason}.")
+        if hasattr(self, "held_out_accuracy_"):
+            lines.append(
+                f"Held-out rows: accuracy {self.held_out_accuracy_:.3f} (most frequent class {self.class_prior_.max():.3f}), "
+                f"log-loss {self.held_out_log_loss_:.3f}."
+            )
+        if self._calibration[0] == 0:
+            lines.append("No rule beat the most frequent class, which is always predicted.")
+        if self._approximation_told is not None:
+            lines.append(self._approximation_told)
+        return "\n".join(lines)
+
+
+def _auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _gram_hashes(gram: Array) -> Array:
+    """A hash per row of a Gram matrix that forgets the order and the repetition of its columns."""
+    values = np.sort(gram, axis=1)
+    values[:, 1:][values[:, 1:] == values[:, :-1]] = 0.0  # a zero adds nothing to a hash ...
+    return row_hashes(np.sort(values, axis=1)[:, ::-1])
+
+
+def _told(rows: LabelledRows, found: tuple[Any, float, float] | None, choice: tuple[Any, float, float] | None) -> str:
+    assert rows.features is not None
+    lines = f"Nystroem features of {len(rows.features.points)} landmarks stand for the kernel"
+    if found is not None:
+        lines += f": held-out log-loss {found[1]:.3f}, accuracy {found[2]:.3f}"
+        if choice is not None:
+            lines += f" (exact, on the at most {CHOOSING_ROWS} rows of the choice: {choice[1]:.3f}, {choice[2]:.3f})"
+    return lines + "."

@@ -1,7 +1,7 @@
 """The fast path of cross-validating `KernelPPCAClassifier`: every q and every noise of one kernel from one eigendecomposition.
 
 The model with q components is the leading part of the one with more, and the noise enters after the decomposition. So a fold
-costs one decomposition a class and kernel, whatever the number of q and noises compared; scores equal those of refitting.
+costs one decomposition per class and kernel, whatever the number of q and noises compared; scores equal those of refitting.
 """
 
 from __future__ import annotations
@@ -47,6 +47,30 @@ class ClassPath:
             return -gaussian.residual(seen)
         return self.log_prior + gaussian.log_density(seen)
 
+    def evidences(self, n_components: Sequence[Any], noise_variances: Sequence[float | None]) -> Array:
+        """`evidence` of every q and noise from running sums of squared scores, (len(n_components), len(noise_variances), n)."""
+        values = self.model.gaussian.eigenvalues
+        squares = np.square(self.seen.scores)
+        explained = _running(squares)
+        distances = _running(squares / values)
+        log_volumes = _running(np.log(values))
+        found = np.empty((len(n_components), len(noise_variances), len(squares)))
+        for j, noise in enumerate(noise_variances):
+            for i, count in enumerate(n_components):
+                q = count_of(values, self.model.spectrum.trace, count, 0.0 if noise is None else noise)
+                residual = np.maximum(self.seen.squared_norm - explained[:, q], 0.0)
+                if noise is None:
+                    found[i, j] = -residual
+                else:
+                    volume = log_volumes[q] - q * np.log(noise)
+                    found[i, j] = self.log_prior - 0.5 * (volume + distances[:, q] + residual / noise)
+        return found
+
+
+def _running(values: Array) -> Array:
+    """Sums of the first 0, 1, 2, ... entries along the last axis."""
+    return np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1)], axis=-1)
+
 
 def count_of(eigenvalues: Array, trace: float, n_components: Any, noise_variance: float) -> int:
     """How many of these eigenvalues a class keeps: a count or a fraction, None for all above the noise (else 95 %)."""
@@ -70,7 +94,7 @@ def check_class_components(n_components: Any) -> Any:
 def class_paths(
     gram: Array, codes: Array, weights: Array, train: Array, test: Array, most: int | None
 ) -> list[ClassPath]:
-    """One decomposition a class on the training rows of a Gram matrix, and its view of the test rows."""
+    """One decomposition per class on the training rows of a Gram matrix, and its view of the test rows."""
     solver, kernel = Eigh(), Precomputed()
     diagonal = np.diagonal(gram)[test]
     total = float(weights[train].sum())
@@ -141,9 +165,7 @@ def classifier_cv_scores(
             gram = stored_gram(resolved, X, "Use fewer rows.")
             paths = class_paths(gram, codes, weights, train, test, most)
             present = np.unique(codes[train])
-            for j, q in enumerate(counts):
-                for k, noise in enumerate(noises):
-                    columns = [path.evidence(q[code], noise) for path, code in zip(paths, present)]
-                    evidence = np.column_stack(columns)
-                    scores[i, j, k, f] = np.mean(present[evidence.argmax(axis=1)] == codes[test])
+            columns = [path.evidences([q[code] for q in counts], noises) for path, code in zip(paths, present)]
+            winners = present[np.stack(columns, axis=-1).argmax(axis=-1)]
+            scores[i, :, :, f] = (winners == codes[test]).mean(axis=-1)
     return scores

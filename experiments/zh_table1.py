@@ -37,7 +37,7 @@ from experiments._page import write_block
 from gramian import KernelPPCAClassifier, NumericalWarning
 from gramian.datasets import load_ida
 from gramian.datasets.loaders import IDA_NAMES
-from gramian.estimators._class_models import evidence
+from gramian.estimators._class_models import evidence, projections
 from gramian.estimators._kernel_fit import distinct_rows
 from gramian.estimators.classifier_path import ClassPath, class_paths
 from gramian.kernels import RBF, Precomputed
@@ -208,7 +208,7 @@ def _mixtures(
         for j, noise in enumerate(MIXTURE_NOISES):
             found = [mixture(*parts, q, noise) for parts in zip(rows, masses, starts)]
             models, mixing = [f.components for f in found], [f.mixing for f in found]
-            joint = evidence(models, mixing, list(views), np.diagonal(gram)[test], False) + shares
+            joint = evidence(models, mixing, projections(models, list(views), np.diagonal(gram)[test]), False) + shares
             margins[i, j] = joint[:, 1] - joint[:, 0]
     return margins
 

@@ -65,11 +65,15 @@ SIGNATURES = {
         "verbose": 0,
     },
     "KernelPPCAClassifier": {
-        "n_components": 0.95,
-        "kernel": "rbf",
-        "noise_variance": None,
+        "n_components": "auto",
+        "kernel": "auto",
+        "noise_variance": "auto",
         "priors": None,
         "n_clusters": 1,
+        "standardize": "auto",
+        "approximation": "auto",
+        "n_landmarks": None,
+        "n_folds": 5,
         "random_state": None,
     },
     "MultiViewRKM": {

@@ -356,9 +356,7 @@ def test_order_repetition_shift_and_scale_do_not_matter(moons):
     X, y = moons
     base = zhou(4).fit(X, y)
     order = np.random.default_rng(0).permutation(len(X))
-    np.testing.assert_array_equal(
-        base.decision_function(X), zhou(4).fit(X[order], y[order]).decision_function(X)
-    )
+    np.testing.assert_array_equal(base.decision_function(X), zhou(4).fit(X[order], y[order]).decision_function(X))
     twice = zhou(4).fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
     assert_allclose(base.predict_proba(X), twice.predict_proba(X), atol=1e-10)
     moved = zhou(4).fit(3.0 * X - 7.0, y)

@@ -35,10 +35,13 @@ from gramian.estimators._standardize import check_standardize, column_units, spe
 from gramian.estimators.classifier_path import check_class_components
 from gramian.exceptions import NumericalWarning
 from gramian.latent.dimension import DEFAULT_FRACTION
+from gramian.latent.kernel_mixture import DualRows
 
 EXACT_ROWS = 2000
 """Up to this many distinct rows approximation="auto" is exact."""
 DEFAULT_LANDMARKS = 400
+NOISE_OF_FEW = 1e-2
+"""ρ where priors are given, which need a density, and no row can be held out to choose it."""
 SHARED = 0.5
 """A warning where more than this share of the weight lies on rows that more than one class has."""
 
@@ -177,7 +180,7 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         for code in range(len(self.classes_)):
             own = np.flatnonzero(rows.codes == code)
             part = rows.of_class(own)
-            if rows.features is None:
+            if isinstance(part, DualRows):
                 warn_without_structure(part.gram)
             models, mixing = rule.fit(code, part, rows.weights[own], rng)
             self._models.append(models)
@@ -251,7 +254,7 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         return LabelledRows(kernel, rows, codes, total, hashes)
 
     def _inputs(self, X: Array) -> Array:
-        if self._shift is None:
+        if self._shift is None or self._scale is None:
             return X
         return np.asarray((np.asarray(X, dtype=np.float64) - self._shift) / self._scale)
 
@@ -280,9 +283,12 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
             found = RuleSearch(rows, open_rule, self.n_folds or DEFAULT_FOLDS).run() if len(self.classes_) > 1 else None
             if found is None:
                 why = "one class only" if len(self.classes_) == 1 else "too few distinct rows to hold any out"
-                chosen = {"n_components": DEFAULT_FRACTION, "noise_variance": None, "kernel": kernel}
-                if open_rule.priors is not None:
-                    chosen["noise_variance"] = 1e-2
+                noise_free = None if open_rule.priors is None else NOISE_OF_FEW
+                chosen: dict[str, Any] = {
+                    "kernel": kernel,
+                    "n_components": DEFAULT_FRACTION,
+                    "noise_variance": noise_free,
+                }
                 self.selection_ = Selection(
                     [chosen], np.zeros(1), np.zeros(1), chosen, f"95 % of the variance of each class: {why}"
                 )
@@ -326,6 +332,9 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         return priors / priors.sum()
 
     def _warn_cut(self, rule: ClassRule) -> None:
+        """Where a q that was given is cut, but not by a noise that was chosen."""
+        if _auto(self.n_components) or (_auto(self.noise_variance) and rule.noise_variance > 0):
+            return
         least = [min(counts) for counts in self.n_components_]
         asked = zip(self.classes_, least, rule.n_components)
         named = [f"{label!s} keeps {q}" for label, q, count in asked if isinstance(count, int) and q < count]

@@ -68,6 +68,7 @@ CLASSES: dict[str, str] = {
     "latent.KernelView": "gramian.latent.views:KernelView",
     "latent.NoiseFit": "gramian.latent.view_noise:NoiseFit",
     "latent.PartialView": "gramian.latent.view_noise:PartialView",
+    "choosing.Selection": "gramian.choosing.selection:Selection",
     "estimators.ClassRule": "gramian.estimators._class_models:ClassRule",
     "latent.Tail": "gramian.latent.anomaly:Tail",
     "latent.MissingFit": "gramian.latent.missing:MissingFit",

@@ -403,6 +403,8 @@ def classifier_path(plan: Any) -> Evaluation | None:
         return None
     if model.priors is not None or model.n_clusters != 1 or _is_precomputed(plan):
         return None
+    if isinstance(model.noise_variance, str) or not _as_given(plan):
+        return None
     table = dense_table(plan.X)
     if table is None:
         return None
@@ -419,6 +421,20 @@ def classifier_path(plan: Any) -> Evaluation | None:
         counts=counts,
         distances=Distances.of(table),
     )
+
+
+def _as_given(plan: Any) -> bool:
+    """Whether a classifier takes the rows as they are (not standardised) and its kernel exactly."""
+    from gramian.estimators._standardize import speaks_of_units
+    from gramian.estimators.classifier import EXACT_ROWS
+
+    model = plan.estimator
+    if model.standardize is True or model.approximation == "nystroem":
+        return False
+    if model.approximation == "auto" and np.shape(plan.X)[0] > EXACT_ROWS:
+        return False
+    scaled = any(name.rpartition("__")[2] == "length_scale" for name in plan.space.dimensions)
+    return model.standardize is False or scaled or (model.kernel != "auto" and speaks_of_units(model.kernel))
 
 
 def _is_precomputed(plan: Any) -> bool:

@@ -382,6 +382,8 @@ def named_object(parameter: str, value: Any) -> Any:
     if not isinstance(value, str) or home is None:
         return value
     table = getattr(import_module(home[0]), home[1])
+    if value == "auto" and "rbf" in table:  # what is searched here is an RBF's width
+        value = "rbf"
     if value not in table:
         return value
     entry = table[value]

@@ -88,7 +88,7 @@ def test_entries_of_a_linear_view_can_be_seen_one_by_one():
 
 
 def test_noises_start_from_above(table):
-    fit = fit_view_noises(table, 5, Eigh(), "dual", guard=False)
+    fit = fit_view_noises(table, 5, Eigh(), "dual")
     assert (fit.noise_variances < start_noises(table)).all()
     assert_allclose(scales_of(np.array([4.0, 0.0])), [0.5, 0.0])
 
@@ -164,8 +164,8 @@ def test_the_noises_of_factored_views_are_those_of_the_kernel():
     X = rng.standard_normal((200, 2))
     y = ExplicitView(np.sin(2 * X[:, :1]) + 0.1 * rng.standard_normal((200, 1)))
     table = ViewTable((KernelView(RBF(2.0), X, DenseGram(RBF(2.0)(X))), y), np.full(200, 1 / 200), 200.0)
-    dense = fit_view_noises(table, 12, Eigh(), "dual", guard=False)
-    quick = fit_view_noises(table, 12, Eigh(), "dual", guard=False, working=factored(table))
+    dense = fit_view_noises(table, 12, Eigh(), "dual")
+    quick = fit_view_noises(table, 12, Eigh(), "dual", working=factored(table))
     assert_allclose(quick.noise_variances, dense.noise_variances, rtol=1e-8)
     assert_allclose(quick.log_likelihoods, dense.log_likelihoods, rtol=1e-10)
     assert_allclose(quick.model.gaussian.eigenvalues, dense.model.gaussian.eigenvalues, rtol=1e-8)

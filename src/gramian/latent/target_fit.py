@@ -76,7 +76,7 @@ def fit_target(
             q = min(round(first.n_components / folds.kept_share), sample.max_components, max(q, MOST_COMPONENTS))
         floors[-1] = first.error * table.traces[-1] / table.dims[-1]
     fitted = fit_view_noises(
-        table, q, solver, space, tol=tol, floors=floors, guard=False, progress=progress, working=working
+        table, q, solver, space, tol=tol, floors=floors, progress=progress, working=working
     )
     model, checked = fitted.model, None
     subspace: ViewSubspace = model.subspace

@@ -24,15 +24,15 @@ from gramian.solvers.base import Solver
 from gramian.solvers.spectrum import Spectrum, positive_signs
 
 ROUNDS = 50
-"""ECM rounds at most: beyond them a variance that still falls is on its way to 0, not to an optimum."""
+"""After so many ECM rounds a variance that still falls may be on its way to 0, not to an optimum."""
 SMALLEST = 1e-9
 """A noise below this share of its view's mean variance is held there: the view is explained exactly."""
 COLLAPSE = 0.05
 """A noise below this share of the held-out residual variance has collapsed: a component was spent on that view alone."""
 PINNED = 2000
 """Below so many rows the rounds run on one BLAS thread."""
-HELD_OUT = 5
-"""Every fifth row is held out to see what a view's residual variance really is."""
+FEWEST_ROWS = 10
+"""With fewer rows none is held out to see what a view's residual variance really is."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class NoiseFit:
 
     model: LatentModel
     noise_variances: Array  # (V,), in units of each view's features
-    log_likelihoods: Array  # mean a row, one a round
+    log_likelihoods: Array  # mean per row, one per round
     n_iter: int
     settled: bool
     latents: Array  # H
@@ -66,20 +66,24 @@ def fit_view_noises(
     space: str,
     *,
     tol: float = 1e-3,
+    max_iter: int = ROUNDS,
     floors: Array | None = None,
-    guard: bool = True,
+    held: Array | None = None,
     names: Any = None,
     progress: Progress | None = None,
     working: ViewTable | None = None,
 ) -> NoiseFit:
     """The ECM of section 8: top q eigenpairs of Σ K_v/σ²_v, then σ²_v = [tr K_v - tr(BᵀK_vB)] / D_v with B = V((l-1)/l)^½.
 
-    Stops when no log noise moves by more than ``tol``, or after 50 rounds. With ``guard``, a noise that is still falling
-    then, or has fallen below a twentieth of the view's residual variance on held-out rows, is bounded by that variance, with
-    a `NumericalWarning`. The rounds run on the ``working`` table if there is one: the same rows, `factored`.
+    Stops when no log noise moves by more than ``tol``, or after ``max_iter`` rounds. With the rows to be ``held`` out (a mask), a
+    noise that is still falling after 50 rounds, or has fallen below a twentieth of the view's residual variance on those rows, is
+    bounded by that variance, with a `NumericalWarning` if the views have ``names``. The rounds run on the ``working`` table if there
+    is one: the same rows, `factored`.
     """
     with pinned(len(table.weights)):
-        return _fit_view_noises(table, n_components, solver, space, tol, floors, guard, names, progress, working)
+        return _fit_view_noises(
+            table, n_components, solver, space, tol, max_iter, floors, held, names, progress, working
+        )
 
 
 def pinned(n_rows: int) -> AbstractContextManager[Any]:
@@ -93,8 +97,9 @@ def _fit_view_noises(
     solver: Solver,
     space: str,
     tol: float,
+    max_iter: int,
     floors: Array | None,
-    guard: bool,
+    held: Array | None,
     names: Any,
     progress: Progress | None,
     working: ViewTable | None,
@@ -102,23 +107,30 @@ def _fit_view_noises(
     start = start_noises(table)
     least = np.maximum(SMALLEST * start, 0.0 if floors is None else floors)
     rows, where = (table, space) if working is None else (working, "primal")
-    noises, history, n_iter, settled = _ecm(
-        rows, n_components, solver, where, np.maximum(start, least), least, tol, progress
-    )
-    if guard and len(table.views) > 1:
-        bounds = _collapse_bounds(table, n_components, solver, space, noises, start, settled)
+    noises = np.maximum(start, least)
+    history: list[float] = []
+    settled = False
+
+    def climb(table: ViewTable, space: str, noises: Array, rounds: int) -> tuple[Array, bool]:
+        noises, more, settled = _ecm(table, n_components, solver, space, noises, least, tol, rounds, progress)
+        history.extend(more)
+        return noises, settled
+
+    noises, settled = climb(rows, where, noises, min(max_iter, ROUNDS))
+    if held is not None and len(table.views) > 1:
+        bounds = _collapse_bounds(table, n_components, solver, space, noises, start, settled, held)
         if (bounds > noises).any():
-            _warn_collapse(noises, bounds, names)
+            if names is not None:
+                _warn_collapse(noises, bounds, names)
             least = np.maximum(least, bounds)
-            noises, more, rounds, settled = _ecm(
-                table, n_components, solver, space, np.maximum(noises, least), least, tol, progress
-            )
-            history, n_iter = history + more, n_iter + rounds
+            noises, settled = climb(rows, where, np.maximum(noises, least), min(max_iter, ROUNDS))
+    if not settled and len(history) < max_iter:
+        noises, settled = climb(rows, where, noises, max_iter - len(history))
     sample, spectrum = solve_scaled(table, n_components, solver, space, noises)
     model = LatentModel(sample.subspace(spectrum), LatentGaussian(spectrum.eigenvalues, 1.0, sample.dim), spectrum)
     latents = sample.latents(spectrum)
     signed = latents * positive_signs(latents)
-    return NoiseFit(model, noises, np.array(history), n_iter, settled, signed, unrotation(spectrum, latents))
+    return NoiseFit(model, noises, np.array(history), len(history), settled, signed, unrotation(spectrum, latents))
 
 
 def solve_scaled(table: ViewTable, q: int, solver: Solver, space: str, noises: Array) -> tuple[ViewSample, Spectrum]:
@@ -139,26 +151,34 @@ def _ecm(
     noises: Array,
     least: Array,
     tol: float,
+    rounds: int,
     progress: Progress | None,
-) -> tuple[Array, list[float], int, bool]:
+) -> tuple[Array, list[float], bool]:
     history: list[float] = []
-    for n_iter in range(1, ROUNDS + 1):
+    for _ in range(rounds):
         sample, spectrum = solve_scaled(table, q, solver, space, noises)
         history.append(_mean_log_likelihood(table, sample.dim, spectrum, noises))
-        explained = _explained(table, sample.latents(spectrum) * np.sqrt(1.0 - 1.0 / spectrum.eigenvalues))
-        moved = np.maximum((table.traces - explained) / table.dims, least)
-        alive = moved > 0
+        moved = np.maximum((table.traces - _explained(sample, spectrum)) / table.dims, least)
+        alive = (moved > 0) & (noises > 0)
         steps = np.abs(np.log(moved[alive] / noises[alive]))
-        noises = moved
+        noises = np.where(noises > 0, moved, 0.0)
         if progress is not None:
             progress.step(log_likelihood=history[-1])
         if steps.max(initial=0.0) <= tol:
-            return noises, history, n_iter, True
-    return noises, history, ROUNDS, False
+            return noises, history, True
+    return noises, history, False
 
 
-def _explained(table: ViewTable, B: Array) -> Array:
-    """tr(Bᵀ K_v B), one a view."""
+def _explained(sample: ViewSample, spectrum: Spectrum) -> Array:
+    """tr(BᵀK_vB), one per view; from the axes alone where they are explicit: Σ (l - 1)|u_v|² / c_v²."""
+    table = sample.table
+    if sample.space == "primal":
+        columns = np.square(rotated(spectrum)) @ (spectrum.eigenvalues - 1.0)
+        ends = np.cumsum([0, *table.widths])
+        sums = np.array([columns[start:stop].sum() for start, stop in zip(ends, ends[1:])])
+        safe = np.where(sample.scales > 0, sample.scales, 1.0)
+        return np.where(sample.scales > 0, sums / safe**2, 0.0)
+    B = sample.latents(spectrum) * np.sqrt(1.0 - 1.0 / spectrum.eigenvalues)
     return np.array(
         [
             float(np.square(block.T @ B).sum()) if block is not None else float(np.vdot(B, table.grams[v] @ B))
@@ -180,7 +200,14 @@ def _mean_log_likelihood(table: ViewTable, dim: float, spectrum: Spectrum, noise
 
 
 def _collapse_bounds(
-    table: ViewTable, q: int, solver: Solver, space: str, noises: Array, start: Array, settled: bool
+    table: ViewTable,
+    q: int,
+    solver: Solver,
+    space: str,
+    noises: Array,
+    start: Array,
+    settled: bool,
+    held: Array,
 ) -> Array:
     """The held-out residual variance of the views whose noise collapsed; 0 for the others."""
     bounds = np.zeros(len(noises))
@@ -192,19 +219,20 @@ def _collapse_bounds(
         and start[v] > 0
         and (not settled or noises[v] < COLLAPSE * start[v])
     ]
-    if not suspects or len(table.weights) < 2 * HELD_OUT:
+    if not suspects or len(table.weights) < FEWEST_ROWS:
         return bounds
-    residuals = held_out_residuals(table, q, solver, space, noises)
+    residuals = held_out_residuals(table, q, solver, space, noises, held)
     for v in suspects:
         if noises[v] < (residuals[v] if not settled else COLLAPSE * residuals[v]):
             bounds[v] = min(residuals[v], start[v])  # a view is never noisier than it varies
     return bounds
 
 
-def held_out_residuals(table: ViewTable, q: int, solver: Solver, space: str, noises: Array) -> Array:
-    """Mean squared residual a coordinate of every explicit view, predicted from the others on every fifth row."""
-    rows = np.arange(len(table.weights))
-    held, kept = rows[::HELD_OUT], np.setdiff1d(rows, rows[::HELD_OUT])
+def held_out_residuals(
+    table: ViewTable, q: int, solver: Solver, space: str, noises: Array, mask: Array
+) -> Array:
+    """Mean squared residual per coordinate of every explicit view, predicted from the others on the rows of the mask."""
+    held, kept = np.flatnonzero(mask), np.flatnonzero(~mask)
     sample, spectrum = solve_scaled(table.take(kept), q, solver, space, noises)
     subspace = sample.subspace(spectrum)
     gaussian = LatentGaussian(spectrum.eigenvalues, 1.0, sample.dim)
@@ -246,7 +274,7 @@ def bare(subspace: ViewSubspace) -> ViewSubspace:
 
 def _warn_collapse(noises: Array, bounds: Array, names: Any) -> None:
     for v in np.flatnonzero(bounds > noises):
-        name = v if names is None else names[v]
+        name = names[v]
         warnings.warn(
             f"The noise variance of view {name!r} was falling towards 0 ({noises[v]:.3g}): components were spent on that view "
             f"alone. It is bounded by its residual variance on held-out rows, {bounds[v]:.3g}. Lower n_components.",

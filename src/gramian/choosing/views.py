@@ -1,0 +1,82 @@
+"""How many components views need, and how far to trust the views shown: by the error of views that were held out [8, 10]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian.choosing.selection import Selection, choose
+from gramian.latent.view_folds import Question, ViewFold, ridge_grid
+
+GROWTH = 1.25
+"""Candidates grow by this factor beyond the first few."""
+PLATEAU = 0.002
+"""The search ends where the last `PATIENCE` candidates lowered the error by less than this share of it."""
+PATIENCE = 5
+
+
+def from_all_others(n_views: int) -> list[Question]:
+    """Every view from all others."""
+    return [(tuple(w for w in range(n_views) if w != v), v) for v in range(n_views)]
+
+
+def choose_view_components(folds: Sequence[ViewFold], *, noise_variance: float | None = None) -> Selection:
+    """The smallest q within one standard error of the least error of held-out views, every view predicted from all others.
+
+    The error is a share of each view's variance, mean over the views. Each question has its best ridge (the trust in the views shown
+    is calibrated afterwards); with ``noise_variance`` 0 there is none: AC's prediction. None: the maximum-likelihood noise of each q.
+    """
+    largest = max(1, min(len(fold.eigenvalues) for fold in folds))
+    shares = _shares(folds)
+    totals = shares @ np.array([fold.norms for fold in folds])
+    questions = [question for question in from_all_others(len(totals)) if totals[question[1]] > 0]
+    ridges = np.zeros(1) if noise_variance == 0 else ridge_grid(folds)
+    candidates: list[int] = []
+    scores: list[Array] = []
+    means: list[float] = []
+    for q in _sizes(largest):
+        score = np.zeros(len(folds))
+        for question in questions:
+            errors = np.array(
+                [
+                    fold.errors(question, q, ridges, fold.noise(q) if noise_variance is None else noise_variance)
+                    for fold in folds
+                ]
+            )
+            best = int((shares @ errors).argmin())
+            score -= errors[:, best] / (totals[question[1]] * len(questions))
+        candidates.append(q)
+        scores.append(score)
+        means.append(float(shares @ score))
+        if len(means) > PATIENCE and max(means) <= max(means[:-PATIENCE]) * (1 - PLATEAU):
+            break  # scores are negative: a smaller magnitude is better
+    weights = np.array([fold.weight for fold in folds])
+    return choose(candidates, np.array(scores).T, weights, score="error of held-out views")
+
+
+def choose_ridge(folds: Sequence[ViewFold], question: Question, q: int, noise_variance: float) -> float:
+    """The ridge of the least error on held-out rows; infinite where the mean of the view asked for is as good [10]."""
+    ridges = ridge_grid(folds)
+    shares = _shares(folds)
+    errors = np.array([fold.errors(question, q, ridges, noise_variance) for fold in folds])
+    means = shares @ errors
+    best = int(np.flatnonzero(means <= means.min() * (1 + 1e-9))[-1])  # of equals the largest
+    alone = np.array([fold.norms[question[1]] for fold in folds])
+    pair = -np.column_stack([alone, errors[:, best]])
+    chosen = choose([0, 1], pair, np.array([fold.weight for fold in folds]), what="trust", score="error").chosen
+    return float(ridges[best]) if chosen else float("inf")
+
+
+def _shares(folds: Sequence[ViewFold]) -> Array:
+    weights = np.array([fold.weight for fold in folds])
+    return weights / weights.sum()
+
+
+def _sizes(largest: int) -> list[int]:
+    """1, 2, 3, ... and then growing by `GROWTH`, up to the largest."""
+    sizes = [1]
+    while sizes[-1] < largest:
+        sizes.append(min(largest, max(sizes[-1] + 1, int(GROWTH * sizes[-1]))))
+    return sizes

@@ -15,7 +15,7 @@ from gramian.kernels import Linear, Precomputed, as_kernel
 from gramian.kernels.base import Kernel
 from gramian.latent.sample import STORED_LIMIT
 from gramian.latent.subspace import DualSubspace
-from gramian.latent.views import ExplicitView, KernelView, View, ViewPart, ViewTable
+from gramian.latent.views import ExplicitView, KernelView, View, ViewTable
 from gramian.operators.gram import DenseGram, LazyGram
 
 SOLVER_NAMES = ("auto", "eigh", "stiefel")
@@ -35,7 +35,8 @@ def training_view(spec: Any, X: Array, weights: Array, kept: Array | None = None
         options = {"sample_weight": weights} if isinstance(spec, FeatureMap) else {}
         X = np.array(X)
         fitted = clone(spec).fit(X, **options)
-        return ExplicitView(np.asarray(fitted.transform(X), dtype=np.float64), fitted, X)
+        features = np.asarray(fitted.transform(X), dtype=np.float64)
+        return ExplicitView(features, fitted, None if inverts_itself(fitted) else X)
     kernel = as_kernel(spec)
     if isinstance(kernel, Linear):
         return ExplicitView(np.asarray(X, dtype=np.float64))
@@ -55,7 +56,13 @@ def fitted_view(subspace: Any, X: Array) -> View:
     feature_map = getattr(subspace, "feature_map", None)
     if feature_map is None:
         return ExplicitView(np.asarray(X, dtype=np.float64))
-    return ExplicitView(np.asarray(feature_map.transform(X), dtype=np.float64), feature_map, X)
+    features = np.asarray(feature_map.transform(X), dtype=np.float64)
+    return ExplicitView(features, feature_map, None if inverts_itself(feature_map) else X)
+
+
+def inverts_itself(feature_map: Any) -> bool:
+    """Whether a feature map has its own way back to the inputs: then no training inputs are kept behind it."""
+    return callable(getattr(feature_map, "inverse_transform", None))
 
 
 def _kernel_view(kernel: Any, X: Array) -> KernelView:
@@ -99,15 +106,6 @@ def weights_of_views(given: Any, table: ViewTable, names: list[Any]) -> Array:
     return np.array(values, dtype=np.float64)
 
 
-def predictive_variance(part: ViewPart, gains: Array, covariance: Array) -> Array:
-    """diag(W_v Cov[z | o] W_vᵀ), (D_v,) or (n, D_v)."""
-    W = part.loadings(gains)
-    assert W is not None
-    if covariance.ndim == 2:
-        return np.maximum(np.einsum("dp,pr,dr->d", W, covariance, W), 0.0)
-    return np.maximum(np.einsum("dp,npr,dr->nd", W, covariance, W, optimize=True), 0.0)
-
-
 def is_feature_map(spec: Any) -> bool:
     """Whether an object stands for explicit features: gramian's, or any transformer with fit and transform."""
     if isinstance(spec, Kernel | str | type) or spec is None:
@@ -117,14 +115,72 @@ def is_feature_map(spec: Any) -> bool:
     )
 
 
-def named_kernels(kernel: Any) -> list[tuple[Any, Any]]:
+class NestedKernels:
+    """Parameters of a dict or list of kernels: ``kernel__NAME__length_scale``, or ``kernel__0__length_scale``."""
+
+    kernel: Any
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters; kernels of views are reached as ``kernel__NAME__length_scale``, or ``kernel__0__...`` in a list."""
+        params: dict[str, Any] = super().get_params(deep)  # type: ignore[misc]
+        if deep:
+            for name, kernel in _named(self.kernel):
+                params[f"kernel__{name}"] = kernel
+                if hasattr(kernel, "get_params") and not isinstance(kernel, type):
+                    params.update({f"kernel__{name}__{key}": value for key, value in kernel.get_params().items()})
+        return params
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters; see `get_params` for the names."""
+        if "kernel" in params:
+            self.kernel = params.pop("kernel")
+        known = {str(name): name for name, _ in _named(self.kernel)}
+        rest: dict[str, Any] = {}
+        for key, value in params.items():
+            prefix, _, below = key.partition("__")
+            view, _, parameter = below.partition("__")
+            if prefix != "kernel" or view not in known:
+                rest[key] = value
+            elif parameter:
+                _parametrised(self.kernel, known[view]).set_params(**{parameter: value})
+            else:
+                self.kernel = _replaced(self.kernel, known[view], value)
+        super().set_params(**rest)  # type: ignore[misc]
+        return self
+
+
+def kernel_per_view(kernel: Any, names: list[Any]) -> list[Any]:
+    """One kernel or feature map per view, in the order of the views."""
+    if isinstance(kernel, Mapping):
+        missing = [name for name in names if name not in kernel]
+        unknown = [name for name in kernel if name not in names]
+        if missing or unknown:
+            raise ValueError(
+                f"kernel is a dict for the views {list(kernel)!r}, but the data have {names!r}. Give one kernel per view."
+            )
+        return [kernel[name] for name in names]
+    if isinstance(kernel, list | tuple):
+        if len(kernel) != len(names):
+            raise ValueError(
+                f"kernel lists {len(kernel)} kernels, but there are {len(names)} views. Give one per view."
+            )
+        return list(kernel)
+    return [kernel] * len(names)
+
+
+def is_linear(spec: Any) -> bool:
+    """Whether the features of a view are its inputs."""
+    return isinstance(spec, Identity) if is_feature_map(spec) else isinstance(as_kernel(spec), Linear)
+
+
+def _named(kernel: Any) -> list[tuple[Any, Any]]:
     """The entries of a dict or list of kernels; none for a single one."""
     if isinstance(kernel, Mapping):
         return list(kernel.items())
     return list(enumerate(kernel)) if isinstance(kernel, list | tuple) else []
 
 
-def kernel_of(kernel: Any, name: Any) -> Any:
+def _parametrised(kernel: Any, name: Any) -> Any:
     found = kernel[name]
     if not hasattr(found, "set_params"):
         raise ValueError(
@@ -133,7 +189,7 @@ def kernel_of(kernel: Any, name: Any) -> Any:
     return found
 
 
-def replaced(kernel: Any, name: Any, value: Any) -> Any:
+def _replaced(kernel: Any, name: Any, value: Any) -> Any:
     if isinstance(kernel, Mapping):
         return {key: value if key == name else old for key, old in kernel.items()}
     return type(kernel)(value if i == name else old for i, old in enumerate(kernel))

@@ -75,9 +75,7 @@ def fit_target(
         if first.n_components > q:  # all rows carry more components than the part that was kept
             q = min(round(first.n_components / folds.kept_share), sample.max_components, max(q, MOST_COMPONENTS))
         floors[-1] = first.error * table.traces[-1] / table.dims[-1]
-    fitted = fit_view_noises(
-        table, q, solver, space, tol=tol, floors=floors, progress=progress, working=working
-    )
+    fitted = fit_view_noises(table, q, solver, space, tol=tol, floors=floors, progress=progress, working=working)
     model, checked = fitted.model, None
     subspace: ViewSubspace = model.subspace
     if folds is not None and q > 0:

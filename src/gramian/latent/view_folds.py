@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import pairwise
 
 import numpy as np
 
@@ -18,7 +19,8 @@ from gramian._arrays import Array, symmetrized
 from gramian.latent.gaussian import LatentGaussian, Projection, noise_of_each_q
 from gramian.latent.subspace import PrimalSubspace
 from gramian.latent.view_noise import bare, view_inputs
-from gramian.latent.views import ExplicitView, ViewPart, ViewSample, ViewSubspace, ViewTable, factored, trusted
+from gramian.latent.view_subspace import ViewPart, ViewSubspace, trusted
+from gramian.latent.views import ExplicitView, ViewSample, ViewTable, factored
 from gramian.operators.covariance import Stored
 from gramian.operators.moments import Moments
 from gramian.rows import Block, as_rows
@@ -120,6 +122,7 @@ class FoldMoments:
         pairs = zip(self.parts, other.parts, strict=True)
         return FoldMoments(tuple(a if b is None else b if a is None else a.merge(b) for a, b in pairs))
 
+
 def block_moments(block: Block, n_folds: int) -> FoldMoments:
     """The moments of a block of rows whose target is the number of their fold."""
     assert block.target is not None
@@ -142,7 +145,7 @@ def moment_folds(folded: FoldedViews, scales: Array, most: int, solver: Solver) 
     columns = np.repeat(scales, widths)
     both = np.outer(columns, columns)
     stops = np.cumsum([0, *widths])
-    views = [slice(start, stop) for start, stop in zip(stops, stops[1:])]
+    views = [slice(start, stop) for start, stop in pairwise(stops)]
     dims = folded.table.dims
     numbers = [k for k, part in enumerate(folded.moments.parts) if part is not None]
     parts = [part for part in folded.moments.parts if part is not None]

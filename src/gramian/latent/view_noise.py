@@ -9,6 +9,7 @@ import warnings
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -175,7 +176,7 @@ def _explained(sample: ViewSample, spectrum: Spectrum) -> Array:
     if sample.space == "primal":
         columns = np.square(rotated(spectrum)) @ (spectrum.eigenvalues - 1.0)
         ends = np.cumsum([0, *table.widths])
-        sums = np.array([columns[start:stop].sum() for start, stop in zip(ends, ends[1:])])
+        sums = np.array([columns[start:stop].sum() for start, stop in pairwise(ends)])
         safe = np.where(sample.scales > 0, sample.scales, 1.0)
         return np.where(sample.scales > 0, sums / safe**2, 0.0)
     B = sample.latents(spectrum) * np.sqrt(1.0 - 1.0 / spectrum.eigenvalues)
@@ -228,9 +229,7 @@ def _collapse_bounds(
     return bounds
 
 
-def held_out_residuals(
-    table: ViewTable, q: int, solver: Solver, space: str, noises: Array, mask: Array
-) -> Array:
+def held_out_residuals(table: ViewTable, q: int, solver: Solver, space: str, noises: Array, mask: Array) -> Array:
     """Mean squared residual per coordinate of every explicit view, predicted from the others on the rows of the mask."""
     held, kept = np.flatnonzero(mask), np.flatnonzero(~mask)
     sample, spectrum = solve_scaled(table.take(kept), q, solver, space, noises)

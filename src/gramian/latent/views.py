@@ -6,7 +6,7 @@ the overlap G = Σ_{v ∈ o} UᵥᵀUᵥ, and there is no second Gaussian.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,14 +17,31 @@ from scipy.linalg import lapack
 from gramian._arrays import Array, symmetrized
 from gramian._checks import check_finite, check_scale, check_table
 from gramian.latent.feature_subspace import RandomFeatureSubspace
-from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
 from gramian.latent.sample import DUAL_RANK, STORED_LIMIT
 from gramian.latent.subspace import DualSubspace, PrimalSubspace
+from gramian.latent.view_subspace import MappedSubspace, ViewPart, ViewSubspace, trusted
 from gramian.operators.base import SelfAdjoint
 from gramian.operators.centering import Centering
 from gramian.operators.covariance import FactoredCovariance, Stored
 from gramian.operators.gram import CenteredGram, DenseGram, LazyGram, RawGram, SumGram
 from gramian.solvers.spectrum import Spectrum, positive_signs
+
+__all__ = [
+    "ExplicitView",
+    "FactoredView",
+    "KernelView",
+    "View",
+    "ViewPart",
+    "ViewSample",
+    "ViewSubspace",
+    "ViewTable",
+    "check_same_rows",
+    "factored",
+    "rotated",
+    "stack_views",
+    "trusted",
+    "unrotation",
+]
 
 
 def stack_views(views: Any) -> tuple[Array, dict[Any, slice]]:
@@ -86,7 +103,7 @@ class ExplicitView:
 
     features: Array  # (n, D)
     feature_map: Any = None
-    points: Any = None  # the inputs behind a feature map, for pre-images
+    points: Any = None  # the inputs behind a feature map, for pre-images; None where the map inverts itself
 
     positive_semidefinite = True
 
@@ -129,6 +146,8 @@ class ExplicitView:
         primal = PrimalSubspace(mean, components)
         if self.feature_map is None:
             return primal
+        if self.points is None:
+            return MappedSubspace(self.feature_map, primal)
         return RandomFeatureSubspace(self.feature_map, primal, self.points, self.features, affine, coefficients)
 
 
@@ -375,149 +394,3 @@ def unrotation(spectrum: Spectrum, latents: Array) -> Array | None:
     rotation = np.linalg.eigh(symmetrized(spectrum.gamma))[1][:, ::-1]
     turned = positive_signs(latents)[:, None] * rotation.T
     return turned * positive_signs(latents * positive_signs(latents) @ turned)
-
-
-# ---------------------------------------------------------------- fitted
-
-
-@dataclass(frozen=True)
-class ViewPart:
-    """What one view adds to the subspace: μ_v, U_v, the scale c_v, D_v and U_vᵀU_v.
-
-    ``trust`` divides the view's noise: 1 as fitted, smaller where held-out rows showed that the view says less.
-    """
-
-    subspace: Any
-    scale: float
-    dim: float
-    overlap: Array  # (q, q)
-    trust: float = 1.0
-
-    @classmethod
-    def of(cls, subspace: Any, scale: float, dim: float) -> ViewPart:
-        if isinstance(subspace, DualSubspace):
-            overlap = subspace.axes.T @ subspace.images
-        else:
-            components = explicit_axes(subspace)
-            overlap = components @ components.T
-        return cls(subspace, scale, dim, symmetrized(overlap))
-
-    @property
-    def invertible(self) -> bool:
-        """Whether feature coordinates are the inputs."""
-        return isinstance(self.subspace, PrimalSubspace)
-
-    def project(self, X: Any) -> Projection:
-        """c U_vᵀ(φ - μ)_v and c²|(φ - μ)_v|²; entries of a linear view that are NaN are not seen."""
-        if isinstance(self.subspace, DualSubspace) and self.subspace.points is None:
-            seen = self.subspace.project(X, diagonal=np.zeros(len(X)))  # distances need k(y, y), which no row shows
-        else:
-            seen = self.subspace.project(X)
-        dim = self.dim if seen.overlap is None else seen.dim
-        overlap = self.overlap if seen.overlap is None else seen.overlap
-        return Projection(self.scale * seen.scores, self.scale**2 * seen.squared_norm, dim, overlap)
-
-    def decoded(self, scores: Array) -> Array:
-        """μ_v + U_v t / c in feature coordinates (explicit views), or affine weights over the training rows."""
-        unscaled = scores / self.scale if self.scale else np.zeros_like(scores)
-        subspace = self.subspace.primal if isinstance(self.subspace, RandomFeatureSubspace) else self.subspace
-        return subspace.embed(unscaled)
-
-    def loadings(self, gains: Array) -> Array | None:
-        """W_v = U_v Δ / c, (D_v, q); None where the map is not explicit."""
-        if isinstance(self.subspace, DualSubspace):
-            return None
-        return explicit_axes(self.subspace).T * (gains / self.scale if self.scale else np.zeros_like(gains))
-
-
-def explicit_axes(subspace: Any) -> Array:
-    """U_vᵀ, (q, D_v), of a view with explicit features."""
-    primal = subspace.primal if isinstance(subspace, RandomFeatureSubspace) else subspace
-    return np.asarray(primal.components)
-
-
-@dataclass(frozen=True)
-class ViewSubspace:
-    """All parts of a multi-view model: it projects whatever views a row shows."""
-
-    parts: tuple[ViewPart, ...]
-
-    def project(self, views: Sequence[Any]) -> Projection:
-        """The projection of rows that all show the same views (None: not shown)."""
-        shown = [(part, X) for part, X in zip(self.parts, views) if X is not None]
-        if not shown:
-            raise ValueError("No view was given. Give at least one, with NaN in the rows where it is missing.")
-        parts = [(part.trust, part.project(X)) for part, X in shown]
-        scores = sum(trust * seen.scores for trust, seen in parts)
-        norms = sum(trust * seen.squared_norm for trust, seen in parts)
-        whole = len(shown) == len(self.parts) and all(
-            part.trust == 1.0 and seen.overlap is part.overlap for (part, _), (_, seen) in zip(shown, parts)
-        )
-        overlap: Any = None if whole else sum(trust * np.asarray(seen.overlap) for trust, seen in parts)
-        return Projection(np.asarray(scores), np.asarray(norms), sum(seen.dim for _, seen in parts), overlap)
-
-    def patterns(self, views: Sequence[Any], seen: Array) -> Iterator[tuple[Array, Projection]]:
-        """The rows that show the same views, with their projection; rows that show none see nothing at all."""
-        q = len(self.parts[0].overlap)
-        codes, inverse = np.unique(seen, axis=0, return_inverse=True)
-        for k, pattern in enumerate(codes):
-            rows = np.flatnonzero(inverse.ravel() == k)
-            if not pattern.any():
-                yield rows, Projection(np.zeros((len(rows), q)), np.zeros(len(rows)), 0.0, np.zeros((q, q)))
-                continue
-            everything = len(rows) == len(seen)
-            shown = [None if not here or X is None else X if everything else X[rows] for here, X in zip(pattern, views)]
-            yield rows, self.project(shown)
-
-    def posterior(
-        self,
-        gaussian: LatentGaussian,
-        views: Sequence[Any],
-        seen: Array,
-        solved: dict[bytes, Any] | None = None,
-        trusts: Mapping[tuple[int, ...], float] | None = None,
-    ) -> Posterior:
-        """z given whatever each row shows; the covariance is shared where all rows show the same.
-
-        ``solved`` keeps the (q, q) inverses of the patterns met, for calls that repeat them. ``trusts`` divides the noise of
-        all views shown, for the patterns (positions of the views shown) that it names.
-        """
-        parts = []
-        for rows, projection in self.patterns(views, seen):
-            if trusts:
-                shown = tuple(int(v) for v in np.flatnonzero(seen[rows[0]]))
-                projection = trusted(projection, trusts.get(shown, 1.0))
-            known = None
-            # entries of a linear view may be unseen too: then the pattern of views does not say what the overlap is
-            if solved is not None and projection.overlap is not None and self._whole_views(views, rows, seen[rows[0]]):
-                pattern = seen[rows[0]].tobytes()
-                if pattern not in solved:
-                    solved[pattern] = gaussian._inverse(projection.overlap)
-                known = solved[pattern]
-            parts.append((rows, gaussian.posterior(projection, known)))
-        if len(parts) == 1:
-            return parts[0][1]
-        q = gaussian.n_components
-        means, covariances = np.empty((len(seen), q)), np.empty((len(seen), q, q))
-        for rows, posterior in parts:
-            means[rows], covariances[rows] = posterior.mean, posterior.covariance
-        return Posterior(means, covariances)
-
-    def _whole_views(self, views: Sequence[Any], rows: Array, pattern: Array) -> bool:
-        """Whether no entry of the views shown is missing."""
-        shown = (X for part, X, here in zip(self.parts, views, pattern) if here and part.invertible)
-        return not any(np.isnan(X[rows]).any() for X in shown)
-
-    def trusting(self, view: int, trust: float) -> ViewSubspace:
-        """The same with another trust in one view."""
-        parts = list(self.parts)
-        parts[view] = replace(parts[view], trust=trust)
-        return ViewSubspace(tuple(parts))
-
-
-def trusted(seen: Projection, trust: float) -> Projection:
-    """The same with the noise of all that was seen divided by ``trust``; nothing changes at 1."""
-    if trust == 1.0:
-        return seen
-    overlap = np.eye(seen.scores.shape[1]) if seen.overlap is None else seen.overlap
-    return replace(seen, scores=trust * seen.scores, squared_norm=trust * seen.squared_norm, overlap=trust * overlap)

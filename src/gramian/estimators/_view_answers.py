@@ -1,0 +1,178 @@
+"""What a fitted model of views answers: latents, densities and other views, for rows that show whatever they show [2, 8, 12]."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian.estimators._view_decoding import decoded_inputs
+from gramian.estimators._view_tables import ViewRows
+from gramian.estimators._view_trusts import Trust, nearest_trust
+from gramian.exceptions import NumericalWarning
+from gramian.latent.gaussian import LatentGaussian, Posterior, Projection, signal_variance
+from gramian.latent.small_sample import draw_factors, inflation
+from gramian.latent.subspace import DualSubspace
+from gramian.latent.view_subspace import ViewSubspace
+
+DECODED_DRAWS = 64
+"""Draws whose spread is the standard deviation of a view behind a pre-image or decoder where nothing was held out."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A view of some rows: its mean, the latents it came from, and standard deviations (n, d) under the law asked for."""
+
+    mean: Array
+    std: Array
+    posterior: Posterior
+    degrees: Array | None  # of freedom of the Student law, one per column; None: normal
+
+
+@dataclass(frozen=True)
+class ViewAnswers:
+    """A fitted model with what its views are called and what held-out rows said of them."""
+
+    subspace: ViewSubspace
+    gaussian: LatentGaussian
+    names: Sequence[Any]
+    noise_variances: Array
+    counts: Sequence[Array]  # raw weight of the rows that showed each column, one array per view
+    trusts: Sequence[Trust]
+    preimages: Sequence[Any]
+    input_std: Sequence[Array | None]  # of what decoding leaves of training rows, for views that are not linear
+    total_weight: float
+
+    # ------------------------------------------------------------ rows
+
+    def patterns(self, rows: ViewRows, verb: Callable[[Projection], Array]) -> Array:
+        """``verb`` of the rows that show the same views, put together."""
+        for part in self.subspace.parts:
+            if isinstance(part.subspace, DualSubspace) and part.subspace.points is None:
+                raise ValueError(
+                    "With a precomputed kernel k(y, y) is not known, so there are no distances and densities."
+                )
+        parts = [(where, verb(seen)) for where, seen in self.subspace.patterns(rows.views, rows.seen)]
+        out = np.empty((len(rows), *parts[0][1].shape[1:]))
+        for where, values in parts:
+            out[where] = values
+        return out.astype(rows.dtype, copy=False)
+
+    def log_density(self, rows: ViewRows) -> Array:
+        """log p of what each row shows; scaling view v by c_v costs log c_v per entry that was seen."""
+        shift = np.zeros(len(rows))
+        for part, view, here in zip(self.subspace.parts, rows.views, rows.seen.T):
+            if part.scale > 0 and view is not None:
+                entries = (~np.isnan(view)).sum(axis=1) if part.invertible else part.dim * here
+                shift += np.log(part.scale) * entries
+        return (self.patterns(rows, self.gaussian.log_density) + shift).astype(rows.dtype, copy=False)
+
+    def posterior(self, rows: ViewRows, view: int | None = None) -> Posterior:
+        """z given what each row shows; to predict a view, with the trust that held-out rows allow."""
+        if self.gaussian.noise_variance == 0:
+            self._warn_singular(rows.seen)
+        found = {} if view is None else {shown: self._trust(shown, view) for shown in _shown(rows.seen)}
+        trusts = {shown: trust[2] for shown, trust in found.items() if trust is not None}
+        return self.subspace.posterior(self.gaussian, rows.views, rows.seen, trusts=trusts)
+
+    def _trust(self, shown: tuple[int, ...], view: int) -> Trust | None:
+        return nearest_trust(self.trusts, [self.names[w] for w in shown], self.names[view]) if shown else None
+
+    def _warn_singular(self, seen: Array) -> None:
+        """Without noise, views that do not determine all components leave the rest at the prior: say so [8]."""
+        for shown in _shown(seen):
+            if not shown or len(shown) == len(self.names):
+                continue
+            rank = self.subspace.seen_rank(shown)
+            if rank < self.gaussian.n_components:
+                warnings.warn(
+                    f"The views {[self.names[w] for w in shown]!r} determine {rank} of the {self.gaussian.n_components} components and "
+                    "the noise is 0, so the system of AC eq. 15 is singular; the other components are left at their prior. Use "
+                    f"noise_variance='ml' or 'per-view', or at most n_components={rank}.",
+                    NumericalWarning,
+                    stacklevel=5,
+                )
+
+    # ------------------------------------------------------------ views
+
+    def inputs(self, v: int, latents: Array) -> Array:
+        """Inputs of view v of latents (..., q): exact where it is linear, else through its decoder or pre-image."""
+        scores = self.gaussian.decode(latents.reshape(-1, latents.shape[-1]))
+        rows = decoded_inputs(self.subspace.parts[v], scores, self.preimages[v], self.names[v])
+        return rows.reshape(*latents.shape[:-1], rows.shape[-1])
+
+    def predicted(self, rows: ViewRows, v: int, *, small_sample: bool) -> Prediction:
+        """View v given the others, with standard deviations: held-out ones where there are, else those of the law [8, 12].
+
+        A prediction whose question was asked at fit has the standard deviation s of the held-out residuals, times √(1 + |E z|²/N),
+        and wider where a row shows less than the rows of that question. Else, and with ``small_sample=False`` (the plug-in law),
+        diag(W_v Cov[z | o] W_vᵀ) + σ²_v.
+        """
+        posterior = self.posterior(rows, v)
+        mean = self.inputs(v, posterior.mean)
+        linear = self.subspace.parts[v].invertible
+        variance = self._plug_in(v, posterior) if linear else self._decoded_variance(v, posterior, mean)
+        variance = np.broadcast_to(variance, mean.shape).copy()
+        degrees = None
+        known = {shown: self._trust(shown, v) for shown in _shown(rows.seen)} if small_sample else {}
+        leverage = np.square(posterior.mean).sum(axis=1)[:, None] / self.total_weight
+        asked = np.zeros(len(mean), dtype=bool)
+        for shown, trust in known.items():
+            if trust is None:
+                continue
+            where = _showing(rows.seen, shown)
+            usual = self._usual(trust, v) if linear else np.inf
+            extra = np.maximum(variance[where] - usual, 0.0)
+            variance[where] = (np.square(trust[3]) + extra) * (1.0 + leverage[where])
+            asked |= where
+        if small_sample and not asked.all():
+            factor, degrees = inflation(self.counts[v], self.gaussian.n_components, posterior.mean[~asked])
+            variance[~asked] *= factor
+        return Prediction(mean, np.sqrt(variance), posterior, degrees if not asked.any() else None)
+
+    def draws(self, found: Prediction, v: int, n_draws: int, rng: np.random.Generator) -> Array:
+        """(n_draws, n, d) draws of view v: posterior draws of the latents, decoded, with the residual that the law leaves."""
+        latents = found.posterior.sample(n_draws, rng)
+        rows = self.inputs(v, latents)
+        part = self.subspace.parts[v]
+        if part.invertible:
+            plug_in = np.sqrt(self._plug_in(v, found.posterior))
+            rows = rows + np.sqrt(self.noise_variances[v]) * rng.standard_normal(rows.shape)
+            ratio = found.std / np.where(plug_in > 0, plug_in, 1.0)
+            deviations = (rows - found.mean) * ratio
+            return found.mean + deviations * draw_factors(found.degrees, deviations.shape, rng)
+        left = np.maximum(np.square(found.std) - np.square(rows - found.mean).mean(axis=0), 0.0)
+        return rows + np.sqrt(left) * rng.standard_normal(rows.shape)
+
+    def _plug_in(self, v: int, posterior: Posterior) -> Array:
+        """diag(W_v Cov[z | o] W_vᵀ) + σ²_v of a linear view."""
+        loadings = self.subspace.parts[v].loadings(self.gaussian.gains)
+        assert loadings is not None
+        return signal_variance(loadings, posterior.covariance) + self.noise_variances[v]
+
+    def _usual(self, trust: Trust, v: int) -> Array:
+        """The plug-in variance of rows that show all of the views of a question."""
+        given = [list(self.names).index(name) for name in trust[0]]
+        shown = self.subspace.overlap_of(given)
+        nothing = Projection(np.zeros((1, self.gaussian.n_components)), np.zeros(1), 0.0, trust[2] * shown)
+        return self._plug_in(v, self.gaussian.posterior(nothing))
+
+    def _decoded_variance(self, v: int, posterior: Posterior, mean: Array) -> Array:
+        """The spread of decoded posterior draws, and what decoding leaves of training rows."""
+        draws = self.inputs(v, posterior.sample(DECODED_DRAWS, np.random.default_rng(0)))
+        left = self.input_std[v] if len(self.input_std) > v else None
+        return np.square(draws - mean).mean(axis=0) + (0.0 if left is None else np.square(left))
+
+
+def _shown(seen: Array) -> list[tuple[int, ...]]:
+    """The different sets of views that rows show, as positions."""
+    return [tuple(int(v) for v in np.flatnonzero(pattern)) for pattern in np.unique(seen, axis=0)]
+
+
+def _showing(seen: Array, shown: tuple[int, ...]) -> Array:
+    """The rows that show exactly these views."""
+    return np.asarray((seen == np.isin(np.arange(seen.shape[1]), shown)).all(axis=1))

@@ -1,0 +1,233 @@
+"""From training views to a fitted model of them: space, solver, number of components, noises [8, 10]."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from gramian._arrays import Array
+from gramian._content import content_folds, row_hashes, smallest_positions
+from gramian._progress import Progress
+from gramian.choosing.dimension import choose_dimension, gram_folds, moment_folds
+from gramian.choosing.selection import Selection
+from gramian.choosing.views import choose_view_components
+from gramian.estimators._base import chosen_solver
+from gramian.estimators._view_specs import ALGORITHMS, choose_space, is_linear, training_view, weights_of_views
+from gramian.estimators._view_tables import ViewRows
+from gramian.kernels import Precomputed, as_kernel
+from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
+from gramian.latent.model import LatentModel, fit_latent_model
+from gramian.latent.view_folds import FoldedViews
+from gramian.latent.view_noise import NoiseFit, fit_view_noises, pinned, scales_of, start_noises
+from gramian.latent.views import ExplicitView, View, ViewSample, ViewTable, unrotation
+from gramian.solvers import as_solver
+from gramian.solvers.base import Solver
+from gramian.solvers.eigh import Eigh
+from gramian.solvers.spectrum import positive_signs
+from gramian.solvers.stiefel import Stiefel
+
+CHOICE_ROWS = 2000
+"""Kernel views and wide ones choose q and trusts on at most so many rows: those of the smallest hashes [10]."""
+PILOT_ROUNDS = 10
+"""Rounds of the first ECM, whose noises only weight the views while q is chosen."""
+CHOICE_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class ViewFit:
+    """A fitted model of views, and how it was found."""
+
+    model: LatentModel
+    noise_variances: Array
+    latents: Array  # H
+    rotation: Array | None
+    total_weight: float
+    views: Sequence[View]  # the training rows behind the model
+    solver: Any
+    solver_reason: str
+    algorithm: str
+    reason: str
+    selection: Selection | None = None
+    log_likelihoods: Array | None = None
+    n_iter: int = 1
+    converged: bool = True
+
+
+@dataclass(frozen=True)
+class ViewOptions:
+    """What `MultiViewRKM` was told."""
+
+    n_components: Any
+    specs: Sequence[Any]  # a kernel or feature map per view
+    names: list[Any]
+    space: str
+    solver: Any
+    rotate: bool
+    noise_variance: Any
+    view_weights: Any
+    n_folds: int | None
+    tol: float
+    max_iter: int
+    random_state: Any
+    verbose: int
+
+
+def fit_views(rows: ViewRows, weights: Array, kept: Array, options: ViewOptions) -> ViewFit:
+    """Fit complete rows, or rows that miss entries or views."""
+    for v, (spec, name) in enumerate(zip(options.specs, options.names)):
+        if not is_linear(spec):
+            rows.check_whole(v, name)
+    if not rows.complete:
+        from gramian.estimators._view_fit_missing import fit_missing_rows
+
+        return fit_missing_rows(rows, weights, options)
+    views = tuple(training_view(spec, view, weights, kept) for spec, view in zip(options.specs, rows.views))
+    table = ViewTable(views, weights / weights.sum(), float(weights.sum()))
+    return _fit_complete(table, row_hashes(rows.stacked), options)
+
+
+def _fit_complete(table: ViewTable, hashes: Array, options: ViewOptions) -> ViewFit:
+    space, reason = choose_space(options.space, table, options.names)
+    seed = 0 if options.random_state is None else options.random_state
+    solver = as_solver(
+        options.solver, tol=options.tol, max_iter=options.max_iter, random_state=seed, rotate=options.rotate
+    )
+    beta = weights_of_views(options.view_weights, table, options.names)
+    sample = ViewSample(table, np.sqrt(beta), space)
+    q, selection = options.n_components, None
+    if q == "auto":
+        q, selection = _chosen_components(sample, hashes, options)
+    q = check_n_components(q, rules=())
+    solver, solver_reason = chosen_solver(solver, sample.operator().size, q)
+    stiefel = isinstance(solver, Stiefel)
+    how = f"{reason}; " + ("Stiefel as asked" if stiefel else "fixed maps, so an eigendecomposition")
+    about = (table.total_weight, table.views, solver, solver_reason, ALGORITHMS[space, stiefel], how)
+    if options.noise_variance == "per-view":
+        noise_fit = _per_view(sample, q, solver, hashes, options, quiet=selection is not None)
+        found = of_noise_fit(noise_fit, *about)
+    else:
+        noise = options.noise_variance
+        noise = noise if isinstance(noise, str) else float(noise)
+        model = fit_latent_model(sample, q, solver, noise, default_fraction=DEFAULT_FRACTION)
+        latents = sample.latents(model.spectrum)
+        safe = np.where(beta > 0, beta, 1.0)
+        noises = np.where(beta > 0, model.gaussian.noise_variance / safe, 0.0)
+        rotation = unrotation(model.spectrum, latents)
+        found = ViewFit(model, noises, latents * positive_signs(latents), rotation, *about)
+    if selection is not None and selection.chosen is None:  # a rule without candidates: say what it came to
+        count = found.model.gaussian.n_components
+        selection = replace(selection, candidates=[count], chosen=count, reason=f"q = {count}: {selection.reason}")
+    return replace(found, selection=selection)
+
+
+def of_noise_fit(fitted: NoiseFit, *about: Any) -> ViewFit:
+    """As `ViewFit`, from the EM or ECM of the noises."""
+    found = ViewFit(fitted.model, fitted.noise_variances, fitted.latents, fitted.rotation, *about)
+    return replace(found, log_likelihoods=fitted.log_likelihoods, n_iter=fitted.n_iter, converged=fitted.settled)
+
+
+def _per_view(
+    sample: ViewSample, q: Any, solver: Solver, hashes: Array, options: ViewOptions, *, quiet: bool
+) -> NoiseFit:
+    # one plain solve settles q: the fraction of the weighted variance, or the rank (with its warning)
+    with warnings.catch_warnings():
+        if quiet:
+            warnings.simplefilter("ignore")
+        plain = fit_latent_model(sample, q, solver, 0.0, default_fraction=DEFAULT_FRACTION)
+    folds, fold = content_folds(None, CHOICE_FOLDS, hashes)
+    with Progress("ECM", verbose=options.verbose) as bar:
+        fitted = fit_view_noises(
+            sample.table,
+            plain.gaussian.n_components,
+            solver,
+            sample.space,
+            tol=float(np.sqrt(options.tol)),
+            max_iter=options.max_iter,
+            held=fold == 0 if folds else None,
+            names=None if quiet else options.names,
+            progress=bar,
+        )
+    if not fitted.settled:
+        warnings.warn(
+            f"The ECM for a noise per view did not converge in max_iter={options.max_iter} rounds. Raise max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+    return fitted
+
+
+# ---------------------------------------------------------------- q
+
+
+def choice_rows(table: ViewTable, hashes: Array) -> Array:
+    """The rows that choices are made on: all where features are few, else at most `CHOICE_ROWS`, by content."""
+    n = len(hashes)
+    if n <= CHOICE_ROWS or (table.explicit and sum(table.widths) <= n):
+        return np.arange(n)
+    return np.flatnonzero(hashes <= hashes[smallest_positions(hashes, CHOICE_ROWS)].max())
+
+
+def _chosen_components(sample: ViewSample, hashes: Array, options: ViewOptions) -> tuple[Any, Selection]:
+    """q by held-out views, or rows of a single view; a fraction of the variance where the choice was made on some of the rows."""
+    noise, several = options.noise_variance, len(options.names) > 1
+    fixed = None if isinstance(noise, str) else float(noise)
+    rows = choice_rows(sample.table, hashes)
+    folds, fold = content_folds(None, options.n_folds or CHOICE_FOLDS, hashes[rows])
+    if fixed is not None and (fixed > 0 or not several):
+        rule = f"the components above noise_variance={fixed:g}" if fixed > 0 else "95 % of the variance"
+        return None, _rule(f"{rule}, since the noise is given")
+    if not folds or not (sample.table.traces > 0).any():
+        return None, _rule("95 % of the variance, since there are too few distinct rows to hold any out")
+    table = sample.table if len(rows) == len(hashes) else sample.table.take(rows)
+    with pinned(len(rows)):
+        if several:
+            selection = _by_views(replace(sample, table=table), fold, fixed, noise == "per-view")
+        else:
+            selection = _by_rows(replace(sample, table=table), fold)
+    if len(rows) == len(hashes):
+        return min(selection.chosen, sample.max_components), selection
+    part = replace(sample, table=table)
+    spectrum = Eigh().solve(part.operator(), selection.chosen)
+    return min(float(spectrum.eigenvalues.sum() / spectrum.trace), 1 - 1e-9), selection
+
+
+def _rule(reason: str) -> Selection:
+    return Selection([], np.zeros(1), np.zeros(1), None, reason)
+
+
+def _by_views(sample: ViewSample, fold: Array, fixed: float | None, per_view: bool) -> Selection:
+    folded = FoldedViews.of(sample.table, fold)
+    most = sample.max_components
+    solver = Eigh()
+    if not per_view:
+        return choose_view_components(folded.folds(sample.scales, most, solver), noise_variance=fixed)
+    # views weighted by their variance say how many components; the noises of those components weight the views anew
+    scales = scales_of(start_noises(sample.table))
+    pilot = choose_view_components(folded.folds(scales, most, solver)).chosen
+    space = "primal" if folded.moments is not None else sample.space
+    fitted = fit_view_noises(folded.table, pilot, solver, space, tol=0.1, max_iter=PILOT_ROUNDS)
+    return choose_view_components(folded.folds(scales_of(fitted.noise_variances), most, solver))
+
+
+def _by_rows(sample: ViewSample, fold: Array) -> Selection:
+    """Held-out log-likelihood of the rows of a single view, as in PPCA and KernelPPCA [10]."""
+    folded = FoldedViews.of(sample.table, fold, exact=True)
+    view = sample.table.views[0]
+    if folded.moments is not None:
+        parts = [part for part in folded.moments.parts if part is not None]
+        return choose_dimension(moment_folds(parts), float(view.dim(sample.table.total_weight)))
+    weights = sample.table.weights * sample.table.total_weight
+    gram = view.gram(sample.table.weights).to_dense()
+    explicit = isinstance(view, ExplicitView)
+    dims = [view.dim(float(weights[fold != k].sum())) for k in np.unique(fold)]
+    return choose_dimension(gram_folds(gram, weights, fold), dims[0] if explicit else dims)
+
+
+def cannot_miss(spec: Any) -> bool:
+    """Whether rows of a view behind this kernel cannot be missing at fit."""
+    return not is_linear(spec) and isinstance(spec, str | Precomputed) and isinstance(as_kernel(spec), Precomputed)

@@ -1,0 +1,110 @@
+"""How far the views shown can be trusted, and what error to expect, asked of held-out rows [8, 10, 12].
+
+Dividing the trust in the views o by κ predicts W_v(Σ W_wᵀW_w + κσ²I)⁻¹ Σ W_wᵀφ_w: ridge regression of view v on the views o within
+the kept components, in the same Gaussian. All questions share one decomposition per fold. The residuals of the held-out rows, in the units
+of the inputs, are the standard deviations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian._content import row_hashes, smallest_positions
+from gramian.choosing.views import choose_ridge, from_all_others
+from gramian.estimators._base import chosen_solver
+from gramian.estimators._view_decoding import decoded_inputs, fitted_preimage, needs_preimage
+from gramian.latent.target_calibration import calibrated_std
+from gramian.latent.view_folds import FoldedViews, Question
+from gramian.latent.view_noise import pinned
+from gramian.latent.views import ViewTable
+from gramian.solvers import as_solver
+
+EVERY_SUBSET = 4
+"""Up to so many views every question is asked at fit; beyond, a view from all others and from each other view alone."""
+MANY_VIEWS = 12
+"""Beyond so many views only a view from all others is asked."""
+RESIDUAL_ROWS = 10_000
+"""Rows whose held-out residuals are looked at: those of the smallest hashes."""
+FEWEST_ROWS = 10
+"""Below so many distinct rows nothing is held out."""
+
+Trust = tuple[list[Any], Any, float, Array]
+"""Names of the views shown, the name of the view they predict, the trust, and the standard deviations of the view's columns."""
+
+
+def questions_of(targets: Sequence[int], n_views: int) -> list[Question]:
+    """What `fit` asks about the views ``targets``."""
+    if n_views > MANY_VIEWS:
+        return [question for question in from_all_others(n_views) if question[1] in targets]
+    sizes = range(1, n_views) if n_views <= EVERY_SUBSET else (1, n_views - 1)
+    return [
+        (given, v)
+        for v in targets
+        for size in sizes
+        for given in combinations([w for w in range(n_views) if w != v], size)
+    ]
+
+
+def held_out_trusts(
+    table: ViewTable,
+    inputs: Sequence[Array],
+    fold: Array,
+    scales: Array,
+    n_components: int,
+    noise_variance: float,
+    questions: Sequence[Question],
+    preimage: Any,
+    names: Sequence[Any],
+) -> list[Trust]:
+    """The trust and the standard deviations of each question, from complete rows and the fold of each."""
+    folded = FoldedViews.of(table, fold, exact=any(needs_preimage(view) for view in table.views))
+    width = sum(table.widths) if folded.moments is not None else len(fold)
+    solver, _ = chosen_solver(as_solver("auto"), width, n_components)
+    hashes = row_hashes(np.hstack(inputs))
+    looked_at = hashes <= hashes[smallest_positions(hashes, RESIDUAL_ROWS)].max()  # with all copies
+    trusts: list[Trust] = []
+    with pinned(len(fold)):
+        folds = folded.folds(scales, n_components, solver)
+        kept = [np.flatnonzero(looked_at[part.held]) for part in folds]
+        seen = [part.projections(folded.table) for part in folds]
+        for target in dict.fromkeys(v for _, v in questions):
+            methods = [_fold_preimage(table, part.kept, target, preimage) for part in folds]
+            for given in [given for given, v in questions if v == target]:
+                ridge = choose_ridge(folds, (given, target), n_components, noise_variance)
+                residuals, leverages, weights = [], [], []
+                for part, rows, shown, method in zip(folds, kept, seen, methods):
+                    if not len(rows):
+                        continue
+                    latents = part.latents([view[rows] for view in shown], given, ridge, noise_variance)
+                    gains = np.sqrt(np.maximum(part.eigenvalues - noise_variance, 0.0))
+                    guess = decoded_inputs(part.subspace.parts[target], latents * gains, method, names[target])
+                    residuals.append(inputs[target][part.held[rows]] - guess)
+                    share = float(table.weights[part.kept].sum())
+                    leverages.append(np.square(latents).sum(axis=1) / (table.total_weight * share))
+                    weights.append(table.weights[part.held[rows]])
+                std = calibrated_std(
+                    np.concatenate(residuals), np.concatenate(leverages), np.concatenate(weights), table.total_weight
+                )
+                # the ridge of kernel regression is κσ²N: with all rows in, κ is smaller
+                trust = noise_variance / (folded.kept_share * ridge)
+                trusts.append(([names[w] for w in given], names[target], float(trust), std))
+    return trusts
+
+
+def _fold_preimage(table: ViewTable, kept: Array, target: int, preimage: Any) -> Any:
+    view = table.views[target]
+    return fitted_preimage(view.take(kept), preimage, None) if needs_preimage(view) else None
+
+
+def nearest_trust(trusts: Sequence[Trust], given: Sequence[Any], view: Any) -> Trust | None:
+    """What was asked about this view with the views most like those given: most in common, then fewest others."""
+    about = [trust for trust in trusts if trust[1] == view]
+    if not about:
+        return None
+    shown = set(given)
+    return max(about, key=lambda trust: (len(shown & set(trust[0])), -len(set(trust[0]) - shown)))

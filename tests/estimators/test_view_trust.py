@@ -37,22 +37,22 @@ def test_views_of_understated_noise_predict_much_better_once_calibrated(train, t
     model = MultiViewRKM(None, noise_variance=0.05).fit(train)  # the views have 9
     plain = error(model, test, "ab")
     model.calibrate(train)
-    assert next(trust for _, view, trust, _ in model.trusts_ if view == "y") < 0.5
+    assert next(trust for given, view, trust, _ in model.trusts_ if view == "y" and len(given) == 2) < 0.5
     assert error(model, test, "ab") < 0.7 * plain
 
 
 @pytest.mark.parametrize("noise", ["ml", "per-view"])
 @pytest.mark.filterwarnings("ignore::gramian.NumericalWarning")
 def test_an_estimated_noise_is_optimistic_too(train, test, noise):
-    model = MultiViewRKM(45, noise_variance=noise).fit(train)
+    model = MultiViewRKM(45, noise_variance=noise, n_folds=None).fit(train)
     plain = error(model, test, "ab")
     model.calibrate(train)
-    assert next(trust for _, view, trust, _ in model.trusts_ if view == "y") < 0.5
+    assert next(trust for given, view, trust, _ in model.trusts_ if view == "y" and len(given) == 2) < 0.5
     assert error(model, test, "ab") < plain
 
 
 def test_only_the_questions_asked_change(train, test):
-    model, plain = (MultiViewRKM(45, noise_variance="ml").fit(train) for _ in range(2))
+    model, plain = (MultiViewRKM(45, noise_variance="ml", n_folds=None).fit(train) for _ in range(2))
     model.calibrate(train, [(("a",), "y")])
     assert [entry[:2] for entry in model.trusts_] == [(["a"], "y")]
     assert_array_equal(model.transform(test), plain.transform(test))
@@ -69,7 +69,11 @@ def test_only_the_questions_asked_change(train, test):
 
 
 def test_rows_that_show_other_views_are_answered_as_if_alone(train, test):
-    model = MultiViewRKM(45, noise_variance="ml").fit(train).calibrate(train, [(["a", "b"], "y"), (["a"], "y")])
+    model = (
+        MultiViewRKM(45, noise_variance="ml", n_folds=None)
+        .fit(train)
+        .calibrate(train, [(["a", "b"], "y"), (["a"], "y")])
+    )
     shown = {"a": test["a"][:20], "b": test["b"][:20].copy()}
     shown["b"][::2] = np.nan
     mean, std = model.predict_view(shown, "y", return_std=True)
@@ -98,7 +102,7 @@ def test_views_with_kernels_and_feature_maps_are_trusted_too(train, test, kernel
 
 
 def test_intervals_cover_what_they_say(train, test):
-    model = MultiViewRKM(45, noise_variance="ml").fit(train).calibrate(train)
+    model = MultiViewRKM(45, noise_variance="ml", n_folds=None).fit(train).calibrate(train)
     mean, std = model.predict_view({"a": test["a"], "b": test["b"]}, "y", return_std=True)
     assert 0.85 < (np.abs(mean - test["y"]) < 1.645 * std).mean() < 0.95
 
@@ -113,7 +117,7 @@ def test_rows_that_miss_a_view_are_left_out(train):
 
 
 def test_a_model_file_keeps_the_trusts_and_a_new_fit_drops_them(train, test, tmp_path):
-    model = MultiViewRKM(20, noise_variance="ml").fit(train).calibrate(train)
+    model = MultiViewRKM(20, noise_variance="ml", n_folds=None).fit(train).calibrate(train)
     gramian.save(model, tmp_path / "model.gramian")
     again = gramian.load(tmp_path / "model.gramian")
     shown = {"a": test["a"], "b": test["b"]}
@@ -121,7 +125,7 @@ def test_a_model_file_keeps_the_trusts_and_a_new_fit_drops_them(train, test, tmp
         again.predict_view(shown, "y", return_std=True), model.predict_view(shown, "y", return_std=True), strict=True
     ):
         assert_array_equal(found, expected)
-    assert not hasattr(model.fit(train), "trusts_")
+    assert model.fit(train).trusts_ == []
 
 
 @pytest.mark.parametrize(
@@ -132,8 +136,6 @@ def test_a_model_file_keeps_the_trusts_and_a_new_fit_drops_them(train, test, tmp
         ({}, [((), "y")], 100, "from other views"),
         ({}, [("a", "nobody")], 100, "not one of the views"),
         ({}, ["y"], 100, "not a pair"),
-        ({"kernel": {"a": "rbf", "b": "linear", "y": "linear"}}, [("b", "a")], 100, "kernel only"),
-        ({"kernel": "rbf"}, None, 100, "nothing to calibrate"),
         ({}, None, 8, "at least 10 distinct rows"),
     ],
 )

@@ -80,7 +80,8 @@ class ViewAnswers:
         return self.subspace.posterior(self.gaussian, rows.views, rows.seen, trusts=trusts)
 
     def _trust(self, shown: tuple[int, ...], view: int) -> Trust | None:
-        return nearest_trust(self.trusts, [self.names[w] for w in shown], self.names[view]) if shown else None
+        names = [self.names[w] for w in shown]
+        return nearest_trust(self.trusts, names, self.names[view], len(self.names)) if shown else None
 
     def _warn_singular(self, seen: Array) -> None:
         """Without noise, views that do not determine all components leave the rest at the prior: say so [8]."""

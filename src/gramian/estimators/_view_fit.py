@@ -101,7 +101,7 @@ def _fit_complete(table: ViewTable, hashes: Array, options: ViewOptions) -> View
     sample = ViewSample(table, np.sqrt(beta), space)
     q, selection = options.n_components, None
     if q == "auto":
-        q, selection = _chosen_components(sample, hashes, options)
+        q, selection = chosen_components(sample, hashes, options)
     q = check_n_components(q, rules=())
     solver, solver_reason = chosen_solver(solver, sample.operator().size, q)
     stiefel = isinstance(solver, Stiefel)
@@ -119,7 +119,12 @@ def _fit_complete(table: ViewTable, hashes: Array, options: ViewOptions) -> View
         noises = np.where(beta > 0, model.gaussian.noise_variance / safe, 0.0)
         rotation = unrotation(model.spectrum, latents)
         found = ViewFit(model, noises, latents * positive_signs(latents), rotation, *about)
-    if selection is not None and selection.chosen is None:  # a rule without candidates: say what it came to
+    return with_selection(found, selection)
+
+
+def with_selection(found: ViewFit, selection: Selection | None) -> ViewFit:
+    """The fit with the evidence of its q; a rule that had no candidates says what it came to."""
+    if selection is not None and selection.chosen is None:
         count = found.model.gaussian.n_components
         selection = replace(selection, candidates=[count], chosen=count, reason=f"q = {count}: {selection.reason}")
     return replace(found, selection=selection)
@@ -172,17 +177,17 @@ def choice_rows(table: ViewTable, hashes: Array) -> Array:
     return np.flatnonzero(hashes <= hashes[smallest_positions(hashes, CHOICE_ROWS)].max())
 
 
-def _chosen_components(sample: ViewSample, hashes: Array, options: ViewOptions) -> tuple[Any, Selection]:
+def chosen_components(sample: ViewSample, hashes: Array, options: ViewOptions) -> tuple[Any, Selection]:
     """q by held-out views, or rows of a single view; a fraction of the variance where the choice was made on some of the rows."""
     noise, several = options.noise_variance, len(options.names) > 1
     fixed = None if isinstance(noise, str) else float(noise)
     rows = choice_rows(sample.table, hashes)
     folds, fold = content_folds(None, options.n_folds or CHOICE_FOLDS, hashes[rows])
     if fixed is not None and (fixed > 0 or not several):
-        rule = f"the components above noise_variance={fixed:g}" if fixed > 0 else "95 % of the variance"
-        return None, _rule(f"{rule}, since the noise is given")
+        taken = f"the components above noise_variance={fixed:g}" if fixed > 0 else "95 % of the variance"
+        return None, rule(f"{taken}, since the noise is given")
     if not folds or not (sample.table.traces > 0).any():
-        return None, _rule("95 % of the variance, since there are too few distinct rows to hold any out")
+        return None, rule("95 % of the variance, since there are too few distinct rows to hold any out")
     table = sample.table if len(rows) == len(hashes) else sample.table.take(rows)
     with pinned(len(rows)):
         if several:
@@ -196,7 +201,8 @@ def _chosen_components(sample: ViewSample, hashes: Array, options: ViewOptions) 
     return min(float(spectrum.eigenvalues.sum() / spectrum.trace), 1 - 1e-9), selection
 
 
-def _rule(reason: str) -> Selection:
+def rule(reason: str) -> Selection:
+    """A choice that no candidates were compared for."""
     return Selection([], np.zeros(1), np.zeros(1), None, reason)
 
 

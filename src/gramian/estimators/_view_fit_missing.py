@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array
+from gramian._content import row_hashes
 from gramian._progress import Progress
-from gramian.estimators._view_fit import ViewFit, ViewOptions, cannot_miss, of_noise_fit
-from gramian.estimators._view_specs import training_view
+from gramian.choosing.selection import Selection
+from gramian.estimators._view_fit import (
+    ViewFit,
+    ViewOptions,
+    cannot_miss,
+    chosen_components,
+    of_noise_fit,
+    rule,
+    with_selection,
+)
+from gramian.estimators._view_specs import choose_space, is_linear, training_view, weights_of_views
 from gramian.estimators._view_tables import ViewRows
 from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
-from gramian.latent.view_noise import PartialView, fit_missing_views
-from gramian.latent.views import ExplicitView
+from gramian.latent.view_missing import PartialView, fit_missing_views
+from gramian.latent.views import ExplicitView, ViewSample, ViewTable
+
+FEWEST_COMPLETE = 30
+"""With fewer rows (or a quarter of all) that show everything, q is chosen on all rows."""
 
 
 def fit_missing_rows(rows: ViewRows, weights: Array, options: ViewOptions) -> ViewFit:
     """Maximum likelihood of all that the rows show, with one noise or one per view."""
-    q = check_n_components(None if options.n_components == "auto" else options.n_components, rules=())
+    q, selection = options.n_components, None
+    if q == "auto":
+        q, selection = _chosen_components(rows, weights, options)
+    q = check_n_components(q, rules=())
     partials = []
     for v, (spec, view, name) in enumerate(zip(options.specs, rows.views, options.names)):
         shown = np.flatnonzero(rows.seen[:, v])
@@ -37,12 +54,12 @@ def fit_missing_rows(rows: ViewRows, weights: Array, options: ViewOptions) -> Vi
     with Progress("EM", total=options.max_iter, verbose=options.verbose) as bar:
         fitted = fit_missing_views(
             partials,
-            rows.seen,
             weights,
             DEFAULT_FRACTION if q is None else q,
             shared=options.noise_variance == "ml",
             tol=options.tol,
             max_iter=options.max_iter,
+            random_state=options.random_state,
             progress=bar,
         )
     if not fitted.settled:
@@ -53,4 +70,21 @@ def fit_missing_rows(rows: ViewRows, weights: Array, options: ViewOptions) -> Vi
         )
     reason = "rows miss views, whose likelihood has no closed form"
     about = (float(weights.sum()), [p.view for p in partials], "em", reason, "EM over the observed views", reason)
-    return of_noise_fit(fitted, *about)
+    return with_selection(of_noise_fit(fitted, *about), selection)
+
+
+def _chosen_components(rows: ViewRows, weights: Array, options: ViewOptions) -> tuple[Any, Selection]:
+    """q chosen on the rows that show everything, where those are many; else on all rows, linear views filled with their means."""
+    complete = np.flatnonzero(rows.complete_rows)
+    if len(complete) < max(FEWEST_COMPLETE, len(rows) // 4):
+        if not all(is_linear(spec) for spec in options.specs):
+            return None, rule("95 % of the variance, since few rows show all views")
+        filled = tuple(np.where(np.isnan(view), np.nanmean(view, axis=0), view) for view in rows.views)
+        chosen, shares = ViewRows.of(filled), weights
+    else:
+        chosen, shares = rows.take(complete), weights[complete]
+    views = tuple(training_view(spec, view, shares) for spec, view in zip(options.specs, chosen.views))
+    table = ViewTable(views, shares / shares.sum(), float(shares.sum()))
+    beta = weights_of_views(options.view_weights, table, options.names)
+    space, _ = choose_space("auto", table, options.names)
+    return chosen_components(ViewSample(table, np.sqrt(beta), space), row_hashes(chosen.stacked), options)

@@ -154,6 +154,11 @@ class ViewRows:
         view = self.views[v]
         return np.zeros(len(self), dtype=bool) if view is None else ~np.isnan(view).any(axis=1)
 
+    @property
+    def complete_rows(self) -> Array:
+        """The rows that show every entry of every view."""
+        return np.asarray(np.all([self.whole(v) for v in range(len(self.views))], axis=0))
+
     def check_whole(self, v: int, name: Any) -> None:
         """A view behind a kernel or a feature map is seen whole or not at all."""
         partly = self.seen[:, v] & ~self.whole(v)

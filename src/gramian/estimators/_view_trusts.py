@@ -101,10 +101,17 @@ def _fold_preimage(table: ViewTable, kept: Array, target: int, preimage: Any) ->
     return fitted_preimage(view.take(kept), preimage, None) if needs_preimage(view) else None
 
 
-def nearest_trust(trusts: Sequence[Trust], given: Sequence[Any], view: Any) -> Trust | None:
-    """What was asked about this view with the views most like those given: most in common, then fewest others."""
+def nearest_trust(trusts: Sequence[Trust], given: Sequence[Any], view: Any, n_views: int) -> Trust | None:
+    """What was asked about this view with these views shown.
+
+    Where the view was also asked from all others (as `fit` does), other sets of views take the trust of the set most like them: most
+    in common, then fewest others. A list of questions of a user's own stands for those alone.
+    """
     about = [trust for trust in trusts if trust[1] == view]
-    if not about:
-        return None
     shown = set(given)
+    for trust in about:
+        if set(trust[0]) == shown:
+            return trust
+    if not any(len(trust[0]) == n_views - 1 for trust in about):
+        return None
     return max(about, key=lambda trust: (len(shown & set(trust[0])), -len(set(trust[0]) - shown)))

@@ -24,10 +24,11 @@ from gramian.estimators._base import BaseEstimator, LatentModelMixin, atomic, fo
 from gramian.estimators._view_answers import ViewAnswers
 from gramian.estimators._view_decoding import decoded_inputs, fitted_preimage
 from gramian.estimators._view_fit import ViewFit, ViewOptions, choice_rows, fit_views
-from gramian.estimators._view_specs import SOLVER_NAMES, NestedKernels, fitted_view, kernel_per_view
+from gramian.estimators._view_specs import SOLVER_NAMES, NestedKernels, fitted_view, is_linear, kernel_per_view
 from gramian.estimators._view_tables import ViewLayout, ViewRows, usable_rows
 from gramian.estimators._view_trusts import FEWEST_ROWS, Trust, held_out_trusts, questions_of
 from gramian.kernels import Precomputed
+from gramian.kernels.base import Kernel
 from gramian.latent.dimension import check_n_components
 from gramian.latent.gaussian import Posterior
 from gramian.latent.subspace import DualSubspace
@@ -153,6 +154,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.allow_nan = isinstance(self.kernel, str | Kernel) and is_linear(self.kernel)
         tags.input_tags.pairwise = self.kernel == "precomputed" or isinstance(self.kernel, Precomputed)
         return tags
 
@@ -200,7 +202,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         self._dtype = str(rows.dtype)
         self._store_fit(fitted, rows, weights)
         self.trusts_: list[Trust] = []
-        if self.n_folds is not None and len(layout.names) > 1 and self._gaussian.noise_variance > 0:
+        if self.n_folds is not None and len(layout.names) > 1 and isinstance(self.noise_variance, str):
             self.trusts_ = self._held_out(fitted.views, rows, weights, None, self.n_folds) or []
         return self
 
@@ -399,12 +401,9 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         asked = None if questions is None else [self._question(question) for question in questions]
         if asked is None and not self._targets:
             raise ValueError("Every view has a precomputed kernel, so there is nothing to calibrate.")
-        complete = rows.seen.all(axis=1) & np.all([rows.whole(v) for v in range(len(self.view_names_))], axis=0)
-        shown = rows.take(np.flatnonzero(complete))
-        found = None
-        if len(shown):
-            built = [fitted_view(part.subspace, view) for part, view in zip(self._subspace.parts, shown.views)]
-            found = self._held_out(built, shown, np.ones(len(shown)), asked, n_folds)
+        shown = rows.take(np.flatnonzero(rows.complete_rows))
+        built = [fitted_view(part.subspace, view) for part, view in zip(self._subspace.parts, shown.views)]
+        found = self._held_out(built, shown, np.ones(len(shown)), asked, n_folds)
         if found is None:
             raise ValueError(
                 f"calibrate needs at least {FEWEST_ROWS} distinct rows that show all views, got {len(shown)}. Give more rows."
@@ -427,7 +426,14 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
     ) -> list[Trust] | None:
         """Trusts from complete rows and the views built of them; None where there are too few."""
         asked = questions_of(self._targets, len(self.view_names_)) if questions is None else questions
-        if not rows.complete or not asked or self.n_components_ == 0:
+        if not asked or self.n_components_ == 0 or self._gaussian.noise_variance == 0:
+            return None
+        complete = rows.complete_rows
+        if not complete.all():
+            where = np.flatnonzero(complete)
+            rows, weights = rows.take(where), weights[where]
+            built = [fitted_view(part.subspace, view) for part, view in zip(self._subspace.parts, rows.views)]
+        if len(rows) < FEWEST_ROWS:
             return None
         hashes = row_hashes(rows.stacked)
         table = ViewTable(tuple(built), weights / weights.sum(), float(weights.sum()))

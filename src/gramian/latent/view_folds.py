@@ -19,8 +19,8 @@ from gramian._arrays import Array, symmetrized
 from gramian.latent.gaussian import LatentGaussian, Projection, noise_of_each_q
 from gramian.latent.subspace import PrimalSubspace
 from gramian.latent.view_noise import bare, view_inputs
-from gramian.latent.view_subspace import ViewPart, ViewSubspace, trusted
-from gramian.latent.views import ExplicitView, ViewSample, ViewTable, factored
+from gramian.latent.view_subspace import MappedSubspace, ViewPart, ViewSubspace, trusted
+from gramian.latent.views import ExplicitView, View, ViewSample, ViewTable, factored
 from gramian.operators.covariance import Stored
 from gramian.operators.moments import Moments
 from gramian.rows import Block, as_rows
@@ -159,8 +159,8 @@ def moment_folds(folded: FoldedViews, scales: Array, most: int, solver: Solver) 
         axes = [spectrum.eigenvectors[view] for view in views]
         subspace = ViewSubspace(
             tuple(
-                ViewPart.of(PrimalSubspace(kept.mean[view], np.ascontiguousarray(U.T)), float(scale), float(dim))
-                for view, U, scale, dim in zip(views, axes, scales, dims)
+                ViewPart.of(_mapped(view, kept.mean[columns], U), float(scale), float(dim))
+                for view, columns, U, scale, dim in zip(folded.table.views, views, axes, scales, dims)
             )
         )
         folds.append(
@@ -176,6 +176,13 @@ def moment_folds(folded: FoldedViews, scales: Array, most: int, solver: Solver) 
             )
         )
     return folds
+
+
+def _mapped(view: View, mean: Array, axes: Array) -> PrimalSubspace | MappedSubspace:
+    """The axes of an explicit view, behind its map where that leads back to inputs."""
+    primal = PrimalSubspace(mean, np.ascontiguousarray(axes.T))
+    feature_map = view.feature_map if isinstance(view, ExplicitView) and view.points is None else None
+    return primal if feature_map is None else MappedSubspace(feature_map, primal)
 
 
 # ---------------------------------------------------------------- from rows
@@ -238,9 +245,10 @@ class FoldedViews:
 
     @classmethod
     def of(cls, table: ViewTable, fold: Array, *, exact: bool = False) -> FoldedViews:
-        """Kernel views stand for their factors where those are short, unless ``exact``: then every view keeps its kind."""
+        """Kernel views stand for their factors where those are short, unless ``exact``: then every view keeps its way back to inputs."""
         working = table if exact or table.explicit else factored(table) or table
-        if not working.explicit or sum(working.widths) > len(fold):
+        rows = exact and any(view.points is not None for view in working.views)
+        if rows or not working.explicit or sum(working.widths) > len(fold):
             return cls(working, fold, None)
         features = np.hstack([view.features for view in working.views if isinstance(view, ExplicitView)])
         return cls(working, fold, fold_moments(features, table.weights * table.total_weight, fold))

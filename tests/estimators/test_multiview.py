@@ -213,11 +213,18 @@ def test_missing_views_with_one_noise_are_missing_cells_of_ppca(views):
     holed["y"][30:], holed["w"][:20] = np.nan, np.nan
     table, _ = stack_views(holed)
     ppca = PPCA(2, tol=1e-10, max_iter=5000).fit(table)
-    model = MultiViewRKM(2, noise_variance="ml", tol=1e-12, max_iter=5000).fit(holed)
+    model = MultiViewRKM(2, noise_variance="ml", tol=1e-12, max_iter=5000, n_folds=None).fit(holed)
     assert_allclose(model.score(holed), ppca.score(table), rtol=1e-8)
     assert_allclose(model.noise_variances_, ppca.noise_variance_, rtol=1e-4)
     shown = {"x": views["x"], "w": holed["w"]}
     assert_allclose(model.predict_view(shown, "y")[30:], ppca.impute(table)[30:, 5:8], atol=1e-4)
+
+
+def test_missing_entries_after_a_fit_with_a_given_noise_are_seen_as_the_limit_of_little_noise(views):
+    shown = {"x": views["x"].copy(), "w": views["w"]}
+    shown["x"][::3, 1] = np.nan
+    none, little = (MultiViewRKM(2, noise_variance=noise).fit(views) for noise in (0.0, 1e-9))
+    assert_allclose(none.predict_view(shown, "y"), little.predict_view(shown, "y"), atol=1e-5)
 
 
 def test_without_noise_undetermined_components_are_announced(views):

@@ -7,6 +7,8 @@ from scipy import stats
 
 from gramian import MultiViewRKM, RKMForecaster, features, kernels
 from gramian.datasets import make_sum_of_sines
+from gramian.latent.view_missing import PartialView, fit_missing_views
+from gramian.latent.views import ExplicitView
 
 ALGORITHMS = [(space, solver) for space in ("primal", "dual") for solver in ("eigh", "stiefel")]
 
@@ -156,14 +158,10 @@ def test_primal_and_dual_agree_with_noise(views, noise):
 
 @pytest.mark.parametrize("noise", ["ml", "per-view"])
 def test_em_without_missing_views_is_the_closed_form(views, noise):
-    from gramian.latent.view_noise import PartialView, fit_missing_views
-    from gramian.latent.views import ExplicitView
-
     closed = fitted(views, noise_variance=noise, tol=1e-16)
     n = 40
     partials = [PartialView(ExplicitView(X), np.arange(n), np.ones(n)) for X in views.values()]
-    seen = np.ones((n, 4), dtype=bool)
-    em = fit_missing_views(partials, seen, np.ones(n), 3, shared=noise == "ml", tol=1e-13, max_iter=5000)
+    em = fit_missing_views(partials, np.ones(n), 3, shared=noise == "ml", tol=1e-13, max_iter=5000)
     assert (np.diff(em.log_likelihoods) > -1e-10).all()
     assert_allclose(em.noise_variances, closed.noise_variances_, rtol=1e-3)
     assert_allclose(em.log_likelihoods[-1], closed.score(views), rtol=1e-6)

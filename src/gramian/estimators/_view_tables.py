@@ -165,7 +165,7 @@ class ViewRows:
         if partly.any():
             raise ValueError(
                 f"View {name!r} contains NaN in a part of row {int(np.flatnonzero(partly)[0])} ({int(partly.sum())} rows in "
-                "all): a view with a kernel is seen whole or not at all. Fill these entries (gramian.LatentImputer), make all of the "
+                "all), but it is seen whole or not at all (a view with a kernel, or the only view at a given noise). Fill these entries (gramian.LatentImputer), make all of the "
                 "row's view NaN, or put the columns in a view of their own."
             )
 

@@ -24,11 +24,10 @@ from gramian.estimators._base import BaseEstimator, LatentModelMixin, atomic, fo
 from gramian.estimators._view_answers import ViewAnswers
 from gramian.estimators._view_decoding import decoded_inputs, fitted_preimage
 from gramian.estimators._view_fit import ViewFit, ViewOptions, choice_rows, fit_views
-from gramian.estimators._view_specs import SOLVER_NAMES, NestedKernels, fitted_view, is_linear, kernel_per_view
+from gramian.estimators._view_specs import SOLVER_NAMES, NestedKernels, fitted_view, kernel_per_view
 from gramian.estimators._view_tables import ViewLayout, ViewRows, usable_rows
 from gramian.estimators._view_trusts import FEWEST_ROWS, Trust, held_out_trusts, questions_of
-from gramian.kernels import Precomputed
-from gramian.kernels.base import Kernel
+from gramian.kernels import Linear, Precomputed
 from gramian.latent.dimension import check_n_components
 from gramian.latent.gaussian import Posterior
 from gramian.latent.subspace import DualSubspace
@@ -154,7 +153,8 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.allow_nan = isinstance(self.kernel, str | Kernel) and is_linear(self.kernel)
+        linear = isinstance(self.kernel, Linear) or self.kernel == "linear"
+        tags.input_tags.allow_nan = linear and isinstance(self.noise_variance, str)
         tags.input_tags.pairwise = self.kernel == "precomputed" or isinstance(self.kernel, Precomputed)
         return tags
 
@@ -287,11 +287,12 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         )
 
     def _rows(self, X: Any) -> ViewRows:
-        """Views in the fitted order; entries may be missing where a view is linear."""
+        """Views in the fitted order; entries may be missing where a view is linear (not in the only view of a model without EM)."""
         check_is_fitted(self)
         rows = self._layout.rows(self, X)
+        alone = len(self.view_names_) == 1 and not isinstance(self.noise_variance, str)
         for v, part in enumerate(self._subspace.parts):
-            if not part.invertible and rows.views[v] is not None:
+            if (alone or not part.invertible) and rows.views[v] is not None:
                 rows.check_whole(v, self.view_names_[v])
         return rows
 

@@ -256,7 +256,7 @@ def test_responsibilities_of_a_classifier_carry_the_names_of_its_classes(shapes)
 
 
 def test_view_shares_sum_to_one_and_follow_the_loadings(views):
-    model = MultiViewRKM(2).fit(views)
+    model = MultiViewRKM(2, noise_variance=0.0).fit(views)
     ax = plotting.view_contributions(model)
     heights = np.array([bar.get_height() for bar in ax.patches]).reshape(2, 2)
     assert_allclose(heights.sum(axis=0), 1.0)
@@ -289,10 +289,10 @@ def test_view_prediction_counts_what_is_inside(several, views):
         plotting.view_prediction(several, others, "up", views["right"])
 
 
-def test_a_view_with_a_kernel_is_drawn_without_intervals(views):
-    model = MultiViewRKM(3, kernel=["linear", "rbf"], noise_variance="per-view", random_state=0).fit(views)
+def test_a_view_with_a_kernel_is_drawn_with_intervals_too(views):
+    model = MultiViewRKM(3, kernel=["linear", "rbf"], random_state=0).fit(views)
     ax = plotting.view_prediction(model, {"left": views["left"]}, 1, views["right"])
-    assert "inside" not in ax.get_title()
+    assert "inside the 90 % intervals" in ax.get_title()
     assert "R²" in ax.get_title()
 
 

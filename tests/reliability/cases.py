@@ -62,7 +62,7 @@ CASES = {
             y=LABELS,
             methods=("predict", "decision_function", "predict_proba"),
         ),
-        Case("MultiViewRKM", {"n_components": 2, "noise_variance": "ml"}, methods=("transform",), missing=False),
+        Case("MultiViewRKM", {"n_components": 2, "noise_variance": "ml"}, methods=("transform",), missing=True),
         Case("RKMRegressor", {}, y=TARGET, methods=("predict",)),
         Case("RKMClassifier", {}, y=LABELS, methods=("predict", "predict_proba")),
         Case("LatentImputer", {}, methods=("transform",), missing=True),

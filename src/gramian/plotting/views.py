@@ -142,11 +142,7 @@ def predicted(model: Any, views: Any, view: Any) -> tuple[Array, Array | None]:
     if view is None:
         answer = model.predict(views, return_std=True)
     else:
-        try:
-            answer = model.predict_view(views, view, return_std=True)
-        except ValueError:
-            # a view with a kernel has no intervals; anything else that is wrong is said here again
-            answer = (model.predict_view(views, view), None)
+        answer = model.predict_view(views, view, return_std=True)
     mean, std = (None if part is None else np.asarray(part, dtype=float) for part in answer)
     assert mean is not None
     mean = mean.reshape(len(mean), -1)

@@ -182,10 +182,10 @@ def _hidden_cells(model: Any, table: Array) -> float:
 
 def _hidden_views(model: Any, X: Any) -> float:
     """Minus the error of every view predicted from the others, over the view's variance, averaged over views."""
-    views, seen, _ = model._check_views(X)
+    shown = model._rows(X)
     errors = []
-    for position, (name, view) in enumerate(zip(model.view_names_, views)):
-        rows = seen[:, position] & (seen.sum(axis=1) > 1)
+    for position, (name, view) in enumerate(zip(model.view_names_, shown.views)):
+        rows = shown.whole(position) & (shown.seen.sum(axis=1) > 1)
         if view is None or not rows.any():
             continue
         truth = np.asarray(view, dtype=float)[rows]

@@ -1,4 +1,4 @@
-"""LatentOutlierDetector flags rows, with any model that scores them."""
+"""LatentOutlierDetector: flags rows by scores of models that have not seen them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
-from gramian._checks import check_number, check_table, check_weights
+from gramian._checks import check_count, check_number, check_table, check_weights, positive_rows
+from gramian._content import content_folds, row_hashes
 from gramian.estimators._base import BaseEstimator, atomic, forget
+from gramian.estimators._standardize import check_standardize
 from gramian.estimators.ppca import PPCA
+from gramian.kernels.units import in_data_units
+from gramian.latent.units import Units
+from gramian.rows import as_rows
 
 
 def _inner_has(name: str) -> Any:
@@ -26,18 +31,30 @@ def _inner_has(name: str) -> Any:
 class LatentOutlierDetector(OutlierMixin, BaseEstimator):
     """Flags the rows that a latent model finds least likely.
 
+    A model gives rows that it has seen too high a score. So the threshold is a quantile of out-of-fold scores, and a row that
+    equals a training row is scored by the model of the folds without it. Every other row is scored by the model of all rows [10].
+
     Parameters
     ----------
     estimator : object with ``fit`` and ``score_samples``, default=None
         None is ``PPCA()``. Models without noise are scored by minus the squared distance to their subspace.
     contamination : float in (0, 0.5], default=0.01
-        The share of training rows beyond the threshold.
+        The share of rows of the training kind beyond the threshold.
+    standardize : bool or "auto", default="auto"
+        Columns to unit variance first. "auto": yes, unless the kernel of the estimator is told in units of the data (a numeric length
+        scale or period, a callable, a scikit-learn kernel, precomputed values).
+    n_folds : int or None, default=5
+        Folds of the out-of-fold scores. None: one model, which scores its own training rows.
 
     Attributes
     ----------
-    estimator_ : the fitted model
+    estimator_ : the model of all rows
     offset_ : float
         The threshold: ``decision_function = score_samples - offset_``.
+
+    References
+    ----------
+    [10] docs/theory.md, section 10.
 
     Examples
     --------
@@ -50,9 +67,17 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
     array([ 1, -1])
     """
 
-    def __init__(self, estimator: Any = None, contamination: float = 0.01) -> None:
+    _units: Units | None = None
+    _fold_models: tuple[Any, ...] | list[Any] = ()
+    _by_residual = False
+
+    def __init__(
+        self, estimator: Any = None, contamination: float = 0.01, *, standardize: Any = "auto", n_folds: Any = 5
+    ) -> None:
         self.estimator = estimator
         self.contamination = contamination
+        self.standardize = standardize
+        self.n_folds = n_folds
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -60,34 +85,99 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
         tags.input_tags.allow_nan = inner.allow_nan
         return tags
 
-    @property
-    def _missing(self) -> bool:
-        return bool(self.__sklearn_tags__().input_tags.allow_nan)
+    def _check(self, X: Any, reset: bool) -> Array:
+        missing = bool(self.__sklearn_tags__().input_tags.allow_nan)
+        return check_table(self, X, reset=reset, missing=missing, min_samples=2 if reset else 1)
 
     @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LatentOutlierDetector:
-        """Fit the model and set the threshold at the ``contamination`` quantile of the training scores."""
-        forget(self)
+        """Fit the models, and set the threshold at the ``contamination`` quantile of the out-of-fold scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        LatentOutlierDetector
+        """
         share = check_number("contamination", self.contamination, 0.0, 0.5, open_low=True)
-        table = check_table(self, X, reset=True, missing=self._missing, min_samples=2)
+        check_standardize(self.standardize)
+        if self.n_folds is not None:
+            check_count("n_folds", self.n_folds, 2)
         model = PPCA() if self.estimator is None else clone(self.estimator)
         if not hasattr(model, "score_samples"):
             raise TypeError(f"estimator={model!r} gives no scores. Use a model with score_samples(X).")
-        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        self.estimator_ = model.fit(table, **weight)
-        weights = check_weights(sample_weight, table)
+        if model.__sklearn_tags__().input_tags.pairwise:
+            raise ValueError(
+                "LatentOutlierDetector cannot score rows of a precomputed kernel: their k(y, y) is not known. Give the kernel itself, and rows."
+            )
+        forget(self)
+        table = self._check(X, reset=True)
+        table, weights = positive_rows(table, check_weights(sample_weight, table))
+        scale = self.standardize is True or (
+            self.standardize == "auto" and not in_data_units(getattr(model, "kernel", None) or "auto")
+        )
+        self._units = Units.of(as_rows(table, weights)) if scale else None
+        rows = self._rows(table)
+        self.estimator_ = _fitted(model, rows, None if sample_weight is None else weights)
+        hashes = row_hashes(table)
+        folds, fold = content_folds(table, self.n_folds or 2, hashes)
+        self._fold_models = []
+        self._hashes, first = np.unique(hashes, return_index=True)
+        self._folds = fold[first]
+        if self.n_folds is not None and folds:
+            for held in range(folds.n_folds):
+                kept = np.flatnonzero(fold != held)
+                inside = None if sample_weight is None else weights[kept]
+                self._fold_models.append(_fitted(self._fold_model(float(weights.sum())), rows[kept], inside))
+        self._by_residual = any(_is_noise_free(each) for each in (self.estimator_, *self._fold_models))
         self.offset_ = threshold(self._scores(table), weights, share)
         return self
 
+    def _fold_model(self, total_weight: float) -> Any:
+        """The model as it was settled on all rows, to be fitted without a fold: the same q and the same noise dimension.
+
+        Likelihoods with different noise dimensions do not compare, and in the dual the default one is the number of rows [2].
+        """
+        model = clone(PPCA() if self.estimator is None else self.estimator)
+        params = model.get_params(deep=False)
+        if params.get("n_components") == "auto" and isinstance(getattr(self.estimator_, "n_components_", None), int):
+            model.set_params(n_components=self.estimator_.n_components_)
+        if "noise_dim" in params and params["noise_dim"] is None and params.get("approximation") is None:
+            model.set_params(noise_dim=round(total_weight))
+        return model
+
+    def _rows(self, table: Array) -> Array:
+        return table if self._units is None else self._units.into(table)
+
     def _scores(self, table: Array) -> Array:
-        if getattr(self.estimator_, "noise_variance_", 1.0) == 0.0:
-            return -self.estimator_.residual(table)
-        return self.estimator_.score_samples(table)
+        """Each row by a model that has not seen it."""
+        rows = self._rows(table)
+        if not self._fold_models:
+            return self._scored_by(self.estimator_, rows)
+        hashes = row_hashes(table)
+        place = np.searchsorted(self._hashes, hashes).clip(max=len(self._hashes) - 1)
+        fold = np.where(self._hashes[place] == hashes, self._folds[place], -1)
+        scores = np.empty(len(table))
+        for held in np.unique(fold):
+            mine = fold == held
+            scores[mine] = self._scored_by(self.estimator_ if held < 0 else self._fold_models[held], rows[mine])
+        return scores
+
+    def _scored_by(self, model: Any, rows: Array) -> Array:
+        scores = -model.residual(rows) if self._by_residual or _is_noise_free(model) else model.score_samples(rows)
+        return np.asarray(scores, dtype=np.float64)
 
     def score_samples(self, X: Any) -> Array:
-        """The model's log-likelihood of each row (minus the squared residual when it has no noise): larger is more normal."""
+        """The log-likelihood of each row by a model that has not seen it: larger is more normal.
+
+        Minus the squared distance to the subspace where the model has no noise.
+        """
         check_is_fitted(self)
-        return self._scores(check_table(self, X, reset=False, missing=self._missing))
+        return self._scores(self._check(X, reset=False))
 
     def decision_function(self, X: Any) -> Array:
         """``score_samples - offset_``: negative for outliers."""
@@ -99,9 +189,17 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
 
     @available_if(_inner_has("anomaly"))
     def anomaly(self, X: Any, level: float = 0.99) -> Any:
-        """T², SPE and column contributions of the inner model."""
+        """T², SPE and column contributions of the model of all rows."""
         check_is_fitted(self)
-        return self.estimator_.anomaly(X, level=level)
+        return self.estimator_.anomaly(self._rows(self._check(X, reset=False)), level=level)
+
+
+def _fitted(model: Any, rows: Array, sample_weight: Any) -> Any:
+    return model.fit(rows) if sample_weight is None else model.fit(rows, sample_weight=sample_weight)
+
+
+def _is_noise_free(model: Any) -> bool:
+    return bool(getattr(model, "noise_variance_", 1.0) == 0.0)
 
 
 def threshold(scores: Array, weights: Array, share: float) -> float:

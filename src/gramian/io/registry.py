@@ -71,6 +71,7 @@ CLASSES: dict[str, str] = {
     "choosing.Selection": "gramian.choosing.selection:Selection",
     "latent.PartialView": "gramian.latent.view_missing:PartialView",
     "estimators.ClassRule": "gramian.estimators._class_models:ClassRule",
+    "latent.Units": "gramian.latent.units:Units",
     "latent.Tail": "gramian.latent.anomaly:Tail",
     "latent.MissingFit": "gramian.latent.missing:MissingFit",
     "operators.Moments": "gramian.operators.moments:Moments",

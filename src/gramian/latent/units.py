@@ -1,0 +1,81 @@
+"""The units of columns: mean 0 and variance 1 on the way in, undone on the way out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian.rows.base import Block, Rows
+
+CONSTANT = 64 * float(np.finfo(float).eps)
+"""A column whose deviation is below this share of its largest magnitude is constant: what is left is rounding."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """The mean and the deviation of each column over what was observed; the deviation of a constant column is 1."""
+
+    mean: Array
+    scale: Array
+
+    @classmethod
+    def of(cls, rows: Rows) -> Units:
+        """The units of the columns of rows, with holes or without: one pass."""
+        found = rows.fold(column_spread)
+        constant = found.deviation <= CONSTANT * found.largest
+        return cls(found.mean, np.where(constant, 1.0, found.deviation))
+
+    def into(self, X: Any) -> Array:
+        """Rows in units of the columns."""
+        return np.asarray((np.asarray(X, dtype=np.float64) - self.mean) / self.scale)
+
+    def back(self, X: Array) -> Array:
+        """Rows as they were."""
+        return X * self.scale + self.mean
+
+
+@dataclass(frozen=True)
+class ColumnSpread:
+    """Weight, mean, root mean square deviation and largest magnitude of what each column shows; merges with ``+``.
+
+    Deviations, not their squares, are kept: squares of very large or very small columns leave the range of float64.
+    """
+
+    weight: Array
+    mean: Array
+    deviation: Array
+    largest: Array
+
+    def __add__(self, other: ColumnSpread) -> ColumnSpread:
+        weight = self.weight + other.weight
+        share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
+        gap = other.mean - self.mean
+        unit = np.maximum(np.maximum(self.deviation, other.deviation), np.abs(gap))
+        safe = np.where(unit > 0, unit, 1.0)
+        square = (1 - share) * (self.deviation / safe) ** 2 + share * (other.deviation / safe) ** 2
+        square += share * (1 - share) * (gap / safe) ** 2
+        largest = np.maximum(self.largest, other.largest)
+        return ColumnSpread(weight, self.mean + share * gap, safe * np.sqrt(square), largest)
+
+
+def column_spread(block: Block) -> ColumnSpread:
+    """That of a block of rows: a task for `Rows.fold`."""
+    X = np.asarray(block.X, dtype=np.float64)
+    seen = ~np.isnan(X)
+    weights = block.weights[:, None] * seen
+    weight = weights.sum(axis=0)
+    share = weights / np.where(weight > 0, weight, 1.0)
+    values = np.where(seen & (weights > 0), X, 0.0)
+    largest = np.abs(values).max(axis=0, initial=0.0)
+    unit = np.where(largest > 0, largest, 1.0)
+    first = np.where(seen, values / unit, np.inf).min(
+        axis=0, initial=np.inf
+    )  # a value of the column, so that offsets cost no digits
+    first = np.where(np.isfinite(first), first, 0.0)
+    moved = np.where(seen, values / unit - first, 0.0)
+    shift = (share * moved).sum(axis=0)
+    deviation = np.sqrt((share * np.where(seen, moved - shift, 0.0) ** 2).sum(axis=0))
+    return ColumnSpread(weight, unit * (first + shift), unit * deviation, largest)

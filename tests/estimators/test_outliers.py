@@ -1,0 +1,133 @@
+"""LatentOutlierDetector: out-of-fold scores, thresholds that hold on new rows, any model."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from gramian import PPCA, KernelPPCA, KernelPPCAMixture, LatentOutlierDetector, PPCAMixture, load, save
+from gramian._content import content_folds
+from gramian.estimators.outliers import threshold
+from gramian.kernels import RBF
+
+
+def table(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, 2)) @ np.random.default_rng(9).standard_normal((2, 6)) + 0.3 * rng.standard_normal(
+        (n, 6)
+    )
+
+
+MODELS = {
+    "default": lambda: None,
+    "ppca": lambda: PPCA(2),
+    "kernel": lambda: KernelPPCA(5),
+    "mixture": lambda: PPCAMixture(2, 1, random_state=0),
+    "kernel mixture": lambda: KernelPPCAMixture(2, 2, random_state=0),
+}
+
+
+def test_training_rows_are_scored_by_a_model_that_has_not_seen_them():
+    X = table()
+    detector = LatentOutlierDetector(PPCA(2), standardize=False).fit(X)
+    _, fold = content_folds(X, 5)
+    expected = np.empty(len(X))
+    for held in range(5):
+        expected[fold == held] = PPCA(2).fit(X[fold != held]).score_samples(X[fold == held])
+    assert_allclose(detector.score_samples(X), expected)
+    new = table(30, seed=5)
+    assert_allclose(detector.score_samples(new), PPCA(2).fit(X).score_samples(new))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_new_rows_of_the_same_kind_are_flagged_at_the_nominal_rate(model):
+    rates = [
+        (LatentOutlierDetector(MODELS[model](), 0.1).fit(table(200, seed)).predict(table(1000, 100 + seed)) < 0).mean()
+        for seed in range(3)
+    ]
+    assert 0.05 < np.mean(rates) < 0.2
+
+
+def test_in_sample_scores_would_flag_far_too_many():
+    rng = np.random.default_rng(0)
+    X, new = rng.standard_normal((100, 30)), rng.standard_normal((1000, 30))
+    in_sample = LatentOutlierDetector(KernelPPCA(0.95), 0.05, n_folds=None).fit(X)
+    assert (in_sample.predict(new) < 0).mean() > 0.15
+    assert (LatentOutlierDetector(KernelPPCA(0.95), 0.05).fit(X).predict(new) < 0).mean() < 0.1
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_fit_predict_is_fit_then_predict_and_order_does_not_matter(model):
+    X = table(80)
+    first = LatentOutlierDetector(MODELS[model](), 0.1)
+    flags = first.fit_predict(X)
+    assert_array_equal(flags, first.predict(X))
+    assert_array_equal(first.decision_function(X) < 0, flags < 0)
+    assert abs((flags < 0).mean() - 0.1) < 0.02
+    order = np.random.default_rng(0).permutation(80)
+    again = LatentOutlierDetector(MODELS[model](), 0.1).fit(X[order])
+    assert_allclose(again.score_samples(X), first.score_samples(X), rtol=1e-6)
+
+
+def test_integer_weights_are_repeated_rows():
+    X = table(60)
+    weights = np.arange(60) % 3
+    weighted = LatentOutlierDetector(PPCA(2), 0.1).fit(X, sample_weight=weights)
+    repeated = LatentOutlierDetector(PPCA(2), 0.1).fit(np.repeat(X, weights, axis=0))
+    assert_allclose(weighted.score_samples(X), repeated.score_samples(X))
+    assert_allclose(weighted.offset_, repeated.offset_)
+
+
+def test_standardize_follows_the_units_of_the_kernel():
+    X = table() * np.arange(1, 7)
+    plain = LatentOutlierDetector(KernelPPCA(3, kernel=RBF(2.0)), n_folds=None).fit(X)
+    assert_allclose(plain.score_samples(X[:9]), KernelPPCA(3, kernel=RBF(2.0)).fit(X).score_samples(X[:9]))
+    scaled = LatentOutlierDetector(PPCA(3), n_folds=None).fit(X)
+    Z = (X - X.mean(0)) / X.std(0)
+    assert_allclose(scaled.score_samples(X[:9]), PPCA(3).fit(Z).score_samples(Z[:9]))
+    with pytest.raises(ValueError, match="standardize"):
+        LatentOutlierDetector(standardize="always").fit(X)
+
+
+def test_outliers_inside_the_training_table_are_found():
+    X = np.vstack([table(300), 4 * np.random.default_rng(1).standard_normal((10, 6))])
+    scores = LatentOutlierDetector(KernelPPCA(20), 0.05).fit(X).score_samples(X)
+    assert np.median(np.argsort(np.argsort(scores))[300:]) < 20
+
+
+def test_rows_with_holes_are_scored_by_what_they_show():
+    X = table()
+    X[::5, 2] = np.nan
+    assert np.isfinite(LatentOutlierDetector().fit(X).score_samples(X)).all()
+
+
+def test_a_precomputed_kernel_is_refused_with_words():
+    with pytest.raises(ValueError, match="precomputed"):
+        LatentOutlierDetector(KernelPPCA(4, kernel="precomputed")).fit(np.eye(9))
+
+
+def test_a_model_without_noise_is_scored_by_its_distance():
+    X = table() @ np.diag([1, 1, 0, 0, 0, 0])
+    with pytest.warns(Warning, match="noise"):
+        detector = LatentOutlierDetector(PPCA(2), 0.1).fit(X)
+    assert detector.predict(X[:1] + 5.0)[0] == -1
+
+
+@pytest.mark.parametrize(
+    "bad, words",
+    [({"n_folds": 1}, "n_folds"), ({"contamination": 0.7}, "contamination"), ({"estimator": RBF()}, "score")],
+)
+def test_bad_parameters_are_named(bad, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        LatentOutlierDetector(**bad).fit(table(20))
+
+
+def test_it_is_saved_with_its_fold_models(tmp_path):
+    X = table()
+    detector = LatentOutlierDetector(contamination=0.1).fit(X)
+    save(detector, tmp_path / "detector.safetensors")
+    assert_array_equal(load(tmp_path / "detector.safetensors").decision_function(X), detector.decision_function(X))
+
+
+def test_the_threshold_lies_between_two_scores():
+    assert threshold(np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4), 0.25) == 1.5
+    assert threshold(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 1.0, 1.0]), 0.5) == 2.5

@@ -42,7 +42,8 @@ from gramian.estimators._kernel_fit import distinct_rows
 from gramian.estimators.classifier_path import ClassPath, class_paths
 from gramian.kernels import RBF, Precomputed
 from gramian.latent.kernel_kmeans import graph_start
-from gramian.latent.kernel_mixture import DualRows, KernelMixtureFit, fit_kernel_mixture
+from gramian.latent.kernel_mixture import DualRows, fit_kernel_mixture
+from gramian.latent.mixture import MixtureFit
 from gramian.solvers import Eigh
 
 PAGE = Path(__file__).parents[1] / "docs" / "classification.md"
@@ -223,7 +224,7 @@ def class_rows(
     return DualRows(Precomputed(), None, gram[np.ix_(own, own)]), masses, gram[np.ix_(test, own)]
 
 
-def mixture(rows: DualRows, masses: np.ndarray, start: np.ndarray, q: int, noise: float) -> KernelMixtureFit:
+def mixture(rows: DualRows, masses: np.ndarray, start: np.ndarray, q: int, noise: float) -> MixtureFit:
     """The mixture of a class, as the classifier fits it."""
     counts = [q] * start.shape[1]
     return fit_kernel_mixture(rows, start, masses, counts, noise, solver=Eigh(), tol=1e-4, max_iter=100)

@@ -178,8 +178,9 @@ def test_select_finds_the_clusters_and_the_components():
     X, labels = clusters(n=400, K=3, d=6)
     best = PPCAMixture.select(X, range(2, 5), [1, 2, 3], random_state=0)
     assert (best.n_clusters, best.n_components) == (3, 2)
-    assert len(best.selection_) == 9
-    assert best.bic(X) == min(row["bic"] for row in best.selection_)
+    assert best.selection_.chosen == {"n_clusters": 3, "n_components": 2}
+    assert len(best.selection_.candidates) == 9
+    assert -best.bic(X) == best.selection_.scores.max() == best.selection_.scores[best.selection_.index]
     assert adjusted_rand_score(labels, best.predict(X)) > 0.95
 
 
@@ -272,8 +273,8 @@ def test_frames_come_back_as_frames(frame):
 def test_float32_stays_float32():
     X, _ = clusters()
     single, double = (PPCAMixture(2, 2, random_state=0).fit(X.astype(kind)) for kind in (np.float32, np.float64))
-    assert single.transform(X.astype(np.float32)).dtype == np.float32
-    assert single.score_samples(X.astype(np.float32)).dtype == np.float32
+    for method in ("transform", "predict_proba", "score_samples", "reconstruct"):
+        assert getattr(single, method)(X.astype(np.float32)).dtype == np.float32
     assert single.impute(holed(X).astype(np.float32)).dtype == np.float32
     assert_allclose(single.means_, double.means_, rtol=1e-4, atol=1e-4)
 

@@ -17,14 +17,8 @@ from gramian.latent.dimension import DEFAULT_FRACTION, for_fraction
 from gramian.latent.feature_subspace import NystroemSubspace
 from gramian.latent.gaussian import Projection
 from gramian.latent.kernel_kmeans import graph_start
-from gramian.latent.kernel_mixture import (
-    DualRows,
-    FeatureRows,
-    fit_kernel_mixture,
-    least_diagonal,
-    log_terms,
-    project_rows,
-)
+from gramian.latent.kernel_mixture import DualRows, FeatureRows, fit_kernel_mixture, least_diagonal, project_rows
+from gramian.latent.mixture import log_terms
 from gramian.latent.model import LatentModel
 from gramian.solvers import Eigh
 

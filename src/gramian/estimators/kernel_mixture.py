@@ -6,24 +6,24 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, DensityMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, float_dtype, row_chunks, single_blas_thread
+from gramian._arrays import Array, float_dtype, row_chunks
 from gramian._checks import (
     check_choice,
     check_count,
-    check_finite,
-    check_flag,
     check_number,
     check_random_state,
     check_table,
     check_tolerance,
     check_weights,
-    is_count,
 )
+from gramian._content import content_folds, row_hashes, smallest_positions
 from gramian._progress import Progress
+from gramian.choosing.mixtures import FEWEST_ROWS, FOLDS, choose_kernel_latents
+from gramian.choosing.selection import Selection
 from gramian.estimators._base import atomic, forget
 from gramian.estimators._kernel_fit import (
     distinct_rows,
@@ -32,21 +32,16 @@ from gramian.estimators._kernel_fit import (
     stored_gram,
     warn_without_structure,
 )
+from gramian.estimators._mixture import AUTO, MixtureMixin
+from gramian.estimators._units import Units, standardizes
 from gramian.exceptions import NumericalWarning
 from gramian.features import Nystroem
-from gramian.latent.dimension import check_n_components
+from gramian.kernels import RBF
 from gramian.latent.gaussian import Projection
 from gramian.latent.kernel_kmeans import graph_starts, kmeans
-from gramian.latent.kernel_mixture import (
-    DualRows,
-    FeatureRows,
-    KernelMixtureFit,
-    fit_from_starts,
-    least_diagonal,
-    log_terms,
-    project_rows,
-    responsibilities_of,
-)
+from gramian.latent.kernel_mixture import DualRows, FeatureRows, fit_from_starts, least_diagonal, project_rows
+from gramian.latent.mixture import MixtureFit
+from gramian.latent.model import warn_if_indefinite
 from gramian.latent.noise_field import UnitNoise, noise_field
 from gramian.operators.gram import DenseGram
 from gramian.preimage import as_preimage
@@ -54,13 +49,18 @@ from gramian.solvers import as_solver
 
 INITS = ("kernel_kmeans", "kmeans", "random")
 DEFAULT_LANDMARKS = 500
+CHOOSING_ROWS = 1000
+"""q is chosen on the Gram matrix of at most so many distinct rows, drawn by content."""
 SPARSE_SHARE = 1e-6
 """A component with a smaller share of the weight is reported as empty."""
 ADVICE = "Use approximation='nystroem', which stores no Gram matrix."
 CHUNK_VALUES = 1 << 22
+FEW_ROWS_LATENTS = 2
+"""q where there are too few rows to hold any out."""
+PRIVATE = ("_components", "_columns", "_gram", "_units", "_width")
 
 
-class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, BaseEstimator):
+class KernelPPCAMixture(MixtureMixin, BaseEstimator):
     """A mixture of kernel PPCA models in one feature space ([ZH] section 3) [6].
 
     Every component is the latent Gaussian φ(x) = μ_i + W_i z + ε with the responsibilities as sample weights, ε of fixed
@@ -69,12 +69,17 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
     Parameters
     ----------
     n_clusters : int, default=2
-    n_components : int, float or list of them, default=2
-        q of every component (a list: one for each); a fraction is settled on the start. A component keeps the directions above
-        ``noise_variance`` only, so its q may be smaller: see ``n_components_``.
-    kernel : str, Kernel, callable, scikit-learn GP kernel or "precomputed", default="rbf"
+    n_components : "auto", int, float or list of them, default="auto"
+        q of every component (a list: one for each); "auto": one common q by rows that were not fitted [10]; a fraction is settled on
+        the start. A component keeps the directions above ``noise_variance`` only, so its q may be smaller: see ``n_components_``.
+    kernel : "auto", str, Kernel, callable, scikit-learn GP kernel or "precomputed", default="auto"
+        "auto": an RBF whose width follows the distances between neighbours, ``RBF("local")``: with the median over all pairs the
+        objective itself prefers the wrong cut of two rings or moons [10].
     noise_variance : float, default=0.01
         ρ > 0, one for all components.
+    standardize : bool or "auto", default=False
+        Columns to unit variance on the way in, undone on the way out; "auto": unless the kernel has a numeric length scale or period,
+        is a function, a scikit-learn kernel or precomputed.
     init : {"kernel_kmeans", "kmeans", "random"} or array of shape (n_samples, n_clusters), default="kernel_kmeans"
         Where the responsibilities start. "kernel_kmeans": kernel k-means on graphs of nearest neighbours in feature space
         (normalised cuts), which finds curved and interlocked clusters that a wide kernel does not; where graphs of different
@@ -93,8 +98,9 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
     max_iter : int, default=200
     random_state : None, int, Generator or RandomState
     verbose : int, default=0
-    solver : {"eigh", "em", "krylov", "arpack"} or object, default="eigh"
-        How a component's eigenpairs are found; "em" is [ZH]'s EM for the empirical loadings Q_i.
+    solver : {"auto", "eigh", "em", "krylov", "arpack"} or object, default="auto"
+        How a component's eigenpairs are found. "auto": small components are decomposed whole, the leading eigenpairs of large ones are
+        continued from those of the last step. "em" is [ZH]'s EM for the empirical loadings Q_i.
 
     Attributes
     ----------
@@ -109,9 +115,15 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
     noise_variance_ : float
     kernel_ : Kernel
     log_likelihoods_ : ndarray
-        The objective, mean a row, one a step; never decreases.
+        The objective, mean per row, one per step; never decreases.
     converged_ : bool
     n_iter_ : int
+    selection_ : Selection
+        What was tried and how it scored, where ``n_components`` was "auto".
+
+    References
+    ----------
+    [6] docs/theory.md, section 6: mixtures; [10] section 10: choosing.
 
     Examples
     --------
@@ -127,10 +139,11 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
     def __init__(
         self,
         n_clusters: int = 2,
-        n_components: Any = 2,
+        n_components: Any = AUTO,
         *,
-        kernel: Any = "rbf",
+        kernel: Any = AUTO,
         noise_variance: float = 0.01,
+        standardize: Any = False,
         init: Any = "kernel_kmeans",
         n_init: int = 1,
         approximation: Any = None,
@@ -140,12 +153,13 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
         max_iter: int = 200,
         random_state: Any = None,
         verbose: int = 0,
-        solver: Any = "eigh",
+        solver: Any = AUTO,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_components = n_components
         self.kernel = kernel
         self.noise_variance = noise_variance
+        self.standardize = standardize
         self.init = init
         self.n_init = n_init
         self.approximation = approximation
@@ -178,8 +192,8 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
         inputs : array-like of shape (n_samples, n_inputs), optional
             With a precomputed kernel: the rows behind it, so that `sample` and `reconstruct` work.
         """
-        counts = self._check_params()
-        forget(self, "_components", "_columns", "_gram")
+        asked = self._check_params()
+        forget(self, *PRIVATE)
         rng = check_random_state(self.random_state)
         X = check_table(self, X, reset=True, min_samples=2)
         weights = check_weights(sample_weight, X)
@@ -188,32 +202,24 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
             raise ValueError(
                 f"n_clusters={self.n_clusters} needs at least as many rows of positive weight, got {len(kept)}."
             )
-        table, given, inverse, weights = self._arranged(X, kept, weights[kept], inputs)
+        standard = standardizes(self.standardize, None if self._auto_kernel() else self.kernel)
+        if standard and is_precomputed(self.kernel):
+            raise ValueError("standardize=True needs the inputs, not a precomputed Gram matrix.")
+        self._units = Units.of(X[kept], weights[kept]) if standard else None
+        table, given, inverse, weights = self._arranged(self._in_units(X), kept, weights[kept], inputs)
         rows = self._rows(table, weights, rng)
-        best = self._best(rows, given, weights, inverse, kept, X.shape[0], counts, rng)
-        self._store(best, counts)
+        best = self._best(rows, given, weights, inverse, kept, X.shape[0], asked, rng)
+        self._store(best, asked)
         self._fit_preimage(rows, given)
-        self.responsibilities_ = np.empty((X.shape[0], self.n_clusters))
-        self.responsibilities_[kept] = best.responsibilities[inverse]
-        if len(kept) < X.shape[0]:
-            dropped = np.setdiff1d(np.arange(X.shape[0]), kept)
-            self.responsibilities_[dropped] = self._responsibilities(X[dropped])
-        self._warn(counts)
+        self._store_responsibilities(X, kept, best.responsibilities[inverse])
+        self._warn(best, asked)
         return self
 
-    def _check_params(self) -> list[int | float]:
-        n_clusters = check_count("n_clusters", self.n_clusters, 1)
-        listed = isinstance(self.n_components, list | tuple | np.ndarray)
-        asked = list(self.n_components) if listed else [self.n_components] * n_clusters
-        if len(asked) != n_clusters:
-            raise ValueError(
-                f"n_components={self.n_components!r} must have one entry for each of the {n_clusters} clusters."
-            )
-        counts = [check_n_components(q, rules=()) for q in asked]
-        if None in counts:
-            raise ValueError(
-                "n_components=None: an integer >= 0 or a fraction in (0, 1) must be given for each cluster."
-            )
+    def _auto_kernel(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == AUTO
+
+    def _check_params(self) -> list[int | float] | None:
+        asked = self._asked(check_count("n_clusters", self.n_clusters, 1))
         check_number("noise_variance", self.noise_variance, 0.0, open_low=True)
         if isinstance(self.init, str):
             check_choice("init", self.init, INITS)
@@ -229,7 +235,7 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
         check_tolerance(self.tol, self.max_iter)
         as_solver(self.solver)
         as_preimage(self.preimage)
-        return counts
+        return asked
 
     def _arranged(self, X: Array, kept: Array, weights: Array, inputs: Any) -> tuple[Array, Any, Array, Array]:
         """(rows to fit, the inputs behind them, where each kept row went, weights); distinct rows in an order of their own."""
@@ -247,14 +253,20 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
         return X[kept][first], X[kept][first], inverse, total
 
     def _rows(self, table: Array, weights: Array, rng: np.random.Generator) -> DualRows | FeatureRows:
-        self.kernel_ = resolved_kernel(self.kernel, table)
+        self.kernel_ = resolved_kernel(RBF("local") if self._auto_kernel() else self.kernel, table)
         if self.approximation is None:
             gram = stored_gram(self.kernel_, table, ADVICE)
             warn_without_structure(gram)
+            warn_if_indefinite(self.kernel_, gram, weights)
             return DualRows(self.kernel_, None if self._columns is not None else table, gram)
         n_landmarks = min(len(table), DEFAULT_LANDMARKS) if self.n_landmarks is None else int(self.n_landmarks)
         if n_landmarks > len(table):
-            raise ValueError(f"n_landmarks={n_landmarks} exceeds the {len(table)} distinct training rows.")
+            warnings.warn(
+                f"n_landmarks={n_landmarks} exceeds the {len(table)} distinct training rows: all of them are landmarks.",
+                NumericalWarning,
+                stacklevel=4,
+            )
+            n_landmarks = len(table)
         seed = int(rng.integers(2**31 - 1))
         feature_map = Nystroem(self.kernel_, n_landmarks, random_state=seed).fit(table, sample_weight=weights)
         features = np.asarray(feature_map.transform(table), dtype=np.float64)
@@ -271,34 +283,53 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
         inverse: Array,
         kept: Array,
         n_rows: int,
-        counts: list[int | float],
+        asked: list[int | float] | None,
         rng: np.random.Generator,
-    ) -> KernelMixtureFit:
-        solver = as_solver(self.solver, tol=1e-8, random_state=int(rng.integers(2**31 - 1)))
-        best: KernelMixtureFit | None = None
+    ) -> MixtureFit:
+        own = isinstance(self.solver, str) and self.solver == AUTO
+        solver = None if own else as_solver(self.solver, tol=1e-8, random_state=int(rng.integers(2**31 - 1)))
+        best: MixtureFit | None = None
         n_init = self.n_init if isinstance(self.init, str) else 1
         with Progress("EM", total=n_init * self.max_iter, verbose=self.verbose) as bar:
             for attempt in range(n_init):
                 if isinstance(self.init, str):
                     starts = self._starts(rows, inputs, weights, attempt, rng)
                 else:
-                    starts = [self._given_start(inverse, kept, n_rows, rows.size)]
-                with single_blas_thread():
-                    found = fit_from_starts(
-                        rows,
-                        starts,
-                        weights,
-                        counts,
-                        float(self.noise_variance),
-                        solver=solver,
-                        tol=float(self.tol),
-                        max_iter=int(self.max_iter),
-                        progress=bar,
-                    )
+                    starts = [self._merged_start(inverse, kept, n_rows, rows.size)]
+                if asked is None:
+                    self.selection_ = self._chosen_latents(rows, weights, starts[0])
+                    asked = [self.selection_.chosen] * int(self.n_clusters)
+                found = fit_from_starts(
+                    rows,
+                    starts,
+                    weights,
+                    asked,
+                    float(self.noise_variance),
+                    solver=solver,
+                    tol=float(self.tol),
+                    max_iter=int(self.max_iter),
+                    progress=bar,
+                )
                 if best is None or found.objective > best.objective:
                     best = found
         assert best is not None
         return best
+
+    def _chosen_latents(self, rows: DualRows | FeatureRows, weights: Array, start: Array) -> Selection:
+        """One q for all components by held-out rows, on at most `CHOOSING_ROWS` of them."""
+        hashes = row_hashes(
+            rows.features if isinstance(rows, FeatureRows) else rows.gram if rows.points is None else rows.points
+        )
+        drawn = smallest_positions(hashes, CHOOSING_ROWS)
+        folds, fold = content_folds(None, FOLDS, hashes[drawn])
+        if not folds or len(drawn) < FEWEST_ROWS * start.shape[1]:
+            reason = f"q = {FEW_ROWS_LATENTS}: {len(drawn)} different rows are too few to hold any out"
+            return Selection([FEW_ROWS_LATENTS], np.zeros(1), np.zeros(1), FEW_ROWS_LATENTS, reason)
+        if isinstance(rows, FeatureRows):
+            gram = rows.features[drawn] @ rows.features[drawn].T
+        else:
+            gram = rows.gram[np.ix_(drawn, drawn)]
+        return choose_kernel_latents(gram, weights[drawn], start[drawn], fold, float(self.noise_variance))
 
     def _starts(
         self, rows: DualRows | FeatureRows, inputs: Any, weights: Array, attempt: int, rng: np.random.Generator
@@ -312,29 +343,19 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
         labels = kmeans(inputs, weights, self.n_clusters, rng, 1 if self.n_init > 1 else 10)
         return [np.eye(self.n_clusters)[labels]]
 
-    def _given_start(self, inverse: Array, kept: Array, n_rows: int, size: int) -> Array:
-        start = check_table(None, self.init, reset=False, name="init")
-        if start.shape != (n_rows, self.n_clusters):
-            raise ValueError(
-                f"init has shape {start.shape}, but responsibilities must have shape ({n_rows}, {self.n_clusters})."
-            )
-        if (start < 0).any() or not (start.sum(axis=1) > 0).all():
-            raise ValueError("init must hold responsibilities >= 0, with a positive sum in every row.")
-        start = np.asarray(start[kept] / start[kept].sum(axis=1, keepdims=True), dtype=np.float64)
-        merged = np.zeros((size, self.n_clusters))
+    def _merged_start(self, inverse: Array, kept: Array, n_rows: int, size: int) -> Array:
+        """Given responsibilities, averaged over the copies of a row."""
+        start = self._given_responsibilities(self.init, n_rows, int(self.n_clusters), kept)
+        merged = np.zeros((size, start.shape[1]))
         np.add.at(merged, inverse, start)
         return merged / np.bincount(inverse, minlength=size)[:, None]
 
-    def _store(self, best: KernelMixtureFit, counts: list[int | float]) -> None:
-        self._components = best.components
-        self.weights_ = best.mixing
-        self.n_components_ = [model.gaussian.n_components for model in best.components]
+    def _store(self, best: MixtureFit, asked: list[int | float] | None) -> None:
+        self._store_mixture(best)
         self.explained_variance_ = [model.gaussian.eigenvalues for model in best.components]
         self.noise_variance_ = float(self.noise_variance)
-        self.log_likelihoods_ = best.log_likelihoods
-        self.converged_ = bool(best.converged)
-        self.n_iter_ = len(best.log_likelihoods)
-        self._width = max(q if isinstance(q, int) else kept for q, kept in zip(counts, self.n_components_))
+        largest = [] if asked is None else [q for q in asked if isinstance(q, int)]
+        self._width = max(largest + self.n_components_)
 
     def _fit_preimage(self, rows: DualRows | FeatureRows, inputs: Any) -> None:
         points = rows.points if isinstance(rows, FeatureRows) else inputs
@@ -346,7 +367,7 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
             gram = rows.gram if isinstance(rows, DualRows) else rows.point_features @ rows.point_features.T
             self.preimage_ = preimage.fit(points, gram, kernel=self.kernel_, scores=None)
 
-    def _warn(self, counts: list[int | float]) -> None:
+    def _warn(self, found: MixtureFit, asked: list[int | float] | None) -> None:
         if not self.converged_:
             warnings.warn(
                 f"EM stopped after max_iter={self.max_iter} steps before its objective settled to tol={self.tol:g}. Raise max_iter.",
@@ -360,7 +381,8 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        fewer = [i for i, q in enumerate(counts) if is_count(q) and self.n_components_[i] < q]
+        counts = [] if asked is None else list(asked)
+        fewer = [i for i, q in enumerate(counts) if isinstance(q, int) and self.n_components_[i] < q]
         if fewer:
             named = ", ".join(f"component {i} keeps {self.n_components_[i]} of {counts[i]}" for i in fewer[:5])
             warnings.warn(
@@ -376,35 +398,12 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
         check_is_fitted(self)
         return check_table(self, X, reset=False)
 
-    def _project(self, X: Array, diagonal: Array | None) -> list[Projection]:
+    def _project(self, X: Array, diagonal: Array | None = None, **options: Any) -> list[Projection]:
         if self._columns is not None:
             X = X[:, self._columns]
             if diagonal is None:
                 diagonal = least_diagonal(self._components, X)
-        return project_rows(self._components, X, diagonal)
-
-    def _terms(self, X: Array, diagonal: Array | None = None) -> tuple[Array, list[Projection]]:
-        seen = self._project(X, diagonal)
-        densities = log_terms(self._components, np.ones(self.n_clusters), seen)
-        check_finite(densities, "log-densities")
-        with np.errstate(divide="ignore"):
-            return densities + np.log(self.weights_), seen
-
-    def _responsibilities(self, X: Array) -> Array:
-        return responsibilities_of(self._terms(X)[0])[0]
-
-    def predict_proba(self, X: Any) -> Array:
-        """The responsibility of every component for each row, (n_samples, n_clusters)."""
-        X = self._check_rows(X)
-        return self._responsibilities(X).astype(float_dtype(X), copy=False)
-
-    def predict(self, X: Any) -> Array:
-        """The most responsible component of each row."""
-        return self._terms(self._check_rows(X))[0].argmax(axis=1)
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """`fit`, and the most responsible component of each training row."""
-        return self.fit(X, y, sample_weight).responsibilities_.argmax(axis=1)
+        return project_rows(self._components, self._in_units(X), diagonal)
 
     def score_samples(self, X: Any, diagonal: Any = None) -> Array:
         """log Σ_i m_i exp(-L^_i(x)/2): the log-density but for the constant of the noise's space [6].
@@ -422,108 +421,41 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
                 raise ValueError(f"diagonal has {len(diagonal)} values, but X has {len(X)} rows.")
         elif diagonal is not None:
             raise ValueError("diagonal= goes with kernel='precomputed' only.")
-        return responsibilities_of(self._terms(X, diagonal)[0])[1].astype(float_dtype(X), copy=False)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """The mean of `score_samples`."""
-        return float(np.mean(self.score_samples(X), dtype=np.float64))
-
-    @property
-    def _n_features_out(self) -> int:
-        return self._width
-
-    def transform(self, X: Any, combine: str = "best") -> Array:
-        """Latent coordinates E[z | x] [2].
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        combine : {"best", "average"}, default="best"
-            "best": those of the most responsible component (`predict` says which). "average": Σ r_i E[z | x, i].
-
-        Returns
-        -------
-        ndarray of shape (n_samples, q)
-            q is the largest ``n_components`` asked for; components with fewer leave the last columns 0.
-        """
-        check_choice("combine", combine, ("best", "average"))
-        X = self._check_rows(X)
-        terms, seen = self._terms(X)
-        shares = _shares(terms, combine)
-        latents = np.zeros((len(X), self._width))
-        for model, part, share in zip(self._components, seen, shares.T):
-            mean = model.gaussian.posterior(part).mean
-            latents[:, : mean.shape[1]] += share[:, None] * mean
-        return latents.astype(float_dtype(X), copy=False)
+        return self._log_likelihoods(X, diagonal=diagonal).astype(float_dtype(X), copy=False)
 
     # ------------------------------------------------------------ back to inputs
 
-    def reconstruct(self, X: Any, kind: str = "map", combine: str = "best") -> Array:
-        """The rows as the mixture sees them, by the pre-image of a point of feature space [2, 4].
+    def _chunk_rows(self) -> int:
+        """Rows at a time whose kernel values fit into the memory meant for a chunk."""
+        return max(1, CHUNK_VALUES // self._components[0].subspace.size)
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        kind : {"map", "projection"}, default="map"
-            "map": μ_i + W_i E[z | x, i], shrunk; "projection": the nearest point of the component's subspace.
-        combine : {"best", "average"}, default="best"
-            Of the most responsible component, or averaged over all in feature space.
-        """
-        check_choice("kind", kind, ("map", "projection"))
-        check_choice("combine", combine, ("best", "average"))
-        X = self._check_rows(X)
+    def _rebuilt(self, seen: list[Projection], shares: Array, kind: str) -> Array:
         self._require_preimage()
         size = self._components[0].subspace.size
         parts = []
-        for rows in row_chunks(len(X), max(1, CHUNK_VALUES // size)):
-            terms, seen = self._terms(X[rows])
-            shares = _shares(terms, combine)
-            weights = np.zeros((len(terms), size))
-            values = np.zeros((len(terms), size))
-            for model, part, share in zip(self._components, seen, shares.T):
+        for rows in row_chunks(len(shares), self._chunk_rows()):
+            weights = np.zeros((rows.stop - rows.start, size))
+            values = np.zeros_like(weights)
+            for model, part, share in zip(self._components, seen, shares[rows].T):
                 gaussian = model.gaussian
-                scores = part.scores if kind == "projection" else gaussian.decode(gaussian.posterior(part).mean)
+                scores = part.scores[rows]
+                if kind == "map":
+                    scores = gaussian.decode(gaussian.posterior(part[rows]).mean)
                 weights += share[:, None] * model.subspace.embed(scores)
                 values += share[:, None] * model.subspace.kernel_values(scores)
             parts.append(self._preimages(weights, values))
-        return np.concatenate(parts).astype(float_dtype(X), copy=False)
+        return np.concatenate(parts)
 
-    def sample(self, n_samples: int = 1, *, noise: bool = False, random_state: Any = None) -> tuple[Array, Array]:
-        """Draw inputs and the components they come from: latents of each component, then the pre-image [3, 4].
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-        noise : bool, default=False
-            Whether to add the noise ε in feature space. The fixed ρ is a regulariser, not an estimate: with it draws scatter
-            more than the data.
-        random_state : None, int, Generator or RandomState
-            None uses the estimator's own.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-        labels : ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        n_samples = check_count("n_samples", n_samples, 1)
-        check_flag("noise", noise)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
+    def _drawn(self, which: int, count: int, noise: bool, rng: np.random.Generator) -> Array:
         self._require_preimage()
-        labels = np.sort(rng.choice(self.n_clusters, n_samples, p=self.weights_))
-        parts = []
-        for label in np.unique(labels):
-            model = self._components[label]
-            count = int((labels == label).sum())
-            scores = model.gaussian.decode(rng.standard_normal((count, model.gaussian.n_components)))
-            weights, values = model.subspace.embed(scores), model.subspace.kernel_values(scores)
-            if noise:
-                unit = self._unit_noise(model.subspace, count, rng)
-                level = np.sqrt(self.noise_variance_)
-                weights, values = weights + level * unit.weights, values + level * unit.values
-            parts.append(self._preimages(weights, values))
-        order = rng.permutation(n_samples)
-        return np.concatenate(parts)[order], labels[order]
+        model = self._components[which]
+        scores = model.gaussian.decode(rng.standard_normal((count, model.gaussian.n_components)))
+        weights, values = model.subspace.embed(scores), model.subspace.kernel_values(scores)
+        if noise:
+            unit = self._unit_noise(model.subspace, count, rng)
+            level = np.sqrt(self.noise_variance_)
+            weights, values = weights + level * unit.weights, values + level * unit.values
+        return self._preimages(weights, values)
 
     def _unit_noise(self, subspace: Any, count: int, rng: np.random.Generator) -> UnitNoise:
         if hasattr(subspace, "unit_noise"):
@@ -551,10 +483,3 @@ class KernelPPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densi
                 stacklevel=4,
             )
         return np.asarray(rows)
-
-
-def _shares(terms: Array, combine: str) -> Array:
-    """Responsibilities, or one for the best component and zero for the others."""
-    if combine == "best":
-        return np.eye(terms.shape[1])[terms.argmax(axis=1)]
-    return responsibilities_of(terms)[0]

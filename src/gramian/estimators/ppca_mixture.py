@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,34 +14,32 @@ from gramian._arrays import Array, float_dtype, row_chunks
 from gramian._checks import (
     check_choice,
     check_count,
-    check_finite,
     check_random_state,
     check_seed,
     check_table,
     check_tolerance,
     check_weights,
-    is_count,
-    is_real,
 )
 from gramian._progress import Progress
-from gramian.estimators._base import EVALUATION_ROWS, BaseEstimator, atomic, forget
+from gramian.choosing import Selection
+from gramian.choosing.mixtures import choose_clusters, choose_latents
+from gramian.estimators._base import BaseEstimator, atomic, forget
 from gramian.estimators._containers import like
+from gramian.estimators._mixture import AUTO, MixtureMixin
+from gramian.estimators._units import Units, standardizes
 from gramian.exceptions import NumericalWarning
 from gramian.latent.dimension import free_parameters
-from gramian.latent.gaussian import Projection
-from gramian.latent.kernel_mixture import log_terms, responsibilities_of
-from gramian.latent.mixture import MixtureFit, fit_mixture, mixture_rows, nonempty
-from gramian.latent.mixture_rows import MixtureTable
-from gramian.latent.mixture_start import kmeans_start, means_start, random_start
-from gramian.latent.model import LatentModel
+from gramian.latent.gaussian import Projection, drawn_rows
+from gramian.latent.mixture import MixtureFit, nonempty, responsibilities_of
+from gramian.latent.mixture_rows import MixtureTable, Responsibilities
+from gramian.latent.mixture_start import Draw, Given, about_means
+from gramian.latent.ppca_mixture import fit_mixture, with_directions_above_noise
 from gramian.latent.primal import predictive, rebuilt
 
-COUNT_ROUNDS = 3
-"""How often a fraction of variance is turned into numbers of components anew."""
-PRIVATE = ("_components",)
+PRIVATE = ("_components", "_units", "_width")
 
 
-class PPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, BaseEstimator):
+class PPCAMixture(MixtureMixin, BaseEstimator):
     """A mixture of probabilistic PCAs: x ~ Σ π_k N(μ_k, W_k W_kᵀ + σ²_k I) [6].
 
     Each cluster is a Gaussian with its own mean, subspace and noise; with ``n_components = d - 1`` it is the
@@ -51,10 +48,12 @@ class PPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixi
 
     Parameters
     ----------
-    n_clusters : int, default=2
-    n_components : int, float or list, default=1
-        Latent dimension q of every cluster; a list gives one a cluster; a fraction in (0, 1) is the smallest q that
-        explains that share of a cluster's variance. ``d`` means ``d - 1``: the noise is the last direction.
+    n_clusters : int or "auto", default=2
+        "auto": 1 to 10, by the likelihood of rows that were not fitted.
+    n_components : "auto", int, float or list, default="auto"
+        Latent dimension q of every cluster. "auto": one common q, from 0, by rows that were not fitted (by hidden cells where there are
+        holes) [10]; each cluster then keeps the directions above its noise. A list gives one per cluster; a fraction in (0, 1) is
+        the smallest q that explains that share of a cluster's variance. ``d`` means ``d - 1``: the noise is the last direction.
     noise : {"separate", "shared"}, default="separate"
         A noise variance for each cluster, or one for all.
     init : {"kmeans", "random"} or array of shape (n_samples, n_clusters), default="kmeans"
@@ -65,6 +64,9 @@ class PPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixi
         Means to start from, instead of ``init``.
     n_init : int, default=1
         How many different starts to try; the one of the largest likelihood is kept.
+    standardize : bool or "auto", default=False
+        Columns to unit variance on the way in, undone on the way out ("auto" is True here). The noise is then the same share of
+        each column's variance: ``noise_variances_`` is in units of the columns.
     tol : float, default=1e-6
         EM stops when the mean log-likelihood changes relatively by less.
     max_iter : int, default=200
@@ -84,15 +86,21 @@ class PPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixi
     responsibilities_ : ndarray of shape (n_samples, n_clusters)
         P(cluster | row) of the training rows.
     log_likelihoods_ : ndarray
-        Mean log-likelihood a row, one a step; never decreases.
+        Mean log-likelihood per row, one per step; never decreases.
     converged_ : bool
     n_iter_ : int
     noise_floor_ : float
         The least noise a cluster may have (1e-12 of the mean variance); met only by clusters without noise.
+    selection_ : Selection
+        What was tried and how it scored, where ``n_components`` or ``n_clusters`` was "auto".
 
     See Also
     --------
     PPCAMixture.select : chooses the number of clusters and of components by BIC.
+
+    References
+    ----------
+    [6] docs/theory.md, section 6: mixtures; [10] section 10: choosing.
 
     Examples
     --------
@@ -110,18 +118,17 @@ class PPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixi
     [True, True]
     """
 
-    _components: list[LatentModel]
-
     def __init__(
         self,
-        n_clusters: int = 2,
-        n_components: Any = 1,
+        n_clusters: Any = 2,
+        n_components: Any = AUTO,
         *,
         noise: str = "separate",
         init: Any = "kmeans",
         weights_init: Any = None,
         means_init: Any = None,
         n_init: int = 1,
+        standardize: Any = False,
         tol: float = 1e-6,
         max_iter: int = 200,
         random_state: Any = None,
@@ -134,6 +141,7 @@ class PPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixi
         self.weights_init = weights_init
         self.means_init = means_init
         self.n_init = n_init
+        self.standardize = standardize
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -163,32 +171,44 @@ class PPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixi
         -------
         PPCAMixture
         """
-        K = self._check_params()
+        self._check_params()
         forget(self, *PRIVATE)
         table = check_table(self, X, reset=True, missing=True, min_samples=2)
         weights = check_weights(sample_weight, table)
-        kept = weights > 0
-        rows = table if kept.all() else table[kept]
+        kept = np.flatnonzero(weights > 0)
+        rows, weights = table[kept], weights[kept]
+        self._check_columns(rows)
+        self._units = Units.of(rows, weights) if standardizes(self.standardize, None) else None
+        rows = self._in_units(rows)
+        rng = check_random_state(self.random_state)
+        asked = self._settled(rows, weights, rng)
+        K = len(asked)
         if len(rows) < K:
             raise ValueError(f"n_clusters={K} must be at most the number of rows (of positive weight), {len(rows)}.")
-        asked = self._asked_components(len(rows), rows.shape[1])
-        self._check_columns(rows)
-        prepared = MixtureTable.of(rows, weights[kept])
-        rng = check_random_state(self.random_state)
+        given = None if isinstance(self.init, str) else self._given_responsibilities(self.init, len(table), K, kept)
+        prepared = MixtureTable.of(rows, weights, None if given is None else nonempty(given))
+        mixing = self._given_weights(K)
         best: MixtureFit | None = None
         with Progress("mixture", verbose=self.verbose) as bar:
-            for start, mixing in self._starts(prepared, asked, kept, rng):
-                found = self._fit_from(prepared, asked, start, mixing, rng, bar)
-                if best is None or found.log_likelihoods[-1] > best.log_likelihoods[-1]:
+            for start in self._starts(prepared, asked, mixing, rng):
+                found = fit_mixture(
+                    prepared,
+                    asked,
+                    start,
+                    shared=self.noise == "shared",
+                    rng=rng,
+                    mixing=mixing,
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                    progress=bar,
+                )
+                if best is None or found.objective > best.objective:
                     best = found
         assert best is not None
-        self._store(best, table, kept)
+        self._store(best)
+        self._store_responsibilities(table, kept, best.responsibilities)
         self._warn(best)
         return self
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Fit, and the cluster of each row."""
-        return self.fit(X, y, sample_weight).responsibilities_.argmax(axis=1)
 
     @classmethod
     def select(
@@ -215,7 +235,8 @@ class PPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixi
         Returns
         -------
         PPCAMixture
-            Fitted, with ``selection_``: a list of dicts with ``n_clusters``, ``n_components`` and the criterion.
+            Fitted, with ``selection_``: its ``candidates`` are dicts of ``n_clusters`` and ``n_components``, its ``scores`` the
+            criterion with the sign changed.
 
         Examples
         --------
@@ -231,7 +252,7 @@ class PPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixi
         pairs = [(K, q) for K in n_clusters for q in n_components]
         if not pairs:
             raise ValueError("n_clusters and n_components must each name at least one value to try.")
-        best, best_value, tried, refused = None, np.inf, [], None
+        best, best_value, tried, scores, refused = None, np.inf, [], [], None
         for K, q in pairs:
             model = cls(K, q, **params)
             try:
@@ -240,24 +261,31 @@ class PPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixi
                 refused = error
                 continue
             value = float(getattr(model, criterion)(X, sample_weight=sample_weight))
-            tried.append({"n_clusters": K, "n_components": q, criterion: value})
+            tried.append({"n_clusters": K, "n_components": q})
+            scores.append(-value)
             if value < best_value:
                 best, best_value = model, value
         if best is None:
             assert refused is not None
             raise refused
-        best.selection_ = tried
+        chosen = {"n_clusters": best.n_clusters, "n_components": best.n_components}
+        reason = f"the smallest {criterion.upper()} of {len(tried)} candidates"
+        best.selection_ = Selection(tried, np.array(scores), np.zeros(len(tried)), chosen, reason)
         return best
 
-    def _check_params(self) -> int:
-        K = check_count("n_clusters", self.n_clusters, 1)
+    def _check_params(self) -> None:
+        if not (isinstance(self.n_clusters, str) and self.n_clusters == AUTO):
+            self._asked(check_count("n_clusters", self.n_clusters, 1))
+        elif isinstance(self.n_components, list | tuple | np.ndarray):
+            raise ValueError(f"n_components={self.n_components!r} is a list, which n_clusters='auto' does not go with.")
+        elif not isinstance(self.init, str) or self.means_init is not None or self.weights_init is not None:
+            raise ValueError("n_clusters='auto' does not go with a given start (init, means_init, weights_init).")
         check_count("n_init", self.n_init, 1)
         check_choice("noise", self.noise, ("separate", "shared"))
         if isinstance(self.init, str):
             check_choice("init", self.init, ("kmeans", "random"))
         check_tolerance(self.tol, self.max_iter)
         check_seed(self.random_state)
-        return K
 
     def _check_columns(self, X: Array) -> None:
         empty = np.flatnonzero(np.isnan(X).all(axis=0))
@@ -266,50 +294,45 @@ class PPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixi
             named = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in empty[:10])
             raise ValueError(f"No value is observed in column(s) {named}. Drop them, or give at least one value.")
 
-    def _asked_components(self, n: int, d: int) -> list[int | float]:
-        """One count or fraction a cluster."""
-        K = int(self.n_clusters)
-        given = self.n_components
-        if isinstance(given, list | tuple | np.ndarray):
-            if len(given) != K:
-                raise ValueError(f"n_components={given!r} has {len(given)} entries, but n_clusters={K}.")
-            entries = list(given)
+    def _settled(self, rows: Array, weights: Array, rng: np.random.Generator) -> list[int | float]:
+        """One count or fraction per cluster; what is "auto" is chosen on held-out rows or cells, with its evidence."""
+        n, d = rows.shape
+        shared = self.noise == "shared"
+        if isinstance(self.n_clusters, str):
+            asked = self._asked(1, min(n - 1, d))
+            self.selection_ = choose_clusters(rows, weights, None if asked is None else asked[0], shared, rng)
+            chosen = self.selection_.chosen
+            K, q = chosen["n_clusters"], chosen.get("n_components", None if asked is None else asked[0])
+            entries: list[int | float] = [q] * K
         else:
-            entries = [given] * K
-        most = min(n - 1, d)
-        asked: list[int | float] = []
-        for entry in entries:
-            if is_count(entry) and 0 <= entry <= most:
-                asked.append(min(int(entry), d - 1))
-            elif is_real(entry) and not is_count(entry) and 0.0 < entry < 1.0:
-                asked.append(float(entry))
-            else:
-                raise ValueError(
-                    f"n_components={given!r} must be an integer between 0 and {most} (the largest possible rank for {n} "
-                    f"samples and n_features={d}), a fraction in (0, 1), or a list with one of these for each cluster."
-                )
-        return asked
+            K = int(self.n_clusters)
+            given = self._asked(K, min(n - 1, d))
+            if given is None:
+                MixtureTable.of(rows, weights)  # its words for tables that cannot be fitted
+                self.selection_ = choose_latents(rows, weights, K, shared, rng)
+                given = [self.selection_.chosen] * K
+            entries = given
+        return [min(q, d - 1) if isinstance(q, int) else q for q in entries]
 
     def _starts(
-        self, table: MixtureTable, asked: list[int | float], kept: Array, rng: np.random.Generator
-    ) -> Iterator[tuple[Array, Array | None]]:
-        """Responsibilities to start from, and mixing weights if they were given; one pair a run."""
-        K = int(self.n_clusters)
-        mixing = self._given_weights(K)
+        self, table: MixtureTable, asked: list[int | float], mixing: Array | None, rng: np.random.Generator
+    ) -> Iterator[Responsibilities]:
+        """What to start from, one per run."""
+        K = len(asked)
         if self.means_init is not None:
             means = check_table(None, self.means_init, reset=False, name="means_init").astype(np.float64)
-            if means.shape != (K, table.X.shape[1]):
+            if means.shape != (K, table.dim):
                 raise ValueError(
-                    f"means_init has shape {means.shape}, but n_clusters={K} and the data have {table.X.shape[1]} columns."
+                    f"means_init has shape {means.shape}, but n_clusters={K} and the data have {table.dim} columns."
                 )
-            yield means_start(table, means, mixing), mixing
+            yield about_means(table, self._in_units(means), mixing)
         elif not isinstance(self.init, str):
-            yield self._given_responsibilities(K, kept), mixing
+            yield Given()
         else:
-            filled = table.filled(K - 1 + max((q for q in asked if isinstance(q, int)), default=1))
-            make = kmeans_start if self.init == "kmeans" else random_start
-            for _ in range(self.n_init):
-                yield make(filled, table.weights, K, rng), mixing
+            draw = Draw.of(table, K - 1 + max((q for q in asked if isinstance(q, int)), default=1))
+            make = draw.kmeans if self.init == "kmeans" else draw.random
+            for attempt in range(self.n_init):
+                yield make(K, attempt, rng)
 
     def _given_weights(self, K: int) -> Array | None:
         if self.weights_init is None:
@@ -319,58 +342,17 @@ class PPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixi
             raise ValueError(f"weights_init={self.weights_init!r} must be {K} numbers >= 0 that sum to 1.")
         return weights / weights.sum()
 
-    def _given_responsibilities(self, K: int, kept: Array) -> Array:
-        given = check_table(None, self.init, reset=False, name="init").astype(np.float64)
-        if given.shape != (len(kept), K):
-            raise ValueError(
-                f"init has shape {given.shape}, but responsibilities need ({len(kept)}, {K}): a row of X, a column a cluster."
-            )
-        if (given < 0).any() or (given[kept].sum(axis=1) <= 0).any():
-            raise ValueError("init must hold responsibilities: numbers >= 0 with a positive sum in every row.")
-        return given[kept]
-
-    def _fit_from(
-        self,
-        table: MixtureTable,
-        asked: list[int | float],
-        start: Array,
-        mixing: Array | None,
-        rng: np.random.Generator,
-        bar: Progress,
-    ) -> MixtureFit:
-        """One EM; where fractions were asked for, again with the numbers of components that its clusters call for."""
-        shared = self.noise == "shared"
-        start = nonempty(start)
-        counts: list[int] = []
-        for _ in range(COUNT_ROUNDS):
-            simple = mixture_rows(table, [1] * len(asked), shared=shared, rng=rng)
-            new = [q if isinstance(q, int) else simple.fraction_counts(start, q, k) for k, q in enumerate(asked)]
-            if new == counts:
-                break
-            counts = new
-            rows = mixture_rows(table, counts, shared=shared, rng=rng)
-            found = fit_mixture(rows, start, mixing=mixing, tol=self.tol, max_iter=self.max_iter, progress=bar)
-            start, mixing = found.responsibilities, None
-        return found
-
-    def _store(self, found: MixtureFit, X: Array, kept: Array) -> None:
+    def _store(self, found: MixtureFit) -> None:
+        if hasattr(self, "selection_"):
+            found = with_directions_above_noise(found)
+        self._store_mixture(found)
         models = found.components
-        self._components = models
-        self.weights_ = found.mixing
-        self.means_ = np.stack([model.subspace.mean for model in models])
-        self.loadings_ = [model.subspace.components.T * model.gaussian.gains for model in models]
+        scale = 1.0 if self._units is None else self._units.scale
+        self.means_ = self._as_given(np.stack([model.subspace.mean for model in models]))
+        self.loadings_ = [(model.subspace.components * scale).T * model.gaussian.gains for model in models]
         self.noise_variances_ = np.array([model.gaussian.noise_variance for model in models])
-        self.n_components_ = [model.gaussian.n_components for model in models]
-        self.log_likelihoods_ = np.asarray(found.log_likelihoods)
-        self.n_iter_ = len(found.log_likelihoods)
-        self.converged_ = found.converged
         self.noise_floor_ = found.noise_floor
-        self.responsibilities_ = found.responsibilities
-        if not kept.all():
-            everywhere = np.empty((len(X), len(models)))
-            everywhere[kept] = found.responsibilities
-            everywhere[~kept] = self._shares(X[~kept])
-            self.responsibilities_ = everywhere
+        self._width = max(self.n_components_)
 
     def _warn(self, found: MixtureFit) -> None:
         if found.n_rescued:
@@ -396,50 +378,16 @@ class PPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixi
 
     # ------------------------------------------------------------ clusters and densities
 
-    @property
-    def _n_features_out(self) -> int:
-        return max(self.n_components_)
-
     def _check_rows(self, X: Any) -> Array:
         check_is_fitted(self)
         return check_table(self, X, reset=False, missing=True)
 
-    def _see(self, X: Array) -> list[Projection]:
-        seen = [model.subspace.project(X) for model in self._components]
-        for part in seen:
-            check_finite(part.squared_norm, "squared norms")
-        return seen
+    def _project(self, X: Array, **options: Any) -> list[Projection]:
+        X = self._in_units(X)
+        return [model.subspace.project(X) for model in self._components]
 
-    def _terms(self, seen: list[Projection]) -> Array:
-        """log π_k + log p(x | k), (n, K)."""
-        return log_terms(self._components, self.weights_, seen)
-
-    def _shares(self, X: Array) -> Array:
-        parts = [
-            responsibilities_of(self._terms(self._see(X[rows])))[0] for rows in row_chunks(len(X), EVALUATION_ROWS)
-        ]
-        return np.concatenate(parts)
-
-    def predict_proba(self, X: Any) -> Array:
-        """P(cluster | what the row shows), (n_samples, n_clusters) in float64; rows sum to one [6]."""
-        return self._shares(self._check_rows(X))
-
-    def predict(self, X: Any) -> Array:
-        """The most probable cluster of each row."""
-        return self.predict_proba(X).argmax(axis=1)
-
-    def score_samples(self, X: Any) -> Array:
-        """log Σ π_k p(x | k) of what each row shows [6]."""
-        X = self._check_rows(X)
-        parts = [
-            responsibilities_of(self._terms(self._see(X[rows])))[1] for rows in row_chunks(len(X), EVALUATION_ROWS)
-        ]
-        return np.concatenate(parts).astype(float_dtype(X), copy=False)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The mean log-likelihood of the rows."""
-        values = self.score_samples(X)
-        return float(np.average(values.astype(np.float64), weights=check_weights(sample_weight, values[:, None])))
+    def _log_volume(self, X: Array) -> Any:
+        return 0.0 if self._units is None else ~np.isnan(X) @ np.log(self._units.scale)
 
     def aic(self, X: Any, sample_weight: Any = None) -> float:
         """Akaike's information criterion on X: smaller is better [2]."""
@@ -450,7 +398,7 @@ class PPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixi
         return self._criterion(X, sample_weight, lambda total: float(np.log(total)))
 
     def _criterion(self, X: Any, sample_weight: Any, price: Callable[[float], float]) -> float:
-        values = self.score_samples(X).astype(np.float64)
+        values = self._log_likelihoods(self._check_rows(X))
         weights = check_weights(sample_weight, values[:, None])
         return -2.0 * float(weights @ values) + self._free_parameters() * price(float(weights.sum()))
 
@@ -462,56 +410,20 @@ class PPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixi
 
     # ------------------------------------------------------------ latents and rows
 
-    def _combined(self, X: Array, per_component: Callable[[int, Projection], Array], combine: str, width: int) -> Array:
-        """What each cluster says of the rows: that of the most probable one, or the average over all."""
-        check_choice("combine", combine, ("best", "average"))
-        out = np.zeros((len(X), width))
-        for rows in row_chunks(len(X), EVALUATION_ROWS):
-            seen = self._see(X[rows])
-            shares = responsibilities_of(self._terms(seen))[0]
-            if combine == "best":
-                shares = np.eye(shares.shape[1])[shares.argmax(axis=1)]
-            for k, part in enumerate(seen):
-                takes = np.flatnonzero(shares[:, k] > 0)
-                if len(takes):
-                    said = per_component(k, part[takes])
-                    out[rows.start + takes, : said.shape[1]] += shares[takes, k, None] * said
-        return out.astype(float_dtype(X), copy=False)
+    def _rebuilt(self, seen: list[Projection], shares: Array, kind: str) -> Array:
+        out = np.zeros((len(shares), self.n_features_in_))
+        for k, part in enumerate(seen):
+            taken = np.flatnonzero(shares[:, k] > 0)
+            if len(taken):
+                out[taken] += shares[taken, k, None] * rebuilt(self._components[k], part[taken], kind)
+        return out
 
-    def transform(self, X: Any, combine: str = "best") -> Array:
-        """Latent coordinates E[z | x] [2].
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        combine : {"best", "average"}, default="best"
-            "best": those of the most probable cluster (`predict` says which; clusters have different axes). "average":
-            E[z | x] = Σ P(k | x) E[z | x, k].
-
-        Returns
-        -------
-        ndarray of shape (n_samples, max(n_components_))
-            Clusters of fewer components leave the last columns 0.
-        """
-        X = self._check_rows(X)
-        return self._combined(
-            X, lambda k, seen: self._components[k].gaussian.posterior(seen).mean, combine, self._n_features_out
-        )
-
-    def reconstruct(self, X: Any, kind: str = "map", combine: str = "best") -> Array:
-        """The rows as the model sees them [2].
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        kind : {"map", "projection"}, default="map"
-            "map": μ + W E[z | x], shrunk; "projection": the nearest point of the cluster's subspace.
-        combine : {"best", "average"}, default="best"
-            Of the most probable cluster, or averaged over all.
-        """
-        check_choice("kind", kind, ("map", "projection"))
-        X = self._check_rows(X)
-        return self._combined(X, lambda k, seen: rebuilt(self._components[k], seen, kind), combine, X.shape[1])
+    def _drawn(self, which: int, count: int, noise: bool, rng: np.random.Generator) -> Array:
+        model = self._components[which]
+        latents = rng.standard_normal((count, model.gaussian.n_components))
+        loadings = model.subspace.components.T * model.gaussian.gains
+        level = model.gaussian.noise_variance if noise else 0.0
+        return drawn_rows(model.subspace.mean, loadings, latents, level, rng)
 
     def impute(self, X: Any, return_std: bool = False, n_draws: int | None = None) -> Any:
         """Fill the missing entries with E[x_m | x_o], averaged over the clusters; observed entries are untouched [5, 6].
@@ -540,55 +452,37 @@ class PPCAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixi
         """
         table = self._check_rows(X)
         if n_draws is not None:
-            return self._drawn(table, check_count("n_draws", n_draws, 1))
+            return self._draws(table, check_count("n_draws", n_draws, 1))
         filled = table.astype(float_dtype(table), copy=True)
         std = np.zeros(table.shape)
+        scale = np.ones(table.shape[1]) if self._units is None else self._units.scale
         for rows in row_chunks(len(table)):
             holes = np.isnan(table[rows])
             if not holes.any():
                 continue
-            seen = self._see(table[rows])
-            shares = responsibilities_of(self._terms(seen))[0].T[..., None]  # (K, n, 1)
+            terms, seen = next((terms, seen) for _, terms, seen in self._chunks(table[rows], {}))
+            shares = responsibilities_of(terms)[0].T[..., None]  # (K, n, 1)
             laws = [predictive(model, part) for model, part in zip(self._components, seen)]
             mean = sum(share * center for share, (center, _) in zip(shares, laws))
-            filled[rows][holes] = mean[holes]
+            filled[rows][holes] = self._as_given(mean)[holes]
             if return_std:  # the law of total variance: within clusters, and between them
                 variance = sum(share * (within + (center - mean) ** 2) for share, (center, within) in zip(shares, laws))
-                std[rows][holes] = np.sqrt(variance)[holes]
+                std[rows][holes] = (scale * np.sqrt(variance))[holes]
         full = like(X, filled)
         return (full, like(X, std.astype(filled.dtype))) if return_std else full
 
-    def _drawn(self, table: Array, n_draws: int) -> Array:
+    def _draws(self, table: Array, n_draws: int) -> Array:
         rng = check_random_state(self.random_state)
-        holes = np.isnan(table)
         out = np.empty((n_draws, *table.shape))
-        seen = self._see(table)
-        shares = np.cumsum(responsibilities_of(self._terms(seen))[0], axis=1)
-        latents = [model.gaussian.posterior(part).sample(n_draws, rng) for model, part in zip(self._components, seen)]
-        for m in range(n_draws):
-            clusters = (rng.random(len(table))[:, None] > shares).sum(axis=1).clip(max=len(self._components) - 1)
-            for k in range(len(self._components)):
-                takes = clusters == k
-                rows = latents[k][m, takes] @ self.loadings_[k].T + self.means_[k]
-                out[m, takes] = rows + np.sqrt(self.noise_variances_[k]) * rng.standard_normal(rows.shape)
-        return np.where(holes, out, table).astype(float_dtype(table), copy=False)
-
-    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> tuple[Array, Array]:
-        """Draw rows from the model.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-        labels : ndarray of shape (n_samples,)
-            The cluster of each row.
-        """
-        check_is_fitted(self)
-        n = check_count("n_samples", n_samples, 1)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
-        labels = rng.choice(len(self.weights_), size=n, p=self.weights_)
-        noise = rng.standard_normal((n, self.n_features_in_))
-        rows = self.means_[labels] + np.sqrt(self.noise_variances_)[labels, None] * noise
-        for k, loadings in enumerate(self.loadings_):
-            takes = labels == k
-            rows[takes] += rng.standard_normal((int(takes.sum()), loadings.shape[1])) @ loadings.T
-        return rows, labels
+        for rows, terms, seen in self._chunks(table, {}):
+            shares = np.cumsum(responsibilities_of(terms)[0], axis=1)
+            latents = [m.gaussian.posterior(part).sample(n_draws, rng) for m, part in zip(self._components, seen)]
+            for m in range(n_draws):
+                clusters = (rng.random(len(shares))[:, None] > shares).sum(axis=1).clip(max=len(seen) - 1)
+                for k, model in enumerate(self._components):
+                    taken = np.flatnonzero(clusters == k)
+                    loadings = model.subspace.components.T * model.gaussian.gains
+                    level = model.gaussian.noise_variance
+                    drawn = drawn_rows(model.subspace.mean, loadings, latents[k][m, taken], level, rng)
+                    out[m, rows.start + taken] = self._as_given(drawn)
+        return np.where(np.isnan(table), out, table).astype(float_dtype(table), copy=False)

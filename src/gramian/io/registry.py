@@ -70,6 +70,7 @@ CLASSES: dict[str, str] = {
     "latent.NoiseFit": "gramian.latent.view_noise:NoiseFit",
     "choosing.Selection": "gramian.choosing.selection:Selection",
     "latent.PartialView": "gramian.latent.view_missing:PartialView",
+    "estimators.Units": "gramian.estimators._units:Units",
     "estimators.ClassRule": "gramian.estimators._class_models:ClassRule",
     "latent.Units": "gramian.latent.units:Units",
     "latent.Tail": "gramian.latent.anomaly:Tail",

@@ -76,7 +76,7 @@ def log_likelihoods_of_each_q(
     trace: float,
     dim: float,
     squared_scores: Array,
-    squared_norm: float,
+    squared_norm: Any,
     *,
     noise_variance: float | None = None,
     floor: float = 0.0,
@@ -90,7 +90,8 @@ def log_likelihoods_of_each_q(
         log p(q) = -½ [ D log 2π + Σ_{p<=q} log l_p + (D-q) log σ²_q + Σ_{p<=q} s_p / l_p + (g - Σ_{p<=q} s_p) / σ²_q ]
 
     With s = l and g = trace these are the maximised log-likelihoods of the fitted rows. ``floor`` bounds l and σ² from below. Where the
-    noise is 0 the value is -inf; q = D has none of its own and equals q = D - 1.
+    noise is 0 the value is -inf; q = D has none of its own and equals q = D - 1. Squared scores (n, r) and norms (n,) give one
+    log-likelihood per row, (n, r + 1).
 
     >>> import numpy as np
     >>> l = np.array([3.0, 1.0])
@@ -101,18 +102,23 @@ def log_likelihoods_of_each_q(
     noise = np.maximum(np.broadcast_to(np.asarray(noise, dtype=np.float64), len(eigenvalues) + 1), floor)
     values = np.maximum(eigenvalues, floor)
     q = np.arange(len(eigenvalues) + 1)
-    explained = np.concatenate([[0.0], np.cumsum(squared_scores)])
-    left = np.maximum(squared_norm - explained, 0.0)
+    explained = _sums_of_each_q(squared_scores)
+    left = np.maximum(np.asarray(squared_norm)[..., None] - explained, 0.0)
     rest = dim - q
     with np.errstate(divide="ignore", invalid="ignore"):
-        inside = np.concatenate([[0.0], np.cumsum(np.log(values) + squared_scores / values)])
+        inside = _sums_of_each_q(np.log(values) + squared_scores / values)
         outside = rest * np.log(noise) + left / noise
         levels = -0.5 * (dim * np.log(2 * np.pi) + inside + outside)
     levels = np.where(noise > 0, levels, -np.inf)
     whole = np.flatnonzero(rest <= 0)
     if whole.size and noise_variance is None:  # the full Gaussian
-        levels[whole] = -0.5 * (dim * np.log(2 * np.pi) + inside[whole])
+        levels[..., whole] = -0.5 * (dim * np.log(2 * np.pi) + inside[..., whole])
     return np.asarray(np.where(np.isnan(levels), -np.inf, levels))
+
+
+def _sums_of_each_q(terms: Array) -> Array:
+    """Σ_{p<=q} of the last axis, for q = 0, 1, ..., r."""
+    return np.concatenate([np.zeros((*terms.shape[:-1], 1)), np.cumsum(terms, axis=-1)], axis=-1)
 
 
 def noise_of_each_q(eigenvalues: Array, trace: float, dim: float) -> Array:

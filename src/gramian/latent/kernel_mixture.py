@@ -7,7 +7,7 @@ with D = 0 the log-density of `LatentGaussian` is exactly -L^/2, L^ = Mahalanobi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,38 +18,67 @@ from gramian._progress import Progress
 from gramian.latent.dimension import for_fraction
 from gramian.latent.feature_subspace import NystroemSubspace
 from gramian.latent.gaussian import LatentGaussian, Projection
+from gramian.latent.mixture import (
+    EMPTY,
+    Ascent,
+    MixtureFit,
+    Seen,
+    climb,
+    halved,
+    log_terms,
+    nonempty,
+    responsibilities_of,
+)
 from gramian.latent.model import LatentModel
 from gramian.latent.sample import DualSample, MomentSample, Sample
 from gramian.latent.subspace import DualSubspace
 from gramian.operators.gram import DenseGram
 from gramian.operators.moments import Moments
 from gramian.solvers.base import Solver
+from gramian.solvers.continued import continued_pairs
+from gramian.solvers.eigh import Eigh
 from gramian.solvers.spectrum import Spectrum
 
 CONSTANT_FREE = 0.0
 """The D of components: the constant of the noise's space left out."""
 NEGLIGIBLE = 1e-13
 """Rows whose weight is below this share of the largest take no part in a component: their variance is rounding."""
-EMPTY = 1e-100
-"""A component with a smaller share of the weight keeps its last parameters and a mixing weight of 0."""
 CLEAR_GAIN = 0.02
-"""In nats a row. Tops that differ by less differ in the few points where clusters touch: no reason to leave the first start."""
+"""In nats per row. Tops that differ by less differ in the few points where clusters touch: no reason to leave the first start."""
+RACE_STEPS = 8
+"""EM from several starts: each runs so many steps, and the best goes on alone."""
+DENSE_ROWS = 300
+"""Components of at most so many rows are decomposed whole ..."""
+DENSE_SHARE = 6
+"""... and so are those whose rows are fewer than this multiple of the eigenpairs asked for."""
 
 
 # ---------------------------------------------------------------- one component
 
 
-def fit_component(sample: Sample, n_components: int | float, noise_variance: float, solver: Solver) -> Spectrum:
+def fit_component(
+    sample: Sample,
+    n_components: int | float,
+    noise_variance: float,
+    solver: Solver | None = None,
+    start: Array | None = None,
+) -> Spectrum:
     """The leading eigenpairs above the noise (and above rounding), at most ``n_components`` or enough for a fraction.
 
-    Where a single model would refuse a noise above its last eigenvalue, a component keeps the directions above it [6].
+    Where a single model would refuse a noise above its last eigenvalue, a component keeps the directions above it [6]. Without a
+    ``solver`` small components are decomposed whole; the eigenpairs of large ones are continued from ``start``, those of the last step.
     """
     operator = sample.operator()
     most = sample.max_components
     count = min(n_components, most) if isinstance(n_components, int) else most
     if count == 0:  # a mean alone: nothing to decompose
         return Spectrum(np.empty(0), np.empty((operator.size, 0)), operator.trace())
-    spectrum = solver.solve(operator, count, dim=operator.size, noise_variance=noise_variance or None)
+    if solver is not None:
+        spectrum = solver.solve(operator, count, dim=operator.size, noise_variance=noise_variance or None)
+    elif operator.size <= max(DENSE_ROWS, DENSE_SHARE * count):
+        spectrum = Eigh().solve(operator, count)
+    else:
+        spectrum = continued_pairs(operator, count, np.empty((operator.size, 0)) if start is None else start)
     values = spectrum.eigenvalues
     largest = max(float(values[0]), 0.0) if values.size else 0.0
     floor = max(noise_variance, sample.rank_tol * largest, sample.rank_floor)
@@ -67,7 +96,12 @@ class Rows(Protocol):
     @property
     def size(self) -> int: ...
     def component(
-        self, weights: Array, n_components: int | float, noise_variance: float, solver: Solver
+        self,
+        weights: Array,
+        n_components: int | float,
+        noise_variance: float,
+        solver: Solver | None = None,
+        before: LatentModel | None = None,
     ) -> LatentModel: ...
     def training(self, model: LatentModel) -> Projection: ...
 
@@ -85,14 +119,23 @@ class DualRows:
         return len(self.gram)
 
     def component(
-        self, weights: Array, n_components: int | float, noise_variance: float, solver: Solver
+        self,
+        weights: Array,
+        n_components: int | float,
+        noise_variance: float,
+        solver: Solver | None = None,
+        before: LatentModel | None = None,
     ) -> LatentModel:
-        """The component with these (unnormalised) weights; its axes are over all rows, zero where the weight is negligible."""
+        """The component with these (unnormalised) weights; its axes are over all rows, zero where the weight is negligible.
+
+        ``before`` is the component of the last step, to continue from.
+        """
         kept = np.flatnonzero(weights > NEGLIGIBLE * weights.max())
         part = self.gram if len(kept) == self.size else self.gram[np.ix_(kept, kept)]
         share = weights[kept] / weights[kept].sum()
         sample = DualSample(self.kernel, None, DenseGram(part), share, CONSTANT_FREE)
-        spectrum = fit_component(sample, n_components, noise_variance, solver)
+        start = None if before is None else np.sqrt(share)[:, None] * self.training(before).scores[kept]
+        spectrum = fit_component(sample, n_components, noise_variance, solver, start)
         near = sample.subspace(spectrum)
         axes = np.zeros((self.size, near.axes.shape[1]))
         affine = np.zeros(self.size)
@@ -126,13 +169,18 @@ class FeatureRows:
         return len(self.features)
 
     def component(
-        self, weights: Array, n_components: int | float, noise_variance: float, solver: Solver
+        self,
+        weights: Array,
+        n_components: int | float,
+        noise_variance: float,
+        solver: Solver | None = None,
+        before: LatentModel | None = None,
     ) -> LatentModel:
         """The component with these (unnormalised) weights."""
         kept = np.flatnonzero(weights > NEGLIGIBLE * weights.max())
         share = weights[kept] / weights[kept].sum()
         sample = MomentSample(Moments.of(self.features[kept], share), len(kept))
-        spectrum = fit_component(sample, n_components, noise_variance, solver)
+        spectrum = fit_component(sample, n_components, noise_variance, solver or Eigh())
         subspace = NystroemSubspace(self.feature_map, sample.subspace(spectrum), self.points, self.point_features)
         return LatentModel(
             subspace, LatentGaussian(spectrum.eigenvalues, noise_variance, CONSTANT_FREE), _values_only(spectrum)
@@ -187,38 +235,62 @@ def _scores_and_gaps(models: Sequence[LatentModel], X: Any) -> list[tuple[Array,
     return found
 
 
-def log_terms(models: Sequence[LatentModel], mixing: Array, seen: Sequence[Projection]) -> Array:
-    """log m_i - L^_i(x)/2, (n, I) ([ZH] eqs. 14-16); -inf where a component is empty."""
-    densities = np.column_stack([model.gaussian.log_density(part) for model, part in zip(models, seen)])
-    with np.errstate(divide="ignore"):
-        return densities + np.log(mixing)
-
-
-def responsibilities_of(terms: Array) -> tuple[Array, Array]:
-    """r_ni ∝ exp(terms) with rows that sum to one, and log Σ exp(terms), in the log domain ([ZH] eq. 17)."""
-    highest = terms.max(axis=1, keepdims=True)
-    shares = np.exp(terms - highest)
-    totals = shares.sum(axis=1, keepdims=True)
-    shares /= totals
-    return shares, (highest + np.log(totals))[:, 0]
-
-
 # ---------------------------------------------------------------- the EM of the mixture
 
 
 @dataclass(frozen=True)
-class KernelMixtureFit:
-    """What EM found: components, mixing weights, responsibilities, and the objective (mean a row) of every step."""
+class _WeightedRows:
+    """Rows with weights and the components asked of them, as the EM wants them; the state is the list of components."""
 
-    components: list[LatentModel]
-    mixing: Array
-    responsibilities: Array
-    log_likelihoods: Array
-    converged: bool
+    rows: Rows
+    weights: Array
+    asked: tuple[int | float, ...]
+    noise_variance: float
+    solver: Solver | None
 
     @property
-    def objective(self) -> float:
-        return float(self.log_likelihoods[-1])
+    def n_clusters(self) -> int:
+        return len(self.asked)
+
+    @property
+    def total(self) -> float:
+        return float(self.weights.sum())
+
+    @property
+    def exact(self) -> bool:
+        return self.n_clusters == 1
+
+    def start(self, responsibilities: Array) -> tuple[list[LatentModel], Array]:
+        masses = self.weights @ responsibilities
+        largest = int(masses.argmax())
+        # an empty component is that of the largest until it gets rows
+        columns = [i if masses[i] > 0 else largest for i in range(self.n_clusters)]
+        return [self._fitted(responsibilities[:, c], i, None) for i, c in enumerate(columns)], masses
+
+    def see(self, components: list[LatentModel], mixing: Array) -> Seen:
+        terms = log_terms(components, mixing, [self.rows.training(model) for model in components])
+        responsibilities, values = responsibilities_of(terms)
+        return Seen(float(self.weights @ values), self.weights @ responsibilities, responsibilities)
+
+    def refit(self, seen: Seen, components: list[LatentModel]) -> list[LatentModel]:
+        active = seen.masses > EMPTY * self.total
+        return [
+            self._fitted(seen.details[:, i], i, model) if active[i] else model for i, model in enumerate(components)
+        ]
+
+    def _fitted(self, shares: Array, which: int, before: LatentModel | None) -> LatentModel:
+        """Fractions are settled on the start: a q that changed on the way could let the objective fall."""
+        asked = self.asked[which]
+        count = asked if before is None or isinstance(asked, int) else before.gaussian.n_components
+        return self.rows.component(self.weights * shares, count, self.noise_variance, self.solver, before)
+
+    def collapsed(self, seen: Seen, components: list[LatentModel], mixing: Array) -> list[int]:
+        return np.flatnonzero(mixing == 0.0).tolist()
+
+    def divided(self, seen: Seen, components: list[LatentModel], mixing: Array, empty: int, donor: int) -> Array:
+        scores = self.rows.training(components[donor]).scores
+        beyond = scores[:, 0] > 0.0 if scores.shape[1] else np.arange(self.rows.size) % 2 == 0
+        return halved(seen.details, empty, donor, beyond)
 
 
 def fit_kernel_mixture(
@@ -228,57 +300,52 @@ def fit_kernel_mixture(
     n_components: Sequence[int | float],
     noise_variance: float,
     *,
-    solver: Solver,
+    solver: Solver | None = None,
     tol: float,
     max_iter: int,
     progress: Progress | None = None,
-) -> KernelMixtureFit:
-    """[ZH]'s EM from starting responsibilities (N, I); the objective Σ w log Σ_i m_i exp(-L^_i/2) never falls [6].
-
-    Fractions in ``n_components`` are settled on the start: a q that changed on the way could let the objective fall.
-    """
-    total = float(weights.sum())
-    responsibilities = _filled(start)
-    counts: list[int | float] = list(n_components)
-    components: list[LatentModel] = []
-    history: list[float] = []
-    converged = False
-    mixing = np.zeros(len(counts))
-    for _ in range(max_iter):
-        masses = weights @ responsibilities
-        mixing = np.where(masses > EMPTY * total, masses, 0.0)
-        mixing = mixing / mixing.sum()
-        components = [
-            rows.component(weights * responsibilities[:, i], counts[i], noise_variance, solver)
-            if mixing[i] > 0
-            else components[i]
-            for i in range(len(counts))
-        ]
-        counts = [c if isinstance(c, int) else m.gaussian.n_components for c, m in zip(counts, components)]
-        terms = log_terms(components, mixing, [rows.training(model) for model in components])
-        responsibilities, values = responsibilities_of(terms)
-        history.append(float(weights @ values) / total)
-        if progress is not None:
-            progress.step(objective=history[-1])
-        if len(history) > 1 and abs(history[-1] - history[-2]) <= tol * max(abs(history[-1]), 1e-10):
-            converged = True
-            break
-    return KernelMixtureFit(components, mixing, responsibilities, np.array(history), converged or len(counts) == 1)
+) -> MixtureFit:
+    """[ZH]'s EM from starting responsibilities (N, I); the objective Σ w log Σ_i m_i exp(-L^_i/2) never falls [6]."""
+    return fit_from_starts(
+        rows,
+        [start],
+        weights,
+        n_components,
+        noise_variance,
+        solver=solver,
+        tol=tol,
+        max_iter=max_iter,
+        progress=progress,
+    )
 
 
-def fit_from_starts(rows: Rows, starts: Sequence[Array], *args: Any, **options: Any) -> KernelMixtureFit:
-    """EM from the first start, and from the others in case it was a wrong one: they must be clearly likelier."""
-    best = fit_kernel_mixture(rows, starts[0], *args, **options)
-    for start in starts[1:]:
-        found = fit_kernel_mixture(rows, start, *args, **options)
-        if found.objective > best.objective + CLEAR_GAIN:
+def fit_from_starts(
+    rows: Rows,
+    starts: Sequence[Array],
+    weights: Array,
+    n_components: Sequence[int | float],
+    noise_variance: float,
+    *,
+    solver: Solver | None = None,
+    tol: float,
+    max_iter: int,
+    progress: Progress | None = None,
+) -> MixtureFit:
+    """The same from several starts: all run some steps, and one goes on: the first, unless another is clearly likelier."""
+    weighted = _WeightedRows(rows, weights, tuple(n_components), noise_variance, solver)
+    race = max_iter if len(starts) == 1 else min(max_iter, RACE_STEPS)
+    best: Ascent | None = None
+    for start in starts:
+        found = climb(weighted, nonempty(start), tol=tol, max_iter=race, progress=progress)
+        if best is None or found.levels[-1] > best.levels[-1] + CLEAR_GAIN * weighted.total:
             best = found
-    return best
-
-
-def _filled(start: Array) -> Array:
-    """The start with rows that sum to one; where a component would be empty, all get a share of every row."""
-    start = start / start.sum(axis=1, keepdims=True)
-    if (start.sum(axis=0) <= 1e-12 * len(start)).any():
-        start = 0.9 * start + 0.1 / start.shape[1]
-    return start
+    assert best is not None
+    if not best.converged and race < max_iter:
+        counts = tuple(
+            q if isinstance(q, int) else m.gaussian.n_components for q, m in zip(n_components, best.components)
+        )
+        weighted = replace(weighted, asked=counts)
+        more = climb(weighted, best.seen.details, tol=tol, max_iter=max_iter - race, progress=progress)
+        best = replace(more, levels=best.levels + more.levels, n_rescued=best.n_rescued + more.n_rescued)
+    history = np.array(best.levels) / weighted.total
+    return MixtureFit(best.components, best.mixing, best.seen.details, history, best.converged, best.n_rescued)

@@ -119,7 +119,8 @@ def column_sums(block: Block) -> ColumnSums:
     move = weights @ values / safe
     values -= move
     values *= seen
-    scatter = weights @ np.square(values, out=values)
+    with np.errstate(over="ignore"):  # the scale that comes out of it is checked
+        scatter = weights @ np.square(values, out=values)
     shown = seen.any(axis=1)
     return ColumnSums(
         counts, point + move, scatter, float(weights.sum()), float(weights[shown].sum()), len(weights), int(shown.sum())

@@ -1,40 +1,100 @@
-"""Mixtures of PPCA: EM in which every component is the latent Gaussian with its responsibilities as sample weights [6].
+"""One EM for every mixture of latent Gaussians: complete rows, rows with holes, rows known by a kernel or by features [6].
 
-Complete rows are seen by all components through one matrix product, and each component's probability is that of
-`LatentGaussian`. Its M-step is the closed form of the weighted covariance where that is small, and otherwise a step of
-PX-EM, which never forms d x d. Rows with holes are seen through the systems of `masked_em`, exactly.
+The EM knows its rows by three verbs: `start` makes the first components from responsibilities, `see` is the E-step, and `refit` the
+M-step. When it stops, when an empty component is rescued and what counts as empty is said here, once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
-from gramian._arrays import Array, blas_threads, single_blas_thread
+from gramian._arrays import Array, single_blas_thread
 from gramian._progress import Progress
-from gramian.latent.mixture_complete import ClosedRows, ExpandedRows
-from gramian.latent.mixture_masked import MaskedRows
-from gramian.latent.mixture_rows import EMPTY, MixtureRows, MixtureTable
+from gramian.latent.gaussian import Projection
 from gramian.latent.model import LatentModel
-from gramian.latent.noise import ZERO_NOISE
-from gramian.latent.primal import latent_model
 
-CLOSED_SIZE = 64
-"""Up to this many columns (or rows) the M-step is the closed form, whatever q."""
+EMPTY = 1e-10
+"""A component with a smaller share of the weight is empty: it keeps its parameters, and its mixing weight is 0."""
+NEXT_TO_NOTHING = 1e-100
+"""Responsibilities below this are 0: products with denormal numbers crawl."""
+RESCUES_PER_CLUSTER = 2
+"""An EM rescues collapsed components at most so often per cluster."""
+ROUNDING = 1e-9
+"""A relative loss of likelihood up to this is rounding, and the end; a larger one is no convergence."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What an E-step found: the weighted log-likelihood (a sum), the weight of each component, and what its rows refit from."""
+
+    level: float
+    masses: Array  # (K,)
+    details: Any
+
+
+class MixtureRows(Protocol):
+    """Training rows of a mixture, and how its components see them and are fitted to them."""
+
+    @property
+    def n_clusters(self) -> int: ...
+    @property
+    def total(self) -> float:
+        """The weight of all rows."""
+        ...
+
+    @property
+    def exact(self) -> bool:
+        """Whether one step from any start is the maximum: a single component in closed form."""
+        ...
+
+    def start(self, responsibilities: Any) -> tuple[Any, Array]:
+        """The first components from responsibilities alone, and the weight of each."""
+        ...
+
+    def see(self, components: Any, mixing: Array) -> Seen:
+        """The E-step."""
+        ...
+
+    def refit(self, seen: Seen, components: Any) -> Any:
+        """The M-step of the components that are not empty; the others stay."""
+        ...
+
+    def collapsed(self, seen: Seen, components: Any, mixing: Array) -> list[int]:
+        """Components that are empty, or that rest on too few rows to be fitted."""
+        ...
+
+    def divided(self, seen: Seen, components: Any, mixing: Array, empty: int, donor: int) -> Any:
+        """Responsibilities in which ``empty`` has the rows of ``donor`` beyond its mean along its first axis."""
+        ...
+
+
+@dataclass(frozen=True)
+class Ascent:
+    """Where an EM ended. ``levels`` are weighted sums over the rows, one per step, never falling."""
+
+    components: Any
+    mixing: Array
+    seen: Seen
+    levels: list[float]
+    converged: bool
+    n_rescued: int
 
 
 @dataclass(frozen=True)
 class MixtureFit:
-    """What EM found.
+    """A fitted mixture.
 
     Attributes
     ----------
     components : list of LatentModel
     mixing : array (K,)
     responsibilities : array (n, K)
-    log_likelihoods : list of float
+        Of the training rows, where those are an array.
+    log_likelihoods : array
         Weighted mean over the rows after each step, never falling.
     converged : bool
     n_rescued : int
@@ -47,155 +107,125 @@ class MixtureFit:
     components: list[LatentModel]
     mixing: Array
     responsibilities: Array
-    log_likelihoods: list[float]
+    log_likelihoods: Array
     converged: bool
-    n_rescued: int
-    at_floor: list[int]
-    noise_floor: float
+    n_rescued: int = 0
+    at_floor: list[int] = field(default_factory=list)
+    noise_floor: float = 0.0
+
+    @property
+    def objective(self) -> float:
+        return float(self.log_likelihoods[-1])
 
 
-def mixture_rows(table: MixtureTable, counts: Sequence[int], *, shared: bool, rng: np.random.Generator) -> MixtureRows:
-    """The rows ready for components of these numbers of latents: with holes, small (closed form) or large (PX-EM)."""
-    counts = tuple(counts)
-    parts = (table, counts, shared, ZERO_NOISE, rng, blas_threads())
-    if table.masked is not None:
-        return MaskedRows(*parts)
-    if len(counts) == 1 or min(table.X.shape) <= max(CLOSED_SIZE, 8 * (max(counts) + 1)):
-        return ClosedRows(*parts)
-    return ExpandedRows(*parts)
-
-
-def fit_mixture(
+def climb(
     rows: MixtureRows,
-    start: Array,
+    start: Any,
     *,
     mixing: Array | None = None,
     tol: float = 1e-6,
     max_iter: int = 200,
     progress: Progress | None = None,
-) -> MixtureFit:
-    """EM from responsibilities ``start`` (n, K), rows summing to one; ``mixing`` replaces their means in the first step.
+) -> Ascent:
+    """EM from starting responsibilities; ``mixing`` replaces their means in the first step.
 
-    Stops when the mean log-likelihood changes by less than ``tol``, relatively. A component that is empty, or that has
-    closed in on too few different rows, is given half of a larger one, and the history starts anew.
+    It stops when the mean log-likelihood changes by less than ``tol``, relatively. A component that is empty, or that has closed in on
+    too few different rows, is given half of a larger one, and the history starts anew.
     """
+    n_rescued, converged = 0, rows.exact
     with single_blas_thread():
-        ascent = _Ascent(rows, start, mixing)
-        converged = False
+        now = _Point.first(rows, start, mixing)
+        levels = [now.seen.level]
         for _ in range(max_iter - 1):
-            bad = ascent.collapsed()
-            if bad and ascent.n_rescued < 2 * rows.n_clusters:
-                ascent.rescue(bad)
+            bad = rows.collapsed(now.seen, now.components, now.mixing)
+            if 0 < len(bad) < rows.n_clusters and n_rescued < RESCUES_PER_CLUSTER * rows.n_clusters:
+                now = now.rescued(rows, bad, n_rescued)
+                levels = [now.seen.level]
+                n_rescued += 1
                 continue
-            gain = ascent.step()
-            level = ascent.levels[-1]
+            new = now.stepped(rows)
+            gain = new.seen.level - levels[-1]
+            if gain >= 0.0:  # only rounding can bring a loss: it is not taken
+                now = new
+                levels.append(new.seen.level)
             if progress is not None:
-                progress.step(log_likelihood=level / float(rows.weights.sum()))
-            total = float(rows.weights.sum())
-            if gain <= tol * max(abs(level), total):
-                converged = gain > -1e-9 * max(abs(level), total)
+                progress.step(log_likelihood=levels[-1] / rows.total)
+            unit = max(abs(levels[-1]), rows.total)
+            if gain <= tol * unit:
+                converged = gain > -ROUNDING * unit
                 break
-        else:
-            converged = rows.n_clusters == 1 and isinstance(rows, ClosedRows)
-    return ascent.result(converged)
+    return Ascent(now.components, now.mixing, now.seen, levels, converged, n_rescued)
 
 
-class _Ascent:
-    """The state of one EM."""
+@dataclass(frozen=True)
+class _Point:
+    """Components, their mixing weights, and what they see."""
 
-    def __init__(self, rows: MixtureRows, start: Array, mixing: Array | None) -> None:
-        self.rows = rows
-        self.n_rescued = 0
-        self._begin(nonempty(start), mixing)
+    components: Any
+    mixing: Array
+    seen: Seen
 
-    def _begin(self, responsibilities: Array, mixing: Array | None = None) -> None:
-        self.parameters = self.rows.start(responsibilities)
-        self.mixing = self._mixing(responsibilities) if mixing is None else mixing
-        gather = self.rows.gathers(responsibilities)
-        self.evaluation = self.rows.expectation(self.parameters, self.mixing, gather)
-        self.levels = [self.evaluation.level]
+    @classmethod
+    def first(cls, rows: MixtureRows, start: Any, mixing: Array | None = None) -> _Point:
+        components, masses = rows.start(start)
+        mixing = shares_of_weight(masses) if mixing is None else mixing
+        return cls(components, mixing, rows.see(components, mixing))
 
-    def _mixing(self, responsibilities: Array) -> Array:
-        masses = self.rows.weights @ responsibilities
-        masses = np.where(masses > EMPTY * masses.sum(), masses, 0.0)
-        return np.asarray(masses / masses.sum())
+    def stepped(self, rows: MixtureRows) -> _Point:
+        """After one M- and E-step."""
+        components = rows.refit(self.seen, self.components)
+        mixing = shares_of_weight(self.seen.masses)
+        return _Point(components, mixing, rows.see(components, mixing))
 
-    def step(self) -> float:
-        """One M- and E-step; its gain. A loss, which only rounding can bring, is not taken."""
-        parameters = self.rows.maximization(self.evaluation, self.parameters)
-        mixing = self._mixing(self.evaluation.responsibilities)
-        gather = self.rows.gathers(self.evaluation.responsibilities)
-        evaluation = self.rows.expectation(parameters, mixing, gather)
-        gain = evaluation.level - self.levels[-1]
-        if gain >= 0.0:
-            self.parameters, self.mixing, self.evaluation = parameters, mixing, evaluation
-            self.levels.append(evaluation.level)
-        return gain
-
-    def collapsed(self) -> list[int]:
-        """Components that are empty or rest on no more different rows than their subspace can hold exactly.
-
-        None if all are so: then there is no larger one to divide.
-        """
-        low = self.parameters.noise_variance <= self.rows.floor * (1.0 + 1e-9)
-        bad = [
-            k
-            for k, q in enumerate(self.rows.counts)
-            if self.mixing[k] == 0.0 or (low[k] and self._n_distinct(k, q + 1) <= q + 1)
-        ]
-        return bad if len(bad) < self.rows.n_clusters else []
-
-    def _n_distinct(self, k: int, enough: int) -> int:
-        """The number of different rows of a component, counted no further than needed."""
-        rows = np.flatnonzero(self.evaluation.responsibilities[:, k] > 0.5)
-        return len(np.unique(self.rows.table.X[rows[: 50 * (enough + 1)]], axis=0))
-
-    def rescue(self, bad: list[int]) -> None:
-        """Give the first of the collapsed components half of a larger one, cut at its mean along its first axis."""
-        k = bad[0]
-        shares = self.evaluation.responsibilities.copy()
-        shares[:, k] = 0.0
-        masses = self.rows.weights @ shares
+    def rescued(self, rows: MixtureRows, bad: list[int], attempt: int) -> _Point:
+        """The first of the collapsed components gets half of one of the largest others, of another one at every attempt."""
+        masses = self.seen.masses.copy()
         masses[bad] = -1.0
-        donors = np.argsort(-masses)[: self.rows.n_clusters - len(bad)]
-        donor = int(donors[self.n_rescued % len(donors)])
-        lost = shares.sum(axis=1) < 1e-12
-        shares[lost, donor] = 1.0
-        shares /= shares.sum(axis=1, keepdims=True)
-        side = self.rows.first_scores(self.parameters, donor) > 0.0
-        shares[side, k] = shares[side, donor]
-        shares[side, donor] = 0.0
-        self.n_rescued += 1
-        self._begin(nonempty(shares))
+        donors = np.argsort(-masses, kind="stable")[: rows.n_clusters - len(bad)]
+        donor = int(donors[attempt % len(donors)])
+        return _Point.first(rows, rows.divided(self.seen, self.components, self.mixing, bad[0], donor))
 
-    def result(self, converged: bool) -> MixtureFit:
-        rows, found = self.rows, self.parameters
-        scale = rows.table.scale
-        components = [
-            latent_model(
-                rows.table.shift + scale * found.mean[k],
-                scale * found.loadings[k][:, : rows.counts[k]],
-                scale**2 * float(found.noise_variance[k]),
-            )
-            for k in range(rows.n_clusters)
-        ]
-        levels = (np.asarray(self.levels) - rows.cells() * np.log(scale)) / rows.weights.sum()
-        low = found.noise_variance <= rows.floor * (1.0 + 1e-9)
-        return MixtureFit(
-            components,
-            self.mixing,
-            self.evaluation.responsibilities,
-            levels.tolist(),
-            converged,
-            self.n_rescued,
-            np.flatnonzero(low).tolist(),
-            rows.floor * scale**2,
-        )
+
+def shares_of_weight(masses: Array) -> Array:
+    """Mixing weights: those of empty components are exactly 0."""
+    kept = np.where(masses > EMPTY * masses.sum(), masses, 0.0)
+    return np.asarray(kept / kept.sum())
 
 
 def nonempty(start: Array) -> Array:
-    """The start with rows that sum to one; where a component would be empty, all get a share of every row."""
+    """Starting responsibilities with rows that sum to one; where a component would be empty, all get a share of every row."""
     start = start / start.sum(axis=1, keepdims=True)
     if (start.sum(axis=0) <= EMPTY * len(start)).any():
         start = 0.9 * start + 0.1 / start.shape[1]
     return start
+
+
+def halved(shares: Array, empty: int, donor: int, beyond: Array) -> Array:
+    """Responsibilities after a rescue: ``empty`` has what ``donor`` had of the rows ``beyond``; who belonged to ``empty`` goes back."""
+    shares = shares.copy()
+    shares[:, empty] = 0.0
+    shares[shares.sum(axis=1) < 1e-12, donor] = 1.0
+    shares /= shares.sum(axis=1, keepdims=True)
+    shares[beyond, empty] = shares[beyond, donor]
+    shares[beyond, donor] = 0.0
+    return shares
+
+
+# ---------------------------------------------------------------- densities of all components
+
+
+def log_terms(models: Sequence[LatentModel], mixing: Array, seen: Sequence[Projection]) -> Array:
+    """log π_k + log p(x | k), (n, K) ([ZH] eqs. 14-16); -inf where a component is empty."""
+    densities = np.column_stack([model.gaussian.log_density(part) for model, part in zip(models, seen)])
+    with np.errstate(divide="ignore"):
+        return densities + np.log(mixing)
+
+
+def responsibilities_of(terms: Array) -> tuple[Array, Array]:
+    """r_nk ∝ exp(terms) with rows that sum to one, and log Σ exp(terms), in the log domain ([ZH] eq. 17)."""
+    highest = terms.max(axis=1, keepdims=True)
+    shares = np.exp(terms - highest)
+    totals = shares.sum(axis=1, keepdims=True)
+    shares /= totals
+    shares[shares < NEXT_TO_NOTHING] = 0.0
+    return shares, (highest + np.log(totals))[:, 0]

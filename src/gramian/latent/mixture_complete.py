@@ -1,4 +1,4 @@
-"""Complete rows of a mixture of PPCA, with an M-step in closed form or by PX-EM [5, 6]."""
+"""Complete rows of a mixture of PPCA: all components see a block through one product, and are refitted in closed form or by PX-EM [5, 6]."""
 
 from __future__ import annotations
 
@@ -6,190 +6,245 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gramian._arrays import Array, row_chunks, thread_map
-from gramian.latent.dimension import for_fraction
+from gramian._arrays import Array
+from gramian._content import SmallestRows
 from gramian.latent.masked_em import Parameters, Statistics
-from gramian.latent.mixture_lens import Lens, at_the_mean
-from gramian.latent.mixture_rows import EMPTY, Evaluation, MixtureRows, px_step, shares_of, summed
-from gramian.latent.model import LatentModel
-from gramian.latent.primal import latent_model
-from gramian.latent.sample import primal_sample
+from gramian.latent.mixture import Seen, responsibilities_of
+from gramian.latent.mixture_rows import START_ROWS, Components, GaussianRows, Responsibilities, component_rows
+from gramian.latent.noise import maximum_likelihood
+from gramian.latent.sample import STORED_LIMIT, primal_sample
+from gramian.latent.whitened_components import WhitenedComponents, at_the_mean
+from gramian.operators.covariance import Stored
+from gramian.rows import Block
 from gramian.solvers.eigh import Eigh
 from gramian.solvers.spectrum import Spectrum
 
-START_ROWS = 1000
-"""The PX-EM of a component starts from so many of its rows."""
+CLOSED_SIZE = 64
+"""Up to this many columns the M-step is the closed form, whatever q."""
+CLOSED_SHARE = 8
+"""So it is where d is at most this multiple of q + 1: PX-EM would cost as much."""
 NEGLIGIBLE = 1e-30
 """Rows of a smaller responsibility leave a weighted covariance as it is."""
-LENS_ROWS = 4096
-"""Rows go through the lens so many at a time: their scores stay in the cache."""
 
 
 @dataclass(frozen=True)
-class CompleteRows(MixtureRows):
-    """Rows without holes: scores and squared norms of all components come from one product."""
+class WeightedRows:
+    """The weight, the sum and (where gathered) the scatter of the rows of each component about given centres."""
+
+    masses: Array  # (K,)
+    pairs: int  # of a row and a component that has a share of it
+    n_rows: int
+    sums: Array  # (K, d), of x - centre
+    scatter: Array | None  # (K, d, d)
+
+    def __add__(self, other: WeightedRows) -> WeightedRows:
+        both = self.scatter is not None and other.scatter is not None
+        return WeightedRows(
+            self.masses + other.masses,
+            self.pairs + other.pairs,
+            self.n_rows + other.n_rows,
+            self.sums + other.sums,
+            self.scatter + other.scatter if both else None,  # type: ignore[operator]
+        )
+
+
+@dataclass(frozen=True)
+class CompleteSums:
+    """What an E-step adds up: the log-likelihood, and the sums for one kind of M-step."""
+
+    level: float
+    weighted: WeightedRows
+    statistics: Statistics | None  # of PX-EM
+
+    def __add__(self, other: CompleteSums) -> CompleteSums:
+        both = self.statistics is not None and other.statistics is not None
+        return CompleteSums(
+            self.level + other.level,
+            self.weighted + other.weighted,
+            self.statistics + other.statistics if both else None,  # type: ignore[operator]
+        )
+
+
+def weighted_rows(values: Array, shares: Array, weights: Array, centers: Array | None, scatter: bool) -> WeightedRows:
+    """Of one block. Centres are subtracted first: far from them the scatter would lose its digits."""
+    d, K = values.shape[1], shares.shape[1]
+    weighted = shares * weights[:, None]
+    masses = weighted.sum(axis=0)
+    pairs = int((shares > NEGLIGIBLE).sum())
+    if not scatter or centers is None:
+        sums = weighted.T @ values
+        return WeightedRows(
+            masses, pairs, len(values), sums if centers is None else sums - masses[:, None] * centers, None
+        )
+    sums, products = np.zeros((K, d)), np.zeros((K, d, d))
+    for k in range(K):
+        taken = np.flatnonzero(shares[:, k] > NEGLIGIBLE)
+        if len(taken):
+            part = (values if len(taken) == len(values) else values[taken]) - centers[k]
+            scaled = part * weighted[taken, k, None]
+            sums[k] = scaled.sum(axis=0)
+            products[k] = part.T @ scaled
+    return WeightedRows(masses, pairs, len(values), sums, products)
+
+
+def start_rows(block: Block, responsibilities: Responsibilities, centers: Array | None, scatter: bool) -> WeightedRows:
+    return weighted_rows(block.prepared.values, responsibilities(block), block.weights, centers, scatter)
+
+
+def complete_sums(block: Block, seen_by: WhitenedComponents, expand: bool) -> CompleteSums:
+    """The E-step of a block."""
+    rows = block.prepared
+    whitened, terms = seen_by(rows.values, rows.squares)
+    shares, totals = responsibilities_of(terms)
+    level = float(block.weights @ totals)
+    if not expand:
+        return CompleteSums(level, weighted_rows(rows.values, shares, block.weights, seen_by.means, True), None)
+    weighted = shares * block.weights[:, None]
+    pairs = int((shares > NEGLIGIBLE).sum())
+    sums = WeightedRows(weighted.sum(axis=0), pairs, len(shares), np.zeros_like(seen_by.means), None)
+    return CompleteSums(level, sums, expanded_statistics(rows.values, rows.squares, seen_by, whitened, weighted))
+
+
+def expanded_statistics(
+    values: Array, squares: Array, seen_by: WhitenedComponents, whitened: Array, weights: Array
+) -> Statistics:
+    """The sums of PX-EM: products with d x K (q + 1) tables, never d x d [5]."""
+    n, K, q = whitened.shape
+    size = q * (q + 1) // 2
+    lower, other = np.tril_indices(q)
+    block = np.empty((n, K, q + 1))
+    np.multiply(whitened, weights[:, :, None], out=block[:, :, :q])
+    block[:, :, q] = weights
+    flat = block.reshape(n, -1)
+    gains = np.column_stack([seen_by.gains, np.ones(K)])  # latents are whitened scores times these
+    first = (flat.T @ values).reshape(K, q + 1, values.shape[1]) * gains[:, :, None]
+    sums = (np.ones(n) @ flat).reshape(K, q + 1) * gains
+    totals = np.empty((size + q + 1, K))
+    totals[size:] = sums.T
+    for k, model in enumerate(seen_by.models):
+        count = model.gaussian.n_components
+        second = np.eye(q) * sums[k, q]
+        second[:count, :count] *= model.gaussian.posterior(at_the_mean(model.gaussian)).covariance
+        second += (block[:, k, :q].T @ whitened[:, k]) * np.outer(seen_by.gains[k], seen_by.gains[k])
+        totals[:size, k] = second[lower, other]
+    # all columns are seen by all rows: the sums per column are the totals
+    return Statistics(totals[:, :, None], np.moveaxis(first, 1, 0), totals, weights.T @ squares, np.zeros(K))
+
+
+@dataclass(frozen=True)
+class CompleteView:
+    """The responsibilities of fitted components for complete rows."""
+
+    seen_by: WhitenedComponents
+
+    def __call__(self, block: Block) -> Array:
+        return responsibilities_of(self.seen_by(block.prepared.values, block.prepared.squares)[1])[0]
+
+
+@dataclass(frozen=True)
+class CompleteRows(GaussianRows):
+    """Rows without holes.
+
+    The M-step is the closed form of the weighted covariances where d is small, and where nearly every row belongs to one cluster and
+    d is not too large; otherwise a step of PX-EM.
+    """
 
     @property
-    def values(self) -> Array:
-        assert self.table.values is not None
-        return self.table.values
+    def closed(self) -> bool:
+        """Whether the M-step is always the closed form."""
+        largest = STORED_LIMIT if self.n_clusters == 1 else max(CLOSED_SIZE, CLOSED_SHARE * (max(self.counts) + 1))
+        return self.dim <= largest
 
     @property
-    def squares(self) -> Array:
-        return self.table.squares
+    def exact(self) -> bool:
+        return self.closed and self.n_clusters == 1
 
-    def cells(self) -> float:
-        return float(self.weights.sum()) * self.dim
+    def expands(self, n_rows: int, pairs: int) -> bool:
+        """Whether an M-step of PX-EM costs less than the closed form with so many pairs of a row and a component."""
+        if self.closed:
+            return False
+        d, K, q = self.dim, self.n_clusters, max(self.counts)
+        return pairs * d * d + 4 * K * d**3 > 8 * n_rows * d * K * (q + 1)
 
-    def models(self, parameters: Parameters) -> list[LatentModel]:
-        return [
-            latent_model(mean, loadings[:, :q], float(noise))
-            for mean, loadings, noise, q in zip(
-                parameters.mean, parameters.loadings, parameters.noise_variance, self.counts
+    def start(self, responsibilities: Responsibilities) -> tuple[Components, Array]:
+        rows = self.table.rows
+        first = rows.fold(start_rows, responsibilities, None, False)
+        centers = first.sums / np.where(first.masses > 0, first.masses, 1.0)[:, None]
+        if not self.expands(first.n_rows, first.pairs):
+            about = rows.fold(start_rows, responsibilities, centers, True)
+            return Components(self._closed_form(about, replace(self.nothing(), mean=centers)), False), first.masses
+        parameters = replace(self.nothing(), mean=centers)
+        limit = max(START_ROWS, 20 * (max(self.counts) + 1))
+        for k, drawn in enumerate(rows.fold(component_rows, responsibilities, limit).parts):
+            if not len(drawn.rows):
+                continue
+            parameters.mean[k], spectrum = weighted_spectrum(
+                self.table.scaled(drawn.rows), drawn.weights, self.counts[k]
             )
-        ]
+            values = spectrum.eigenvalues
+            noise = max(maximum_likelihood(spectrum, self.dim), self.floor)
+            gains = np.sqrt(np.maximum(values - noise, 1e-3 * noise))  # a loading of 0 would stay 0
+            parameters.noise_variance[k] = noise
+            parameters.loadings[k][:, : len(values)] = spectrum.eigenvectors * gains
+        return Components(self.bounded(parameters, first.masses)), first.masses
 
-    def expectation(self, parameters: Parameters, mixing: Array, gather: bool = True) -> Evaluation:
-        lens = Lens.of(self.models(parameters), mixing)
-        responsibilities = np.empty((self.size, self.n_clusters))
+    def see(self, components: Components, mixing: Array) -> Seen:
+        seen_by = WhitenedComponents.of(self.models(components.parameters), mixing)
+        sums = self.table.rows.fold(complete_sums, seen_by, components.expand)
+        return Seen(sums.level, sums.weighted.masses, sums)
 
-        def one(rows: slice) -> tuple[float, Statistics | None]:
-            whitened, terms = lens(self.values[rows], self.squares[rows])
-            shares, totals = shares_of(terms)
-            responsibilities[rows] = shares
-            weights = self.weights[rows]
-            sums = self._statistics(rows, lens, whitened, shares * weights[:, None]) if gather else None
-            return float(weights @ totals), sums
+    def refit(self, seen: Seen, components: Components) -> Components:
+        sums: CompleteSums = seen.details
+        expand = self.expands(sums.weighted.n_rows, sums.weighted.pairs)
+        if sums.statistics is not None:
+            return Components(self.expanded_step(sums.statistics, components.parameters), expand)
+        return Components(self._closed_form(sums.weighted, components.parameters), expand)
 
-        parts = thread_map(one, row_chunks(self.size, LENS_ROWS), self.n_threads)
-        level = sum(part[0] for part in parts)
-        return Evaluation(level, responsibilities, summed([part[1] for part in parts]))
+    def view(self, components: Components, mixing: Array) -> CompleteView:
+        return CompleteView(WhitenedComponents.of(self.models(components.parameters), mixing))
 
-    def _statistics(self, rows: slice, lens: Lens, whitened: Array, weights: Array) -> Statistics | None:
-        return None
+    def spectrum_of(self, drawn: SmallestRows) -> tuple[Array, float]:
+        spectrum = weighted_spectrum(self.table.scaled(drawn.rows), drawn.weights, self.dim)[1]
+        return spectrum.eigenvalues, spectrum.trace
 
-    def _spectrum(self, shares: Array, q: int) -> tuple[Array, Spectrum]:
-        """Mean and leading eigenpairs of a component, from the rows that it has a share of."""
-        rows = np.flatnonzero(shares > NEGLIGIBLE)
-        if len(rows) == self.size:
-            return _weighted_spectrum(self.values, self.weights * shares, q)
-        return _weighted_spectrum(self.values[rows], self.weights[rows] * shares[rows], q)
-
-    def _closed(self, responsibilities: Array, parameters: Parameters) -> Parameters:
-        masses = self.weights @ responsibilities
+    def _closed_form(self, about: WeightedRows, parameters: Parameters) -> Parameters:
+        """Section 2 in each component: mean, leading eigenpairs and noise of its weighted covariance; the empty ones stay."""
+        assert about.scatter is not None
         mean, loadings = parameters.mean.copy(), parameters.loadings.copy()
         noise = parameters.noise_variance.copy()
-        active = np.flatnonzero(masses > EMPTY * self.weights.sum())
+        active = self.active(about.masses)
         spectra = {}
         for k in active:
-            mean[k], spectra[k] = self._spectrum(responsibilities[:, k], self.counts[k])
+            move = about.sums[k] / about.masses[k]
+            mean[k] = parameters.mean[k] + move
+            spectra[k] = _spectrum(about.scatter[k] / about.masses[k] - np.outer(move, move), self.counts[k])
         kept = [spectra[k].eigenvalues for k in active]
-        tails = np.array([spectra[k].trace for k in active])
+        traces = np.array([spectra[k].trace for k in active])
         if self.shared:
-            noise[active] = noise[:] = shared_noise(kept, tails, masses[active], self.dim, self.floor)
+            noise[:] = shared_noise(kept, traces, about.masses[active], self.dim, self.floor)
         else:
-            rest = np.array([max(self.dim - self.counts[k], 1) for k in active])
-            gone = np.array([values.sum() for values in kept])
-            noise[active] = np.maximum((tails - gone) / rest, self.floor)
+            noise[active] = [max(maximum_likelihood(spectra[k], self.dim), self.floor) for k in active]
         for k in active:
             values, vectors = spectra[k].eigenvalues, spectra[k].eigenvectors
             loadings[k] = 0.0
             loadings[k][:, : len(values)] = vectors * np.sqrt(np.maximum(values - noise[k], 0.0))
         return Parameters(mean, loadings, noise)
 
-    def _nothing(self) -> Parameters:
-        shape = (self.n_clusters, self.dim)
-        return Parameters(np.zeros(shape), np.zeros((*shape, max(self.counts))), np.ones(self.n_clusters))
 
-    def fraction_counts(self, responsibilities: Array, fraction: float, which: int) -> int:
-        _, spectrum = self._spectrum(responsibilities[:, which], self.dim)
-        q = for_fraction(spectrum.eigenvalues, spectrum.trace, fraction)
-        return min(self.dim - 1, len(spectrum.eigenvalues) if q is None else q)
+def _spectrum(covariance: Array, q: int) -> Spectrum:
+    """The leading eigenpairs of a covariance, without those that are rounding."""
+    np.fill_diagonal(covariance, np.maximum(covariance.diagonal(), 0.0))
+    spectrum = Eigh().solve(Stored(covariance), q)
+    return spectrum.leading(int((spectrum.eigenvalues > 1e-15 * max(spectrum.trace, 1e-300)).sum()))
 
 
-@dataclass(frozen=True)
-class ClosedRows(CompleteRows):
-    """The M-step of each component is the closed form of its weighted covariance [2, 6]."""
-
-    def start(self, responsibilities: Array) -> Parameters:
-        return self._closed(responsibilities, self._nothing())
-
-    def gathers(self, responsibilities: Array) -> bool:
-        return False
-
-    def maximization(self, evaluation: Evaluation, parameters: Parameters) -> Parameters:
-        return self._closed(evaluation.responsibilities, parameters)
-
-
-@dataclass(frozen=True)
-class ExpandedRows(CompleteRows):
-    """The M-step is one of PX-EM: products with d x K (q + 1) tables, never d x d [5, 6].
-
-    Where nearly every row belongs to one cluster, and d is not too large, the closed form costs no more: then it is taken.
-    """
-
-    def gathers(self, responsibilities: Array) -> bool:
-        n, d, K, q = self.size, self.dim, self.n_clusters, max(self.counts)
-        shared_rows = int((responsibilities > NEGLIGIBLE).sum())
-        return shared_rows * d * d + 4 * K * d**3 > 8 * n * d * K * (q + 1)
-
-    def start(self, responsibilities: Array) -> Parameters:
-        if not self.gathers(responsibilities):
-            return self._closed(responsibilities, self._nothing())
-        parameters = self._nothing()
-        mean, loadings, noise = parameters.mean, parameters.loadings, parameters.noise_variance
-        for k, count in enumerate(self.counts):
-            weights = self.weights * responsibilities[:, k]
-            rows = np.flatnonzero(weights > 0.5 * weights.max())
-            most = max(START_ROWS, 20 * (count + 1))
-            rows = rows[:: max(1, len(rows) // most)]
-            mean[k], spectrum = _weighted_spectrum(self.values[rows], weights[rows], count)
-            values = spectrum.eigenvalues
-            noise[k] = max((spectrum.trace - values.sum()) / (self.dim - count), self.floor)
-            gains = np.sqrt(np.maximum(values - noise[k], 1e-3 * noise[k]))  # a loading of 0 would stay 0
-            loadings[k][:, : len(values)] = spectrum.eigenvectors * gains
-        return self.bounded(parameters, self.weights @ responsibilities)
-
-    def maximization(self, evaluation: Evaluation, parameters: Parameters) -> Parameters:
-        if evaluation.statistics is None:
-            return self._closed(evaluation.responsibilities, parameters)
-        return px_step(self, evaluation, parameters)
-
-    def _statistics(self, rows: slice, lens: Lens, whitened: Array, weights: Array) -> Statistics:
-        n, K, q = whitened.shape
-        size = q * (q + 1) // 2
-        lower, other = np.tril_indices(q)
-        block = np.empty((n, K, q + 1))
-        np.multiply(whitened, weights[:, :, None], out=block[:, :, :q])
-        block[:, :, q] = weights
-        flat = block.reshape(n, -1)
-        gains = np.column_stack([lens.gains, np.ones(K)])  # latents are whitened scores times these
-        first = (flat.T @ self.values[rows]).reshape(K, q + 1, self.dim) * gains[:, :, None]
-        sums = (np.ones(n) @ flat).reshape(K, q + 1) * gains
-        totals = np.empty((size + q + 1, K))
-        totals[size:] = sums.T
-        for k, model in enumerate(lens.models):
-            count = self.counts[k]
-            second = np.eye(q) * sums[k, q]
-            second[:count, :count] *= model.gaussian.posterior(at_the_mean(model.gaussian)).covariance
-            second += (block[:, k, :q].T @ whitened[:, k]) * np.outer(lens.gains[k], lens.gains[k])
-            totals[:size, k] = second[lower, other]
-        # all columns are seen by all rows: the sums a column are the totals
-        square = weights.T @ self.squares[rows]
-        return Statistics(totals[:, :, None], np.moveaxis(first, 1, 0), totals, square, np.zeros(K))
-
-
-def _weighted_spectrum(values: Array, weights: Array, q: int) -> tuple[Array, Spectrum]:
-    """The weighted mean, and the leading eigenpairs (eigenvectors d x q) of the weighted covariance about it.
-
-    The mean is subtracted first: far from it the scatter would lose its digits.
-    """
+def weighted_spectrum(values: Array, weights: Array, q: int) -> tuple[Array, Spectrum]:
+    """The weighted mean, and the leading eigenpairs of the weighted covariance about it, on the smaller side of the table."""
     weights = weights / weights.sum()
     mean = weights @ values
     sample = primal_sample(values - mean, weights)
-    spectrum = Eigh().solve(sample.operator(), min(q, values.shape[1]))
-    kept = spectrum.eigenvalues > 1e-15 * max(spectrum.trace, 1e-300)
-    spectrum = spectrum.leading(int(kept.sum()))
+    spectrum = Eigh().solve(sample.operator(), min(q, *values.shape))
+    spectrum = spectrum.leading(int((spectrum.eigenvalues > 1e-15 * max(spectrum.trace, 1e-300)).sum()))
     subspace = sample.subspace(spectrum)
     return mean + subspace.mean, replace(spectrum, eigenvectors=subspace.components.T)
 

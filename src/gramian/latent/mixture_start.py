@@ -1,77 +1,152 @@
-"""Where the EM of a mixture starts: responsibilities from k-means, from random rows, or from given means [6]."""
+"""Where the EM of a mixture of PPCA starts: responsibilities per block, from k-means, random rows, given means or given responsibilities [6, 13]."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.cluster import KMeans
 
-from gramian._arrays import Array, row_chunks
-from gramian.latent.kernel_mixture import responsibilities_of
-from gramian.latent.mixture_rows import MixtureTable
+from gramian._arrays import Array
+from gramian._content import SmallestRows
+from gramian.latent.missing import fit_missing
+from gramian.latent.mixture import EMPTY, responsibilities_of
+from gramian.latent.mixture_rows import MixtureTable, Responsibilities, shares_of_block
+from gramian.latent.model import LatentModel
+from gramian.latent.noise import ZERO_NOISE
+from gramian.latent.primal import latent_model
+from gramian.rows import Block
 
-KMEANS_ROWS = 5_000
-"""k-means sees at most so many rows; the others go to the nearest centre."""
+DRAWN_ROWS = 5_000
+"""Starts are found on so many distinct rows, drawn by content; the others go to the nearest centre."""
 KMEANS_TRIES = 4
-"""The best of so many runs of k-means is a start: they cost little beside the EM, which cannot undo a bad one."""
+"""The best of so many runs of k-means is the first start: they cost little beside the EM, which cannot undo a bad one."""
+EVERYONE = 0.1
+"""Where a component would start empty, all get this share of every row, in equal parts."""
 
 
-def kmeans_start(filled: Array, weights: Array, n_clusters: int, rng: np.random.Generator) -> Array:
-    """Responsibilities of 0 and 1 from k-means on rows without holes."""
-    order = _order(filled, rng)
-    if len(filled) > KMEANS_ROWS:
-        spaced = (rng.random() + np.arange(KMEANS_ROWS)) / KMEANS_ROWS
-        rows, shares = order[_positions(weights[order], spaced)], None
-    else:
-        rows, shares = order, weights[order]
-    kmeans = KMeans(n_clusters, n_init=KMEANS_TRIES, random_state=int(rng.integers(2**31 - 1)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # fewer distinct rows than clusters: the mixture has its own words
-        kmeans.fit(filled[rows], sample_weight=shares)
-    return np.eye(n_clusters)[kmeans.predict(filled)]
+@dataclass(frozen=True)
+class Given:
+    """Responsibilities that go with the rows, as their target."""
+
+    def __call__(self, block: Block) -> Array:
+        assert block.target is not None
+        return block.target
 
 
-def random_start(filled: Array, weights: Array, n_clusters: int, rng: np.random.Generator) -> Array:
-    """Responsibilities of 0 and 1: each row goes to the nearest of random rows."""
-    order = _order(filled, rng)
-    left = weights[order].copy()
-    distances = np.full((len(filled), n_clusters), np.inf)
-    for k, quantile in enumerate(rng.random(n_clusters)):
-        if not left.any():  # fewer different rows than clusters
-            break
-        chosen = filled[order[_positions(left, quantile)]]
-        distances[:, k] = _squared_distances(filled, chosen[None])[:, 0]
-        left[distances[order, k] == 0.0] = 0.0
-    return np.eye(n_clusters)[distances.argmin(axis=1)]
+@dataclass(frozen=True)
+class NearestCenters:
+    """Each row belongs to the nearest centre; holes are filled by one PPCA of all rows first."""
+
+    centers: Array  # (K, d), in the units of the EM
+    filler: LatentModel | None = None
+
+    def __call__(self, block: Block) -> Array:
+        values = block.prepared.values
+        if self.filler is not None:
+            values = filled(np.where(block.prepared.mask > 0, values, np.nan), self.filler)
+        distances = np.einsum("kd,kd->k", self.centers, self.centers) - 2.0 * (values @ self.centers.T)
+        return np.eye(len(self.centers))[distances.argmin(axis=1)]
 
 
-def _order(X: Array, rng: np.random.Generator) -> Array:
-    """The rows along a random direction: draws in this order depend neither on how rows are sorted nor on repetition."""
-    return np.argsort(X @ rng.standard_normal(X.shape[1]), kind="stable")
+@dataclass(frozen=True)
+class Spheres:
+    """Responsibilities of spherical Gaussians of one variance about given means, over what each row shows."""
+
+    means: Array  # (K, d), in the units of the EM
+    log_mixing: Array
+    variance: float
+
+    def __call__(self, block: Block) -> Array:
+        return responsibilities_of(self.log_mixing - 0.5 * self.distances(block) / self.variance)[0]
+
+    def distances(self, block: Block) -> Array:
+        """|x_o - m_o|² over the observed cells, (n, K)."""
+        values, mask = block.prepared.values, getattr(block.prepared, "mask", None)
+        out = np.empty((len(values), len(self.means)))
+        for k, mean in enumerate(self.means):
+            rest = values - mean if mask is None else values - mask * mean
+            out[:, k] = np.einsum("nd,nd->n", rest, rest)
+        return out
 
 
-def _positions(weights: Array, quantiles: Any) -> Any:
-    """The rows at these quantiles (below 1) of the weight; never one of weight 0."""
-    cumulative = np.cumsum(weights)
-    return np.searchsorted(cumulative, quantiles * cumulative[-1], side="right").clip(max=len(weights) - 1)
+@dataclass(frozen=True)
+class WithEveryone:
+    """Responsibilities in which every component has a share of every row."""
+
+    before: Responsibilities
+
+    def __call__(self, block: Block) -> Array:
+        shares = self.before(block)
+        return (1.0 - EVERYONE) * shares + EVERYONE / shares.shape[1]
 
 
-def means_start(table: MixtureTable, means: Array, mixing: Array | None) -> Array:
-    """Responsibilities of spherical Gaussians about the means, over what each row shows, of one variance for all."""
-    distances = _squared_distances((table.X - table.shift) / table.scale, (means - table.shift) / table.scale)
-    seen = (~np.isnan(table.X)).sum(axis=1)
-    variance = float(table.weights @ distances.min(axis=1)) / max(float(table.weights @ seen), 1.0)
+def nonempty_start(table: MixtureTable, start: Responsibilities) -> Responsibilities:
+    """The start, or if it leaves a component empty, one in which none is."""
+    masses = table.rows.fold(weight_of_components, start)
+    return WithEveryone(start) if (masses <= EMPTY * masses.sum()).any() else start
+
+
+def weight_of_components(block: Block, start: Responsibilities) -> Array:
+    return block.weights @ shares_of_block(block, start)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Distinct rows in the units of the EM, without holes, their weights, and the model that filled them."""
+
+    rows: Array
+    weights: Array
+    filler: LatentModel | None
+
+    @classmethod
+    def of(cls, table: MixtureTable, q: int) -> Draw:
+        drawn: SmallestRows = table.drawn(DRAWN_ROWS)
+        scaled = table.scaled(drawn.rows)
+        if table.complete:
+            return cls(scaled, drawn.weights, None)
+        fit = fit_missing(scaled, min(q, table.dim - 1), weights=drawn.weights, tol=1e-2, max_iter=20)
+        model = latent_model(fit.mean, fit.loadings, max(fit.noise_variance, ZERO_NOISE))
+        return cls(filled(scaled, model), drawn.weights, model)
+
+    def kmeans(self, n_clusters: int, attempt: int, rng: np.random.Generator) -> NearestCenters:
+        """The best of several runs of k-means; later attempts end after the first step from other seeds, so that none is like another."""
+        first = attempt == 0
+        kmeans = KMeans(
+            n_clusters,
+            n_init=KMEANS_TRIES if first else 1,
+            max_iter=300 if first else 1,
+            random_state=int(rng.integers(2**31 - 1)),
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # fewer distinct rows than clusters: the mixture has its own words
+            kmeans.fit(self.rows, sample_weight=self.weights)
+        return NearestCenters(np.asarray(kmeans.cluster_centers_, dtype=np.float64), self.filler)
+
+    def random(self, n_clusters: int, attempt: int, rng: np.random.Generator) -> NearestCenters:
+        """Different rows at random, by their weight, as centres."""
+        count = min(n_clusters, len(self.rows))
+        chosen = rng.choice(len(self.rows), count, replace=False, p=self.weights / self.weights.sum())
+        return NearestCenters(self.rows[np.resize(chosen, n_clusters)], self.filler)
+
+
+def filled(values: Array, model: LatentModel) -> Array:
+    """The rows with their holes filled by a model: good enough to start from."""
+    holes = np.isnan(values)
+    latents = model.gaussian.posterior(model.subspace.project(values)).mean
+    return np.where(holes, model.subspace.embed(model.gaussian.decode(latents)), values)
+
+
+def about_means(table: MixtureTable, means: Array, mixing: Array | None) -> Spheres:
+    """Spherical Gaussians about the means (in the units of the rows), of the mean squared distance to the nearest."""
+    K = len(means)
     with np.errstate(divide="ignore"):
-        terms = -0.5 * distances / max(variance, 1e-12) + (0.0 if mixing is None else np.log(mixing))
-    return responsibilities_of(terms)[0]
+        log_mixing = np.zeros(K) if mixing is None else np.log(mixing)
+    spheres = Spheres(table.scaled(means), log_mixing, 1.0)
+    nearest = table.rows.fold(distance_to_nearest, spheres)
+    return Spheres(spheres.means, log_mixing, max(nearest / max(table.cells, 1.0), 1e-12))
 
 
-def _squared_distances(X: Array, centers: Array) -> Array:
-    """|x_o - c_o|² over the observed cells, (n, K)."""
-    out = np.empty((len(X), len(centers)))
-    for rows in row_chunks(len(X)):
-        for k, center in enumerate(centers):
-            out[rows, k] = np.nansum((X[rows] - center) ** 2, axis=1)
-    return out
+def distance_to_nearest(block: Block, spheres: Spheres) -> float:
+    return float(block.weights @ spheres.distances(block).min(axis=1))

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from gramian._arrays import Array
 from gramian.exceptions import NumericalWarning
 from gramian.latent import dimension
 from gramian.latent.gaussian import LatentGaussian
 from gramian.latent.noise import resolve_noise
-from gramian.latent.sample import Sample
+from gramian.latent.sample import DualSample, Sample
 from gramian.latent.subspace import Subspace
 from gramian.operators.base import SelfAdjoint
+from gramian.operators.gram import DenseGram
 from gramian.solvers.base import Solver
 from gramian.solvers.eigh import Eigh
 from gramian.solvers.spectrum import Spectrum
@@ -138,6 +140,18 @@ def _solved(sample: Sample, operator: SelfAdjoint, solver: Solver, count: int, f
     if sample.positive_semidefinite or operator.size > WHOLE_SIZE:
         return solver.solve(operator, count, dim=sample.dim, noise_variance=fixed)
     spectrum = Eigh().solve(operator, operator.size)
+    return _without_negative(spectrum).leading(count)
+
+
+def warn_if_indefinite(kernel: Any, gram: Array, weights: Array) -> None:
+    """The same rule once for all components of a model that decomposes parts of one Gram matrix."""
+    sample = DualSample(kernel, None, DenseGram(gram), weights / weights.sum(), 0.0)
+    if not sample.positive_semidefinite and len(gram) <= WHOLE_SIZE:
+        _without_negative(Eigh().solve(sample.operator(), len(gram)))
+
+
+def _without_negative(spectrum: Spectrum) -> Spectrum:
+    """Negative eigenvalues count as no variance, and are warned of."""
     values = spectrum.eigenvalues
     if values.size and values[-1] < -INDEFINITE * max(float(values[0]), 0.0):
         lost = float(-values[values < 0].sum() / np.abs(values).sum())
@@ -145,7 +159,7 @@ def _solved(sample: Sample, operator: SelfAdjoint, solver: Solver, count: int, f
             f"The kernel is indefinite on these data: its smallest eigenvalue is {values[-1]:.3g}, the largest {values[0]:.3g}. "
             f"Negative eigenvalues ({lost:.1%} of the sum of magnitudes) are treated as no variance.",
             NumericalWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     kept = np.maximum(values, 0.0)
-    return replace(spectrum, eigenvalues=kept, trace=float(kept.sum())).leading(count)
+    return replace(spectrum, eigenvalues=kept, trace=float(kept.sum()))

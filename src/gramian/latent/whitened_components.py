@@ -15,7 +15,7 @@ FAR = 1e8
 
 
 @dataclass(frozen=True)
-class Lens:
+class WhitenedComponents:
     """How all components see complete rows at once: whitened scores v_k = (1/σ² - 1/Λ)^½ Uᵀ(x - μ), from one product.
 
     Then Mahalanobis = |x - μ|² / σ² - |v|² [2, Woodbury], log p(x) = log p(μ) - Mahalanobis / 2, and the posterior mean
@@ -30,8 +30,12 @@ class Lens:
     gains: Array  # (K, q): from whitened scores to latents; 0 where padded
     far: bool
 
+    @property
+    def means(self) -> Array:
+        return np.stack([model.subspace.mean for model in self.models])
+
     @classmethod
-    def of(cls, models: list[LatentModel], mixing: Array) -> Lens:
+    def of(cls, models: list[LatentModel], mixing: Array) -> WhitenedComponents:
         K, d = len(models), len(models[0].subspace.mean)
         q = max(model.gaussian.n_components for model in models)
         axes, gains = np.zeros((K, q, d)), np.zeros((K, q))

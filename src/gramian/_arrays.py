@@ -24,6 +24,17 @@ def float_dtype(X: Any) -> np.dtype[Any]:
     return np.dtype(np.float32) if getattr(X, "dtype", None) == np.float32 else np.dtype(np.float64)
 
 
+def fitted_array(values: Any, dtype: Any) -> Any:
+    """``values`` in the dtype of the data; what float32 cannot hold (overflow, nothing but zeros left) stays float64."""
+    values = np.asarray(values)
+    if np.dtype(dtype) != np.float32 or values.dtype == np.float32:
+        return values
+    largest = float(np.abs(values).max(initial=0.0))
+    limits = np.finfo(np.float32)
+    fits = largest == 0.0 or limits.tiny <= largest <= limits.max
+    return values.astype(np.float32) if fits else values
+
+
 def has_nan(X: Array) -> bool:
     """Whether any entry is NaN; the sum says no at once."""
     return bool(np.isnan(np.sum(X, dtype=np.float64))) and bool(np.isnan(X).any())

@@ -17,10 +17,15 @@ from gramian.choosing.selection import Selection, choose
 from gramian.latent.dimension import FLAT
 from gramian.latent.gaussian import log_likelihoods_of_each_q
 from gramian.operators.centering import Centering
+from gramian.operators.covariance import Stored
 from gramian.operators.moments import Moments
+from gramian.solvers.krylov import Krylov
 
 RANK = 1e-12
 """Training eigenvalues below this share of the largest are rounding."""
+WHOLE_SIZE = 600
+"""Up to so many columns covariances are decomposed whole; beyond, leading pairs are grown by doubling until they are enough."""
+FIRST_PAIRS = 32
 
 
 @dataclass(frozen=True)
@@ -95,22 +100,110 @@ def choose_dimension(
 # ---------------------------------------------------------------- where folds come from
 
 
-def moment_folds(parts: Sequence[Moments], center: bool = True, largest: int | None = None) -> list[HeldOutFold]:
-    """Folds from the moments of the rows of each: training is total minus fold, one decomposition per fold [10]."""
+def moment_folds(
+    parts: Sequence[Moments],
+    center: bool = True,
+    largest: int | None = None,
+    *,
+    rank_tol: float = RANK,
+    rank_floor: float = 0.0,
+) -> list[HeldOutFold]:
+    """Folds from the moments of the rows of each: training is total minus fold, one decomposition per fold [10].
+
+    ``largest`` leading pairs are enough where that is far below the number of columns.
+    """
     folds = []
-    for held_out in range(len(parts)):
-        training = merged([part for f, part in enumerate(parts) if f != held_out])
-        values, vectors = np.linalg.eigh(symmetrized(training.covariance(center)))
-        values, vectors = values[::-1], vectors[:, ::-1]
-        rank = min(_rank(values), len(values) if largest is None else largest)
-        trace = float(np.maximum(values, 0.0).sum())
+    for held_out, part in enumerate(parts):
+        training = merged([other for f, other in enumerate(parts) if f != held_out])
+        values, vectors, trace = _leading(training.covariance(center), largest)
+        rank = _rank(values, rank_tol, rank_floor)
         values, vectors = values[:rank], vectors[:, :rank]
-        part = parts[held_out]
         gap = part.mean - training.mean if center else part.mean
         along = np.einsum("jp,jp->p", vectors, part.scatter @ vectors) / part.weight + (gap @ vectors) ** 2
         norm = float(np.trace(part.scatter) / part.weight + gap @ gap)
         folds.append(HeldOutFold(values, trace, along, norm, part.weight))
     return folds
+
+
+def _leading(covariance: Array, largest: int | None) -> tuple[Array, Array, float]:
+    """Eigenvalues, eigenvectors and trace: all pairs, or the leading ones of a large matrix."""
+    d = len(covariance)
+    trace = float(np.trace(covariance))
+    if largest is None or d <= WHOLE_SIZE or largest > d // 8:
+        values, vectors = np.linalg.eigh(symmetrized(covariance))
+        return values[::-1], vectors[:, ::-1], trace
+    found = Krylov(tol=1e-6, random_state=0).solve(Stored(covariance), largest)
+    return found.eigenvalues, found.eigenvectors, trace
+
+
+def choose_by_moments(
+    parts: Sequence[Moments],
+    n_distinct: int,
+    center: bool = True,
+    *,
+    smallest: int = 1,
+    rank_tol: float = RANK,
+    rank_floor: float = 0.0,
+) -> Selection:
+    """q of a table from the moments of its folds, exact structure kept whole; of many columns only as many pairs as are needed."""
+    d = len(parts[0].mean)
+    largest = None if d <= WHOLE_SIZE else FIRST_PAIRS
+    while True:
+        folds = moment_folds(parts, center, largest, rank_tol=rank_tol, rank_floor=rank_floor)
+        found = choose_dimension(folds, d, smallest=smallest)
+        if largest is None or largest > d // 8 or _passed(found):
+            break
+        largest *= 2
+    total = merged(parts)
+    spreads = np.diagonal(total.covariance(center))
+    varying = int((spreads > max(rank_floor, 0.0)).sum())
+    most = min(n_distinct - int(center), varying)
+    if largest is not None and largest <= d // 8:
+        return found
+    if min(len(fold.eigenvalues) for fold in folds) >= min(most, d):
+        return found
+    rank = _rank(_leading(total.covariance(center), None)[0], rank_tol, rank_floor)
+    return kept_whole(found, rank) if 0 < rank < most else found
+
+
+def choose_by_gram(
+    gram: Array, weights: Array, fold: Array, dim: int, n_distinct: int, center: bool = True, *, smallest: int = 1
+) -> Selection:
+    """q of a wide table from the blocks of its Gram matrix, exact structure kept whole."""
+    folds = gram_folds(gram, weights, fold, center)
+    found = choose_dimension(folds, dim, smallest=smallest)
+    shares = weights / weights.sum()
+    mean = gram @ shares
+    centred = gram - mean[:, None] - mean[None, :] + float(shares @ mean) if center else gram
+    roots = np.sqrt(shares)
+    rank = _rank(np.linalg.eigvalsh(symmetrized(centred * roots[:, None] * roots))[::-1])
+    return kept_whole(found, rank) if 0 < rank < min(n_distinct - int(center), dim) else found
+
+
+def kept_whole(selection: Selection, rank: int) -> Selection:
+    """The smallest q that explains everything, where structure leaves no noise: exact rank, totals, one-hot columns [10]."""
+    if selection.chosen == rank:
+        return selection
+    candidates = [*selection.candidates, *range(int(selection.candidates[-1]) + 1, rank + 1)]
+    added = len(candidates) - len(selection.candidates)
+    return Selection(
+        candidates,
+        np.concatenate([selection.scores, np.full(added, -np.inf)]),
+        np.concatenate([selection.errors, np.full(added, np.inf)]),
+        rank,
+        f"q = {rank}: the columns depend on each other exactly, and so many components explain everything",
+    )
+
+
+def not_held_out(q: int, reason: str) -> Selection:
+    """The evidence of a choice for which nothing could be held out: one candidate, no score."""
+    return Selection([q], np.zeros(1), np.zeros(1), q, reason)
+
+
+def _passed(selection: Selection) -> bool:
+    """Whether the score has passed its best by more than its error at the last candidate."""
+    best = int(np.argmax(selection.scores))
+    return bool(selection.scores[best] - selection.scores[-1] > selection.errors[-1])
 
 
 def gram_folds(gram: Array, weights: Array, fold: Array, center: bool = True) -> list[HeldOutFold]:
@@ -160,6 +253,7 @@ def merged(parts: Sequence[Moments]) -> Moments:
     return total
 
 
-def _rank(values: Array) -> int:
+def _rank(values: Array, tol: float = RANK, floor: float = 0.0) -> int:
     largest = float(values[0]) if values.size else 0.0
-    return int((values > max(RANK, 4 * len(values) * np.finfo(float).eps) * largest).sum()) if largest > 0 else 0
+    share = max(tol, 4 * len(values) * np.finfo(float).eps)
+    return int((values > max(share * largest, floor)).sum()) if largest > 0 else 0

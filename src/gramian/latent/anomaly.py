@@ -122,6 +122,8 @@ def contributions_of(gaussian: LatentGaussian, seen: Projection, centred: Array,
     At zero noise the distance is infinite off the subspace, and the squared residuals take its place.
     ``centred`` is x - μ with zeros where entries are missing; what is returned there has no meaning.
     """
+    gaussian, seen = gaussian.with_noise(seen)
+    components = components[: gaussian.n_components]
     noise = gaussian.noise_variance
     if noise <= 0:
         latent_scores = seen.scores if seen.overlap is None else gaussian.complete_scores(seen)

@@ -12,7 +12,7 @@ from gramian._arrays import Array
 from gramian._checks import is_count, is_real
 from gramian.latent.gaussian import log_likelihoods_of_each_q, noise_of_each_q
 
-RULES = ("mle", "bic")
+RULES = ("auto", "mle", "bic")
 FLAT = 1e-12
 """Criteria floor eigenvalues and noises at this share of the mean variance."""
 DEFAULT_FRACTION = 0.95

@@ -169,7 +169,7 @@ class LatentGaussian:
     def _is_full(self) -> bool:
         return self.n_components == self.dim > 0 and bool((self.eigenvalues > 0).all())
 
-    def _with_noise(self, seen: Projection) -> tuple[LatentGaussian, Projection]:
+    def with_noise(self, seen: Projection) -> tuple[LatentGaussian, Projection]:
         """The same Gaussian with its last component, of q = D, as the noise: densities of what was seen need some [2]."""
         if self.noise_variance > 0 or not self._is_full:
             return self, seen
@@ -209,7 +209,7 @@ class LatentGaussian:
     def mahalanobis(self, seen: Projection) -> Array:
         """(φ - μ)ᵀ(WWᵀ + σ²I)⁻¹(φ - μ) over what was seen ([ZH] eq. 12) [2]."""
         self.require_noise("mahalanobis")
-        self, seen = self._with_noise(seen)
+        self, seen = self.with_noise(seen)
         if seen.overlap is None:
             return self.t_squared(seen) + self.residual(seen) / self.noise_variance
         targets = seen.scores * self.gains
@@ -220,7 +220,7 @@ class LatentGaussian:
     def log_density(self, seen: Projection) -> Array:
         """log p of what was seen, with q x q systems only [2]."""
         self.require_noise("score_samples")
-        self, seen = self._with_noise(seen)
+        self, seen = self.with_noise(seen)
         q = self.n_components
         if seen.overlap is None:
             log_det = np.log(self.eigenvalues).sum()
@@ -230,6 +230,17 @@ class LatentGaussian:
             dim = seen.dim
         log_noise = (dim - q) * np.log(self.noise_variance)
         return -0.5 * (dim * np.log(2 * np.pi) + log_det + log_noise + self.mahalanobis(seen))
+
+    def precision(self, components: Array) -> Array:
+        """C⁻¹ = (I - U(1 - σ²Λ⁻¹)Uᵀ) / σ² (Woodbury), for orthonormal rows ``components`` (q, d)."""
+        self.require_noise("get_precision")
+        noise, shrinkage = self.noise_variance, self.shrinkage
+        if noise == 0:
+            noise, components = float(self.eigenvalues[-1]), components[:-1]
+            shrinkage = 1.0 - noise / self.eigenvalues[:-1]
+        precision = -(components.T * shrinkage) @ components / noise
+        precision.flat[:: len(precision) + 1] += 1 / noise
+        return np.asarray(precision)
 
     def residual(self, seen: Projection) -> Array:
         """Squared distance of what was seen to the principal subspace: g - tᵀG⁺t ([ZH] eq. 13) [2]."""

@@ -149,7 +149,7 @@ class MissingProblem:
         return len(self.shift)
 
     @cached_property
-    def _fixed(self) -> Any:
+    def fixed(self) -> Any:
         """The fixed noise in scaled units, None where it is estimated; a plain 0 is estimated too."""
         if self.noise_variance is None or (np.ndim(self.noise_variance) == 0 and self.noise_variance == 0):
             return None
@@ -171,8 +171,8 @@ class MissingProblem:
         noise = parameters.noise_variance
         if self.blocks is not None and noise.ndim == 1:
             noise = np.repeat(noise[:, None], int(self.blocks.max()) + 1, axis=1)
-        if self._fixed is not None:
-            noise = np.where(np.isnan(self._fixed), noise, self._fixed)
+        if self.fixed is not None:
+            noise = np.where(np.isnan(self.fixed), noise, self.fixed)
         return replace(parameters, noise_variance=noise, blocks=self.blocks)
 
     def random_starts(self, q: int) -> int:
@@ -201,7 +201,7 @@ class MissingProblem:
         return self.rows.fold(block_statistics, parameters)
 
     def maximization(self, statistics: Statistics, parameters: Parameters) -> Parameters:
-        found = maximization(statistics, parameters, noise_variance=self._fixed, center=self.center)
+        found = maximization(statistics, parameters, noise_variance=self.fixed, center=self.center)
         if self.blocks is None:
             return found
         return replace(found, noise_variance=np.maximum(found.noise_variance, BLOCK_FLOOR))
@@ -216,7 +216,7 @@ class MissingProblem:
             self.maximization,
             self._coordinates,
             self._at,
-            self._ends,
+            self.ends,
             self.leaps,
         )
         return stepper.climb(
@@ -233,7 +233,7 @@ class MissingProblem:
         parts = [point.loadings]
         if self.center:
             parts.append(point.mean)
-        if self._fixed is None or np.isnan(self._fixed).any():
+        if self.fixed is None or np.isnan(self.fixed).any():
             parts.append(np.log(point.noise_variance))
         return parts
 
@@ -243,9 +243,9 @@ class MissingProblem:
         noise = np.exp(others.pop(0)) if others else point.noise_variance
         return self.settled(replace(point, mean=mean, loadings=loadings, noise_variance=noise))
 
-    def _ends(self, point: Parameters) -> bool:
+    def ends(self, point: Parameters) -> bool:
         """The noise is zero: nothing is left to maximise."""
-        return self._fixed is None and self.blocks is None and bool(point.noise_variance[0] <= ZERO_NOISE)
+        return self.fixed is None and self.blocks is None and bool(point.noise_variance[0] <= ZERO_NOISE)
 
     # ------------------------------------------------------------ results
 
@@ -261,7 +261,7 @@ class MissingProblem:
         mean = self.shift + scale * parameters.mean[0]
         loadings = scale * canonical_loadings(parameters.loadings[0])
         noise = parameters.noise_variance[0] * scale**2
-        if self._ends(parameters):
+        if self.ends(parameters):
             noise = np.zeros_like(noise)
         if self.blocks is None:
             noise = float(noise)

@@ -49,7 +49,8 @@ def fit_latent_model(
 ) -> LatentModel:
     """Solve, choose q and the noise, and put the pieces together [2].
 
-    ``n_components`` None means: above the given noise, else ``default_fraction`` of the variance, else rank - 1.
+    ``n_components`` None means: above the given noise, else ``default_fraction`` of the variance, else rank - 1. Where explicit columns
+    depend on each other exactly, None and the rules take the whole rank: no noise is left to tell structure from.
     ``weight`` (the number of rows) matters to the rules "bic" and "mle".
     """
     operator = sample.operator()
@@ -102,6 +103,9 @@ def _open_ended(
         spectrum = _solved(sample, operator, solver, count, fixed)
         spectrum = spectrum.leading(_rank(spectrum, sample))
         q = _chosen(spectrum, rule, fixed, default_fraction, int(sample.dim), weight)
+        if whole and fixed is None and default_fraction is None and not isinstance(rule, float):
+            rank = len(spectrum.eigenvalues)
+            q = rank if 0 < rank < getattr(sample, "full_rank", rank) else q
         exhausted = count >= most or len(spectrum.eigenvalues) < count
         if q is not None or exhausted:
             return spectrum.leading(len(spectrum.eigenvalues) if q is None else q)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.latent.gaussian import SEEN, LatentGaussian, Projection, signal_variance
+from gramian.latent.gaussian import SEEN, LatentGaussian, Posterior, Projection, signal_variance
 from gramian.latent.model import LatentModel
+from gramian.latent.small_sample import SmallSample
 from gramian.latent.subspace import PrimalSubspace
 from gramian.solvers.spectrum import Spectrum, positive_signs
 
@@ -34,10 +35,30 @@ def rebuilt(model: LatentModel, seen: Projection, kind: str) -> Array:
     return np.asarray(model.subspace.embed(scores))
 
 
-def predictive(model: LatentModel, seen: Projection) -> tuple[Array, Array]:
-    """Mean μ + W E[z | o] and variance diag(W Cov[z | o] Wᵀ) + σ² of every cell given what was seen [5]."""
+def predictive(model: LatentModel, seen: Projection, correction: SmallSample | None = None) -> tuple[Array, Array]:
+    """Mean μ + W E[z | o] and variance diag(W Cov[z | o] Wᵀ) + σ² of every cell given what was seen [5].
+
+    With ``correction`` the variance has what estimating the parameters adds, such that 1.645 standard deviations cover 90 % [12].
+    """
+    posterior, mean, signal = _signal(model, seen)
+    noise = model.gaussian.noise_variance
+    if correction is None:
+        return mean, np.broadcast_to(signal + noise, mean.shape)
+    return mean, correction.cell_variance(signal, noise, posterior.mean) * correction.tails**2
+
+
+def signal_std(model: LatentModel, seen: Projection, correction: SmallSample | None = None) -> Array:
+    """Standard deviation of every cell of μ + Wz given what was seen, without the noise; corrected as in `predictive`."""
+    posterior, mean, signal = _signal(model, seen)
+    if correction is None:
+        return np.broadcast_to(np.sqrt(signal), mean.shape)
+    variance = correction.signal_variance(signal, model.gaussian.noise_variance, posterior.mean)
+    return np.sqrt(np.maximum(variance, 0.0)) * correction.tails
+
+
+def _signal(model: LatentModel, seen: Projection) -> tuple[Posterior, Array, Array]:
+    """The posterior, μ + W E[z | o] and diag(W Cov[z | o] Wᵀ)."""
     posterior = model.gaussian.posterior(seen)
     mean = model.subspace.embed(model.gaussian.decode(posterior.mean))
     loadings = model.subspace.components.T * model.gaussian.gains
-    variance = signal_variance(loadings, posterior.covariance) + model.gaussian.noise_variance
-    return mean, np.broadcast_to(variance, mean.shape)
+    return posterior, mean, signal_variance(loadings, posterior.covariance)

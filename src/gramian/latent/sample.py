@@ -72,6 +72,12 @@ class MomentSample:
         return min(self.n_rows - int(self.center), len(self.moments.mean))
 
     @property
+    def full_rank(self) -> int:
+        """The rank of columns that do not depend on each other; constant ones have none."""
+        spreads = np.diagonal(self.moments.covariance(self.center))
+        return min(self.max_components, int((spreads > self.rank_floor).sum()))
+
+    @property
     def rank_tol(self) -> float:
         return 1e-7 if self.single else 4 * max(len(self.moments.mean), 8) * np.finfo(float).eps
 
@@ -114,6 +120,14 @@ class TableSample:
     @property
     def max_components(self) -> int:
         return min(self.X.shape[0] - int(self.center), self.X.shape[1])
+
+    @property
+    def full_rank(self) -> int:
+        """The rank of columns that do not depend on each other; constant ones have none."""
+        if sparse.issparse(self.X):
+            return self.max_components
+        varying = (self.X != self.X[0]).any(axis=0) if self.center else (self.X != 0).any(axis=0)
+        return min(self.max_components, int(varying.sum()))
 
     @property
     def rank_tol(self) -> float:
@@ -169,10 +183,15 @@ def primal_sample(X: Any, raw_weights: Array, center: bool = True) -> MomentSamp
     uniform = bool((raw_weights == raw_weights[0]).all())
     if d <= n and d <= STORED_LIMIT:
         moments = Moments.of(X, None if uniform and raw_weights[0] == 1 else raw_weights)
-        if np.trace(moments.scatter) < SMALLEST and not sparse.issparse(X):
-            check_scale(float(np.abs(X - X[0]).max()))  # constant columns, or squares that vanish?
-        return MomentSample(moments, n, center, single=X.dtype == np.float32)
+        return moment_sample(moments, X, center)
     return TableSample(X, raw_weights / raw_weights.sum(), center)
+
+
+def moment_sample(moments: Moments, X: Any, center: bool = True) -> MomentSample:
+    """The sample of a table whose moments are known."""
+    if np.trace(moments.scatter) < SMALLEST and not sparse.issparse(X):
+        check_scale(float(np.abs(X - X[0]).max()))  # constant columns, or squares that vanish?
+    return MomentSample(moments, X.shape[0], center, single=X.dtype == np.float32)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ Standard deviations are given such that 1.645 of them cover 90 %.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
@@ -41,3 +43,26 @@ def draw_factors(degrees: Array | None, shape: tuple[int, ...], rng: np.random.G
         return np.ones(shape[-1])
     spread = np.sqrt(degrees / rng.chisquare(np.broadcast_to(degrees, shape)))
     return np.asarray(spread * (ndtri(LEVEL) / stdtrit(degrees, LEVEL)))
+
+
+@dataclass(frozen=True)
+class SmallSample:
+    """The correction of a model of q components whose column j was seen by rows of weight n_j."""
+
+    counts: Array  # n_j, (d,)
+    n_components: int
+
+    def cell_variance(self, signal: Array, noise: Array | float, latents: Array) -> Array:
+        """Of a cell, from the plug-in variances of its signal and its noise."""
+        return (signal + noise) * inflation(self.counts, self.n_components, latents)[0]
+
+    def signal_variance(self, signal: Array, noise: Array | float, latents: Array) -> Array:
+        """Of μ + Wz, without the noise: what is left of the cell's when the noise of one cell is taken out."""
+        degrees = degrees_of_freedom(self.counts, self.n_components)
+        own = self.counts / degrees * np.square(stdtrit(degrees, LEVEL) / ndtri(LEVEL))
+        return np.maximum(self.cell_variance(signal, noise, latents) - noise * own, 0.0)
+
+    def stretched(self, deviations: Array, latents: Array, rng: np.random.Generator) -> Array:
+        """Plug-in deviations (..., n, d) made draws of the corrected law."""
+        factor, degrees = inflation(self.counts, self.n_components, latents)
+        return np.asarray(deviations * np.sqrt(factor) * draw_factors(degrees, deviations.shape, rng))

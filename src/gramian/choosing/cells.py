@@ -1,0 +1,233 @@
+"""q of a table with holes, on cells that were hidden from it [10].
+
+In each draw about a tenth of the observed cells is hidden, the model of every q is fitted to the others, and the hidden cells are
+scored by their log predictive density. Which cells are hidden follows from what rows hold [13].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian._content import cell_uniforms, row_hashes, smallest_positions
+from gramian.choosing.selection import Selection, choose
+from gramian.latent.gaussian import signal_variance
+from gramian.latent.masked_em import Parameters, row_posterior
+from gramian.latent.masked_start import grown
+from gramian.latent.masked_table import Chunk
+from gramian.latent.missing import MissingProblem
+from gramian.latent.noise import ZERO_NOISE
+from gramian.rows import as_rows
+
+N_DRAWS = 5
+SHARE = 0.1
+"""Of the observed cells is hidden in a draw."""
+MOST_ROWS = 2000
+"""The choice is made on at most so many distinct rows, those of smallest hash."""
+LOOSE = 1e-2
+"""Tolerance of the fits that are only compared."""
+LOOSE_STEPS = 12
+ALMOST_NONE, TIGHT, TIGHT_STEPS = 1e-4, 1e-6, 100
+"""Where the noise falls below such a share of the variance before the end, the climb goes on to this tolerance."""
+EVERY = 6
+"""Every q is tried up to here; beyond, each next one is a quarter larger."""
+PATIENCE = 2
+"""The search ends when so many q in a row were worse than the best by more than the error of the difference."""
+
+
+def hidden_cells(X: Array, draw: int, hashes: Array | None = None, share: float = SHARE) -> Array:
+    """Which observed cells a draw hides, (n, d): no column loses more than half of its cells or its last three, no row its last.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((100, 5))
+    >>> hidden = hidden_cells(X, 0)
+    >>> 0.05 < hidden.mean() < 0.15, bool((hidden_cells(X[::-1], 0) == hidden[::-1]).all())
+    (True, True)
+    """
+    uniforms = cell_uniforms(row_hashes(X) if hashes is None else hashes, X.shape[1], draw)
+    seen = ~np.isnan(X)
+    hidden = seen & (uniforms < share)
+    counts = seen.sum(axis=0)
+    most = np.minimum(counts // 2, np.maximum(counts - 3, 0))
+    for j in np.flatnonzero(hidden.sum(axis=0) > most):
+        rows = np.flatnonzero(hidden[:, j])
+        hidden[rows[np.argsort(uniforms[rows, j], kind="stable")[most[j] :]], j] = False
+    for i in np.flatnonzero(hidden.any(axis=1) & ~(seen & ~hidden).any(axis=1)):
+        hidden[i, np.argmax(np.where(hidden[i], uniforms[i], -1.0))] = False
+    return hidden
+
+
+@dataclass(frozen=True)
+class HiddenPredictions:
+    """What the models fitted without some cells said of them: one entry per hidden cell, over all draws.
+
+    ``values``, ``means`` and plug-in ``variances``; ``columns`` and ``draws`` say which cell it was, ``weights`` are those of its row,
+    ``latents`` is |E z|² and ``counts`` the weight of the rows that showed its column.
+    """
+
+    values: Array
+    means: Array
+    variances: Array
+    columns: Array
+    draws: Array
+    weights: Array
+    latents: Array
+    counts: Array
+
+    @property
+    def log_densities(self) -> Array:
+        return -0.5 * (np.log(2 * np.pi * self.variances) + (self.values - self.means) ** 2 / self.variances)
+
+    def __add__(self, other: HiddenPredictions) -> HiddenPredictions:
+        names = ("values", "means", "variances", "columns", "draws", "weights", "latents", "counts")
+        return HiddenPredictions(*(np.concatenate([getattr(self, name), getattr(other, name)]) for name in names))
+
+
+@dataclass(frozen=True)
+class CellChoice:
+    """The selection, and what the models of each candidate said of the hidden cells."""
+
+    selection: Selection
+    predictions: dict[int, HiddenPredictions]
+
+
+@dataclass
+class _Draw:
+    """One draw: the rows without its hidden cells, and the model fitted last."""
+
+    problem: MissingProblem
+    chunk: Chunk
+    values: Array  # of the hidden cells, in units of the problem
+    where: tuple[Array, Array]
+    weights: Array
+    number: int
+    parameters: Parameters | None = None
+    ended: bool = False
+
+    def at(self, q: int) -> HiddenPredictions | None:
+        """What the model of q components says of the hidden cells; None where no noise was left before."""
+        if self.ended:
+            return None
+        before = self.parameters
+        if before is None:
+            start = self.problem.start(q)
+        else:
+            start = before
+            while start.n_components < q:
+                start = grown(start, self.problem.spread)
+        found = self.problem.climb(start, LOOSE, LOOSE_STEPS)
+        if self.problem.fixed is None and found.point.noise_variance[0] < ALMOST_NONE and not found.converged:
+            found = self.problem.climb(found.point, TIGHT, TIGHT_STEPS)  # exact structure, or nearly: look closely
+        self.parameters = found.point
+        if self.problem.ends(found.point):
+            self.ended = True
+            self.parameters = replace(found.point, noise_variance=np.full(1, ZERO_NOISE))
+        return self._predicted(self.parameters)
+
+    def _predicted(self, parameters: Parameters) -> HiddenPredictions:
+        rows, columns = self.where
+        posterior = row_posterior(self.chunk, parameters)
+        loadings, q = parameters.loadings[0], parameters.n_components
+        latents = posterior.mean[:, 0].T
+        means = np.einsum("cq,cq->c", latents[rows], loadings[columns]) + parameters.mean[0, columns]
+        covariance = np.empty((len(latents), q, q))
+        lower, other = np.tril_indices(q)
+        covariance[:, lower, other] = covariance[:, other, lower] = posterior.covariance[:, 0].T
+        variances = signal_variance(loadings, covariance)[rows, columns] + float(parameters.noise_variance[0])
+        scale, shift = self.problem.scale, self.problem.shift[columns]
+        return HiddenPredictions(
+            shift + scale * self.values,
+            shift + scale * means,
+            scale**2 * variances,
+            columns,
+            np.full(len(rows), self.number),
+            self.weights[rows],
+            np.einsum("nq,nq->n", latents, latents)[rows],
+            self.problem.sums.counts[columns],
+        )
+
+
+def _draws(X: Array, weights: Array, n_draws: int, noise_variance: Any, center: bool) -> list[_Draw]:
+    hashes = row_hashes(X)
+    found = []
+    for number in range(n_draws):
+        hidden = hidden_cells(X, number, hashes)
+        if not hidden.any():
+            continue
+        problem = MissingProblem.of(
+            as_rows(np.where(hidden, np.nan, X), weights), noise_variance=noise_variance, center=center
+        )
+        if problem.scale == 0.0:
+            continue
+        where = np.nonzero(hidden)
+        values = (X[where] - problem.shift[where[1]]) / problem.scale
+        chunk = Chunk.of((np.where(hidden, np.nan, X) - problem.shift) / problem.scale)
+        found.append(_Draw(problem, chunk, values, where, weights, number))
+    return found
+
+
+def candidates(smallest: int, largest: int) -> list[int]:
+    """Every q up to `EVERY`, then each a quarter larger, up to ``largest``.
+
+    >>> candidates(0, 20)
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 20]
+    """
+    out, q = [], smallest
+    while q < largest:
+        out.append(q)
+        q += max(1, q // 4) if q >= EVERY else 1
+    return [*out, largest] if largest >= smallest else [smallest]
+
+
+def choose_by_cells(
+    X: Array,
+    weights: Array,
+    largest: int,
+    *,
+    smallest: int = 1,
+    noise_variance: Any = None,
+    center: bool = True,
+    n_draws: int = N_DRAWS,
+) -> CellChoice | None:
+    """The smallest q whose density of hidden cells is within one standard error (paired over draws) of the best; None if none can be hidden.
+
+    ``largest`` bounds the candidates. Each model starts from the one before it.
+    """
+    if len(X) > MOST_ROWS:
+        rows = smallest_positions(row_hashes(X), MOST_ROWS)
+        X, weights = X[rows], weights[rows]
+    X = X.astype(np.float64)
+    draws = _draws(X, weights, n_draws, noise_variance, center)
+    if len(draws) < 2:
+        return None
+    tried: list[int] = []
+    scores: list[Array] = []
+    predictions: dict[int, HiddenPredictions] = {}
+    sizes = np.array([draw.weights[draw.where[0]].sum() for draw in draws])
+    worse = 0
+    for q in candidates(smallest, largest):
+        found = [draw.at(q) for draw in draws]
+        if any(part is None for part in found):
+            break
+        parts = [part for part in found if part is not None]
+        tried.append(q)
+        scores.append(np.array([np.average(part.log_densities, weights=part.weights) for part in parts]))
+        total = parts[0]
+        for part in parts[1:]:
+            total = total + part
+        predictions[q] = total
+        if len(tried) > 1:
+            selection = _chosen(tried, scores, sizes)
+            best = int(selection.scores.argmax())
+            behind = selection.scores[best] - selection.scores[-1] > selection.errors[-1]
+            worse = worse + 1 if behind and best < len(tried) - 1 else 0
+            if worse >= PATIENCE:
+                break
+    return CellChoice(_chosen(tried, scores, sizes), predictions)
+
+
+def _chosen(tried: list[int], scores: list[Array], sizes: Array) -> Selection:
+    return choose(tried, np.column_stack(scores), sizes, score="log predictive density of hidden cells")

@@ -31,7 +31,7 @@ def fitted_array(values: Any, dtype: Any) -> Any:
         return values
     largest = float(np.abs(values).max(initial=0.0))
     limits = np.finfo(np.float32)
-    fits = largest == 0.0 or limits.tiny <= largest <= limits.max
+    fits = largest == 0.0 or float(limits.tiny) <= largest <= float(limits.max)
     return values.astype(np.float32) if fits else values
 
 

@@ -32,8 +32,8 @@ def test_a_fraction_takes_the_smallest_q_that_explains_it():
 
 
 def test_none_is_rank_minus_one_or_what_exceeds_the_noise():
-    assert PPCA().fit(X).n_components_ == 5
-    assert PPCA().fit(TABLES["wide"]).n_components_ == 10
+    assert PPCA(None).fit(X).n_components_ == 5
+    assert PPCA(None).fit(TABLES["wide"]).n_components_ == 10
     values = PPCA(5).fit(X).explained_variance_
     level = (values[1] + values[2]) / 2
     assert PPCA(noise_variance=level).fit(X).n_components_ == 2
@@ -155,7 +155,7 @@ def test_streams_equal_fit_whatever_the_batches(edges):
 
 def test_streams_refuse_holes_and_other_widths_and_stay_usable():
     model = PPCA(2).partial_fit(X[:30])
-    with pytest.raises(ValueError, match="Use fit"):
+    with pytest.raises(ValueError, match="fit_batches"):
         model.partial_fit(with_holes(X))
     with pytest.raises(ValueError, match="features"):
         model.partial_fit(X[:, :3])
@@ -361,9 +361,6 @@ def test_a_row_that_shows_no_more_than_q_entries_is_never_off_the_subspace():
     assert not found.spe[0] > found.limit_spe[0]
 
 
-def test_bic_passes_over_columns_that_determine_each_other():
-    table = np.column_stack([X, X[:, 0] + X[:, 1]])
-    assert PPCA("bic").fit(with_holes(table, 0.1)).noise_variance_ > 0
 
 
 def test_limits_for_tails_that_are_not_flat():

@@ -51,7 +51,8 @@ def closed_form(X, q, center=True, weights=None):
 def test_log_likelihood_is_the_observed_marginal_of_scipy_and_never_falls(shape, holes):
     X = make(*shape, holes=holes)
     fit = fit_missing(X, 1, random_state=0)
-    assert_allclose(fit.log_likelihoods[-1], log_densities(X, fit).mean(), rtol=1e-8)
+    shown = np.isfinite(X).any(axis=1)
+    assert_allclose(fit.log_likelihoods[-1], log_densities(X[shown], fit).mean(), rtol=1e-8)
     assert (np.diff(fit.log_likelihoods) >= 0).all()
     assert fit.converged
     assert fit.n_iter == len(fit.log_likelihoods)
@@ -147,8 +148,9 @@ def best_of_random_starts(X, q, n_starts=20, n_steps=300):
 )
 def test_default_settings_end_within_1e_6_a_cell_of_the_best_of_20_starts(n, d, rank, q, holes):
     X = make(n, d, rank, noise=1.0, holes=holes, seed=3)
+    X = X[np.isfinite(X).any(axis=1)]
     fit = fit_missing(X, q, random_state=0)
-    cells = np.isfinite(X).sum() / n
+    cells = np.isfinite(X).sum() / len(X)
     assert (best_of_random_starts(X, q) - fit.log_likelihoods[-1]) / cells < 1e-6
 
 
@@ -169,12 +171,12 @@ def test_integer_weights_equal_repeated_rows_and_zero_weight_a_removed_one():
     assert_allclose(weighted.log_likelihoods[-1], repeated.log_likelihoods[-1], rtol=1e-10)
 
 
-def test_an_empty_row_moves_nothing_and_counts_as_a_row():
+def test_an_empty_row_moves_nothing_and_is_no_row():
     X = make(50, 5)
     more = np.vstack([X, np.full((10, 5), np.nan)])
     fit, other = fit_missing(X, 2), fit_missing(more, 2)
     assert_allclose(fit.loadings, other.loadings, rtol=1e-12)
-    assert_allclose(fit.log_likelihoods[-1] * 50 / 60, other.log_likelihoods[-1], rtol=1e-12)
+    assert_allclose(fit.log_likelihoods[-1], other.log_likelihoods[-1], rtol=1e-12)
 
 
 def test_an_empty_column_is_named_and_an_empty_table_refused():

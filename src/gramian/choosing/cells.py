@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._content import cell_uniforms, row_hashes, smallest_positions
+from gramian._content import SmallestRows, cell_uniforms, row_hashes
 from gramian.choosing.selection import Selection, choose
 from gramian.latent.gaussian import signal_variance
 from gramian.latent.masked_em import Parameters, row_posterior
@@ -101,7 +101,7 @@ class _Draw:
     problem: MissingProblem
     chunk: Chunk
     values: Array  # of the hidden cells, in units of the problem
-    where: tuple[Array, Array]
+    where: tuple[Array, ...]
     weights: Array
     number: int
     parameters: Parameters | None = None
@@ -162,7 +162,7 @@ def _draws(X: Array, weights: Array, n_draws: int, noise_variance: Any, center: 
         )
         if problem.scale == 0.0:
             continue
-        where = np.nonzero(hidden)
+        where = hidden.nonzero()
         values = (X[where] - problem.shift[where[1]]) / problem.scale
         chunk = Chunk.of((np.where(hidden, np.nan, X) - problem.shift) / problem.scale)
         found.append(_Draw(problem, chunk, values, where, weights, number))
@@ -196,11 +196,8 @@ def choose_by_cells(
 
     ``largest`` bounds the candidates. Each model starts from the one before it.
     """
-    if len(X) > MOST_ROWS:
-        rows = smallest_positions(row_hashes(X), MOST_ROWS)
-        X, weights = X[rows], weights[rows]
-    X = X.astype(np.float64)
-    draws = _draws(X, weights, n_draws, noise_variance, center)
+    drawn = SmallestRows.of(X, weights, MOST_ROWS)
+    draws = _draws(drawn.rows.astype(np.float64), drawn.weights, n_draws, noise_variance, center)
     if len(draws) < 2:
         return None
     tried: list[int] = []

@@ -85,9 +85,7 @@ class PrimalMixin(LatentModelMixin):
         correction = self._small_sample() if small_sample else None
         return rows, self._evaluate(X, lambda seen: signal_std(self._model, seen, correction))
 
-    def impute(
-        self, X: Any, return_std: bool = False, n_draws: int | None = None, *, small_sample: bool = True
-    ) -> Any:
+    def impute(self, X: Any, return_std: bool = False, n_draws: int | None = None, *, small_sample: bool = True) -> Any:
         """Fill the missing entries with E[x_m | x_o] = μ_m + W_m E[z | x_o]; observed entries are untouched [5].
 
         Parameters

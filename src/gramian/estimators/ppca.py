@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import assert_all_finite
+from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
-from gramian._arrays import Array, has_nan
+from gramian._arrays import Array, fitted_array, float_dtype, has_nan
 from gramian._checks import (
     check_choice,
+    check_count,
     check_flag,
     check_number,
     check_seed,
@@ -24,28 +26,38 @@ from gramian._checks import (
     positive_rows,
 )
 from gramian._progress import Progress
+from gramian.choosing.cells import MOST_ROWS, choose_by_cells
+from gramian.choosing.dimension import not_held_out
+from gramian.choosing.fold_stream import N_FOLDS, FoldStream
+from gramian.choosing.selection import Selection
+from gramian.choosing.tables import choose_for_moments, choose_for_table
 from gramian.estimators._base import BaseEstimator, atomic, chosen_solver, forget
 from gramian.estimators._primal import TAIL_SIZE, PrimalMixin
 from gramian.exceptions import NumericalWarning
 from gramian.latent.anomaly import Tail
-from gramian.latent.dimension import check_n_components, free_parameters, lowest_of_valley
+from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components, free_parameters, lowest_of_valley
+from gramian.latent.gaussian import LatentGaussian, noise_of_each_q
+from gramian.latent.masked_table import ColumnSums, column_sums
 from gramian.latent.missing import MissingFit, fit_missing
 from gramian.latent.model import LatentModel, fit_latent_model
 from gramian.latent.noise import zeroed
 from gramian.latent.primal import latent_model
-from gramian.latent.sample import MomentSample, primal_sample
+from gramian.latent.sample import STORED_LIMIT, MomentSample, TableSample, moment_sample, primal_sample
+from gramian.latent.subspace import PrimalSubspace
 from gramian.operators.covariance import Stored
 from gramian.operators.moments import Moments
+from gramian.rows import BatchRows, Rows, as_rows, is_dask, is_one_shot
+from gramian.rows.draws import FoldMoments, block_moments, dealt_folds, fold_moments, smallest_rows
 from gramian.solvers import as_solver
 
 PPCA_SOLVERS = ("auto", "eigh", "randomized", "em", "stiefel")
 NO_NOISE = 1e-8
-"""With holes, a q whose noise falls below this share of the mean variance is no candidate for the BIC."""
+"""With holes, a noise below this share of the mean variance is none."""
 FIRST_ROWS = 64
 """Holes are looked for here before the moments of all rows are."""
 SPARSE = 0.8
 """Share of missing entries from which on the number of components is held to what the table can support."""
-PRIVATE = ("_model", "_moments", "_n_rows", "_tail")
+PRIVATE = ("_model", "_moments", "_n_rows", "_tail", "_stream", "_column_weights", "_dtype")
 LAZY = frozenset(
     [
         "_model",
@@ -63,7 +75,9 @@ LAZY = frozenset(
         "log_likelihoods_",
         "converged_",
         "n_samples_",
+        "selection_",
         "_tail",
+        "_column_weights",
     ]
 )
 
@@ -76,11 +90,12 @@ class PPCA(PrimalMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_components : int, float, "mle", "bic" or None, default=None
-        Latent dimension q; a float in (0, 1) is a fraction of the variance, "mle" Minka's evidence, "bic" the smallest BIC
-        (0 when there is no structure above the noise).
-        None: as many as exceed ``noise_variance`` if that is a number, else max(1, rank - 1). With holes an int or "bic"
-        (None means "bic" there).
+    n_components : "auto", int, float, "mle", "bic" or None, default="auto"
+        Latent dimension q. "auto": chosen on held-out rows, on hidden cells where entries are missing: the smallest q within one standard
+        error of the best, at least 1 [10]; with a number as ``noise_variance`` as None. A float in (0, 1) is a fraction of the variance,
+        "mle" Minka's evidence, "bic" the smallest BIC (0 when there is no structure above the noise).
+        None: as many as exceed ``noise_variance`` if that is a number, else max(1, rank - 1). With holes "auto", an int or "bic"
+        (None means "bic" there). Where columns depend on each other exactly, every rule takes the smallest q that explains everything.
     noise_variance : "ml" or float, default="ml"
         σ². 0 is plain PCA.
     center : bool, default=True
@@ -108,9 +123,16 @@ class PPCA(PrimalMixin, BaseEstimator):
     n_components_ : int
     n_iter_ : int
     log_likelihoods_ : ndarray
-        Mean log-likelihood a row, one a step; only where EM ran. Never decreases.
+        Mean log-likelihood per row, one per accepted step; only where EM ran. Never decreases.
     converged_ : bool
         Only where EM ran.
+    selection_ : Selection
+        What "auto" tried, how it scored and what it took; only there.
+
+    References
+    ----------
+    [1], [2], [5], [10], [12] docs/theory.md, sections of these numbers. M. E. Tipping and C. M. Bishop, "Probabilistic principal
+    component analysis", 1999.
 
     Examples
     --------
@@ -126,11 +148,13 @@ class PPCA(PrimalMixin, BaseEstimator):
     """
 
     _moments: Moments
+    _stream: FoldStream
     _n_rows: int
+    _dtype: Any
 
     def __init__(
         self,
-        n_components: Any = None,
+        n_components: Any = "auto",
         *,
         noise_variance: Any = "ml",
         center: bool = True,
@@ -176,26 +200,56 @@ class PPCA(PrimalMixin, BaseEstimator):
         """
         self._check_params()
         forget(self, *PRIVATE)
+        if is_dask(X):
+            return self._fit_rows(as_rows(X, sample_weight))
         # finiteness is read off the moments: a pass over a large table costs a good part of its fit
         X = check_table(self, X, reset=True, missing=True, accept_sparse=True, min_samples=2, ensure_all_finite=False)
         X, weights = positive_rows(X, check_weights(sample_weight, X))
-        sample = None
+        self._dtype = float_dtype(X)
+        sample, stream = None, None
         if sparse.issparse(X) or not np.isnan(X[:FIRST_ROWS]).any():  # holes mostly show at once
             with np.errstate(all="ignore"):
-                sample = primal_sample(X, weights, self.center)
+                sample, stream = self._sampled(X, weights)
         if sample is None or not sample.finite:
             check_finite_or_missing(X)
             if sample is None or has_holes(X):
-                self._fit_missing(X, weights)
+                rows = as_rows(X, weights)
+                self._fit_holes(rows, rows.fold(column_sums))
                 return self
-        self._fit_sample(sample, float(weights.sum()))
+        weight = float(weights.sum())
+        self._column_weights = np.full(X.shape[1], weight)
+        self._fit_sample(sample, weight, lambda: self._selected(sample, stream, weights))
         return self
+
+    @property
+    def _chooses(self) -> bool:
+        """Whether q is chosen by held-out evidence; with a number as noise "auto" is None's rule."""
+        return bool(self.n_components == "auto") and isinstance(self.noise_variance, str)
+
+    def _sampled(self, X: Any, weights: Array) -> tuple[MomentSample | TableSample, FoldStream | None]:
+        """The sample of a table, with the moments of its folds where they are needed."""
+        n, d = X.shape
+        if not self._chooses or d > min(n, STORED_LIMIT):
+            return primal_sample(X, weights, self.center), None
+        stream = FoldStream().add(X, weights)
+        parts = stream.parts
+        if not parts:
+            return primal_sample(X, weights, self.center), stream
+        return moment_sample(FoldMoments(tuple(parts)).total, X, self.center), stream
+
+    def _selected(
+        self, sample: MomentSample | TableSample, stream: FoldStream | None, weights: Array
+    ) -> Selection | None:
+        if isinstance(sample, TableSample):
+            return choose_for_table(sample, weights)
+        assert stream is not None
+        return choose_for_moments(stream.parts, stream.n_distinct, sample) if stream.folds else None
 
     @atomic
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PPCA:
         """Add a batch of complete rows; the result equals `fit` on all rows so far, whatever the batches.
 
-        Only moments are kept; the decomposition is made when the model is first used.
+        Only moments are kept, one per fold where q is to be chosen; the decomposition is made when the model is first used.
         """
         self._check_params()
         fresh = "_moments" not in vars(self)
@@ -216,26 +270,91 @@ class PPCA(PrimalMixin, BaseEstimator):
             check_finite_or_missing(X)
             if has_holes(X):
                 raise ValueError(
-                    "partial_fit streams complete rows, but X contains NaN. Use fit, which handles missing values exactly."
+                    "partial_fit streams complete rows, but X contains NaN. Use fit, or fit_batches with a source that can be read "
+                    "again: both handle missing values exactly."
                 )
         self._moments = batch if fresh else self._moments.merge(batch)
         self._n_rows = X.shape[0] if fresh else self._n_rows + X.shape[0]
+        single = float_dtype(X) == np.float32 and (fresh or self._dtype == np.float32)
+        self._dtype = np.dtype(np.float32 if single else np.float64)
+        if self._chooses:
+            stream = FoldStream() if fresh else vars(self).get("_stream")
+            if stream is None:
+                raise ValueError(
+                    "n_components was not 'auto' when the first rows came, so no folds were kept. Start anew, or give an integer."
+                )
+            self._stream = stream.add(X, weights)
         return self
 
     @atomic
-    def fit_batches(self, batches: Iterable[Any]) -> PPCA:
-        """Fit on all rows of an iterable of batches (arrays, frames, memory maps, Arrow batches), out of core.
+    def fit_batches(self, batches: Any) -> PPCA:
+        """Fit on all rows of batches, out of core; equal to `fit` on the concatenated rows, whatever the batches.
 
-        Equal to `fit` on the concatenated rows, whatever the batches.
+        Parameters
+        ----------
+        batches : list, other iterable that can be read again, or function that opens an iterator
+            A batch is an array, a frame or an Arrow batch, or (X, sample_weight). Rows with holes need several passes; an iterator that can
+            be read only once is taken for complete rows.
         """
+        self._check_params()
+        if not is_one_shot(batches):
+            forget(self, *PRIVATE)
+            return self._fit_rows(BatchRows.of(batches))
         self.__dict__.pop("_moments", None)
         with Progress("batches", verbose=self.verbose) as bar:
             for batch in batches:
-                self.partial_fit(batch)
+                X, weights = batch if isinstance(batch, tuple) else (batch, None)
+                if getattr(X, "num_rows", None) == 0 or (hasattr(X, "__len__") and len(X) == 0):
+                    continue
+                self._stream_batch(X, weights)
                 bar.step()
         if "_moments" not in vars(self):
             raise ValueError("batches held no rows. Give an iterable of at least one non-empty batch.")
         self._finalise()
+        return self
+
+    def _stream_batch(self, X: Any, weights: Any) -> None:
+        try:
+            self.partial_fit(X, sample_weight=weights)
+        except ValueError as error:
+            if "partial_fit streams complete rows" not in str(error):
+                raise
+            raise ValueError(
+                "The batches come from an iterator that can be read only once, but they contain NaN, which needs several passes. Give "
+                "fit_batches a list, or a function that opens the iterator anew."
+            ) from None
+
+    def _fit_rows(self, rows: Rows) -> PPCA:
+        """Rows that are only summed over: batches that can be read again, Dask."""
+        self.n_features_in_ = rows.n_columns
+        if rows.feature_names is not None:
+            self.feature_names_in_ = np.asarray(rows.feature_names, dtype=object)
+        self._dtype = rows.dtype
+        with np.errstate(all="ignore"):
+            sums = rows.fold(column_sums)
+        if not np.isfinite(sums.scatter).all():
+            raise ValueError("Input X contains infinity or a value too large for dtype('float64').")
+        if sums.n_rows < 2:
+            raise ValueError(
+                f"PPCA needs at least 2 rows, but the batches held {sums.n_rows} (n_samples = {sums.n_rows})."
+            )
+        if sums.cells < sums.n_rows * rows.n_columns:
+            self._fit_holes(rows, sums)
+            return self
+        folds = dealt_folds(rows, N_FOLDS) if self._chooses else None
+        parts = rows.fold(fold_moments, folds) if folds else None
+        moments = rows.fold(block_moments) if parts is None else parts.total
+        sample = MomentSample(moments, sums.n_rows, self.center, single=rows.dtype == np.float32)
+
+        def selected() -> Selection | None:
+            if parts is None or folds is None:
+                return None
+            kept = [part for part in parts.parts if part is not None]
+            many = sums.n_rows if folds.ranked is None else len(folds.ranked)
+            return choose_for_moments(kept, many, sample)
+
+        self._column_weights = np.full(rows.n_columns, moments.weight)
+        self._fit_sample(sample, moments.weight, selected)
         return self
 
     def _check_params(self) -> None:
@@ -250,19 +369,36 @@ class PPCA(PrimalMixin, BaseEstimator):
         check_tolerance(self.tol, self.max_iter)
         check_seed(self.random_state)
 
-    def _fit_sample(self, sample: Any, weight: float) -> None:
+    def _fit_sample(self, sample: Any, weight: float, selected: Callable[[], Selection | None]) -> None:
         solver = as_solver(self.solver, tol=self.tol, max_iter=self.max_iter, random_state=self.random_state)
         q = check_n_components(self.n_components)
+        if self._chooses:
+            found = selected()
+            self.selection_ = self._by_fraction(sample) if found is None else found
+            q = min(int(self.selection_.chosen), sample.max_components)
+        elif q == "auto":
+            q = None
         self.solver_, self.solver_reason_ = chosen_solver(solver, sample.operator().size, q)
         if q == "mle" and sample.max_components < sample.dim:
             raise ValueError(
                 f"n_components='mle' needs more samples than features ({sample.max_components + 1} <= {int(sample.dim)}). Use 'bic'."
             )
-        model = fit_latent_model(sample, q, self.solver_, self.noise_variance, weight=weight)
+        with warnings.catch_warnings():
+            if self._chooses:  # constant rows have no component to keep, and nobody asked for one
+                warnings.filterwarnings("ignore", message="n_components=1 exceeds the numerical rank 0")
+            model = fit_latent_model(sample, q, self.solver_, self.noise_variance, weight=weight)
         operator = sample.operator()
         if isinstance(operator, Stored) and operator.size <= TAIL_SIZE:
             self._tail = Tail.of(operator.matrix, model.gaussian.eigenvalues)
         self._store_primal(model, weight)
+
+    def _by_fraction(self, sample: Any) -> Selection:
+        """Fewer than three distinct rows: nothing can be held out."""
+        model = fit_latent_model(sample, DEFAULT_FRACTION, as_solver("eigh"), 0.0)
+        q = max(1, model.gaussian.n_components)
+        return not_held_out(
+            q, f"q = {q}: {DEFAULT_FRACTION:.0%} of the variance, for fewer than 3 distinct rows allow no choice"
+        )
 
     def _finalise(self) -> None:
         """Decompose the moments that `partial_fit` has gathered."""
@@ -270,7 +406,14 @@ class PPCA(PrimalMixin, BaseEstimator):
             raise ValueError(
                 f"PPCA needs at least 2 rows, but partial_fit has seen {self._n_rows} (n_samples = {self._n_rows})."
             )
-        self._fit_sample(MomentSample(self._moments, self._n_rows, self.center), self._moments.weight)
+        sample = MomentSample(self._moments, self._n_rows, self.center, single=self._dtype == np.float32)
+        self._column_weights = np.full(len(self._moments.mean), self._moments.weight)
+
+        def selected() -> Selection | None:
+            stream = self._stream
+            return choose_for_moments(stream.parts, stream.n_distinct, sample) if stream.folds else None
+
+        self._fit_sample(sample, self._moments.weight, selected)
 
     def __getattr__(self, name: str) -> Any:
         # after partial_fit the decomposition waits for its first use: streams of small batches stay cheap
@@ -280,35 +423,35 @@ class PPCA(PrimalMixin, BaseEstimator):
                 return self.__dict__[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def _fit_missing(self, X: Array, weights: Array) -> None:
+    # ------------------------------------------------------------ holes
+
+    def _fit_holes(self, rows: Rows, sums: ColumnSums) -> None:
         q = check_n_components(self.n_components)
         if q == "mle" or isinstance(q, float):
-            raise ValueError(f"n_components={q!r} needs complete data, but X contains NaN. Use an integer or 'bic'.")
-        names = getattr(self, "feature_names_in_", None)
-        seen = ~np.isnan(X)
-        empty = np.flatnonzero(~seen.any(axis=0))
-        if len(empty):
-            named = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in empty[:10])
-            raise ValueError(f"No value is observed in column(s) {named}. Drop them, or give at least one value.")
-        limit = min(X.shape[0] - int(self.center), X.shape[1])
+            raise ValueError(
+                f"n_components={q!r} needs complete data, but X contains NaN. Use 'auto', an integer or 'bic'."
+            )
+        self._check_shown(sums)
+        d = rows.n_columns
+        limit = min(sums.n_shown - int(self.center), d)
         if isinstance(q, int) and q > limit:
             raise ValueError(
-                f"n_components={q} must be at most {limit}, the largest possible rank for {X.shape[0]} samples and {X.shape[1]} features."
+                f"n_components={q} must be at most {limit}, the largest possible rank for {sums.n_shown} samples and {d} features."
             )
-        limit = min(limit, supported(seen))
+        limit = min(limit, supported(sums))
         if isinstance(q, int) and q > limit:
             warnings.warn(
-                f"With {1 - seen.mean():.0%} of the entries missing, too few are observed together to support n_components={q}: "
-                f"imputing by it would be worse than by column means. {limit} components are kept.",
+                f"With {1 - sums.counts.sum() / (sums.weight * d):.0%} of the entries missing, too few are observed together to support "
+                f"n_components={q}: imputing by it would be worse than by column means. {limit} components are kept.",
                 NumericalWarning,
                 stacklevel=4,
             )
             q = limit
+        if self._chooses:
+            q = self._chosen_by_cells(rows, limit)
         with Progress("PX-EM", total=self.max_iter, verbose=self.verbose) as bar:
             fitted = (
-                self._missing_fit(X, weights, q, bar)
-                if isinstance(q, int)
-                else self._missing_by_bic(X, weights, limit, bar)
+                self._missing_fit(rows, q, bar) if isinstance(q, int) else self._missing_by_bic(rows, sums, limit, bar)
             )
         if not fitted.converged:
             warnings.warn(
@@ -317,14 +460,38 @@ class PPCA(PrimalMixin, BaseEstimator):
                 stacklevel=4,
             )
         self.solver_, self.solver_reason_ = "px-em", "X has missing entries, whose likelihood has no closed form"
-        total = float(weights.sum())
-        self._store_primal(model_of_missing(fitted, X.shape[1]), total)
+        self._column_weights = sums.counts
+        self._store_primal(model_of_missing(fitted, d), sums.shown)
 
-    def _missing_fit(self, X: Array, weights: Array, q: int, bar: Progress) -> MissingFit:
+    def _check_shown(self, sums: ColumnSums) -> None:
+        """No column without a value; rows without one are dropped, and said."""
+        names = getattr(self, "feature_names_in_", None)
+        empty = np.flatnonzero(sums.counts == 0)
+        if len(empty):
+            named = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in empty[:10])
+            raise ValueError(f"No value is observed in column(s) {named}. Drop them, or give at least one value.")
+        dropped = sums.n_rows - sums.n_shown
+        if dropped:
+            warnings.warn(
+                f"{dropped} row(s) of X show no value at all and are dropped from the fit.",
+                NumericalWarning,
+                stacklevel=5,
+            )
+
+    def _chosen_by_cells(self, rows: Rows, limit: int) -> int:
+        drawn = smallest_rows(rows, MOST_ROWS)
+        shown = ~np.isnan(drawn.rows).all(axis=1)
+        largest = max(1, min(limit, rows.n_columns - 1))
+        found = choose_by_cells(drawn.rows[shown], drawn.weights[shown], largest, center=self.center)
+        self.selection_ = (
+            not_held_out(1, "q = 1: too few cells are observed to hide any") if found is None else found.selection
+        )
+        return min(int(self.selection_.chosen), max(limit, 0))
+
+    def _missing_fit(self, rows: Rows, q: int, bar: Progress) -> MissingFit:
         return fit_missing(
-            X,
+            rows,
             q,
-            weights=weights,
             noise_variance=None if isinstance(self.noise_variance, str) else float(self.noise_variance),
             center=self.center,
             tol=self.tol,
@@ -333,43 +500,101 @@ class PPCA(PrimalMixin, BaseEstimator):
             progress=bar,
         )
 
-    def _missing_by_bic(self, X: Array, weights: Array, limit: int, bar: Progress) -> MissingFit:
+    def _missing_by_bic(self, rows: Rows, sums: ColumnSums, limit: int, bar: Progress) -> MissingFit:
         """The q of the smallest BIC, found by doubling and then halving the bracket: a fit costs too much to try every q.
 
         0 says that there is no structure above the noise.
         """
-        total = float(weights.sum())
+        d, total = rows.n_columns, sums.shown
         fits: dict[int, MissingFit] = {}
 
         def bic(q: int) -> float:
             if q not in fits:
-                fits[q] = self._missing_fit(X, weights, q, bar)
-            spread = fits[q].noise_variance + float((fits[q].loadings ** 2).sum()) / X.shape[1]
+                fits[q] = self._missing_fit(rows, q, bar)
+            spread = fits[q].noise_variance + float((fits[q].loadings ** 2).sum()) / d
+            count = free_parameters(d, q, noise=isinstance(self.noise_variance, str), mean=self.center)
             if fits[q].noise_variance <= NO_NOISE * spread:
-                return np.inf  # columns that determine each other: the likelihood has no bound, and says nothing
-            count = free_parameters(X.shape[1], q, noise=isinstance(self.noise_variance, str), mean=self.center)
+                # columns that determine each other: so many components explain everything, unless there are too few cells to tell
+                return -np.inf if float(sums.counts.sum()) > 2 * count else np.inf
             return -2 * total * fits[q].log_likelihoods[-1] + count * float(np.log(total))
 
-        best = lowest_of_valley(bic, min(limit, X.shape[1] - 1))
+        best = lowest_of_valley(bic, min(limit, d - 1))
         return fits[best]
+
+    # ------------------------------------------------------------ the fitted model
+
+    def truncate(self, n_components: int) -> PPCA:
+        """The first components as a model of their own, without a new fit.
+
+        On complete data this is what a fit with ``n_components`` finds; with holes the axes are kept, and the variance of the others is
+        averaged into the noise. A fixed noise stays.
+
+        Parameters
+        ----------
+        n_components : int, at most ``n_components_``
+
+        Returns
+        -------
+        PPCA
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCA
+        >>> X = load_iris().data
+        >>> short = PPCA(n_components=3).fit(X).truncate(1)
+        >>> short.n_components_, bool(abs(short.noise_variance_ - PPCA(n_components=1).fit(X).noise_variance_) < 1e-12)
+        (1, True)
+        """
+        check_is_fitted(self)
+        q = check_count("n_components", n_components, 0)
+        if q > self.n_components_:
+            raise ValueError(f"n_components={q} must be at most n_components_={self.n_components_}, what was fitted.")
+        model = self._model
+        values, dim = model.gaussian.eigenvalues[:q], model.gaussian.dim
+        noise = model.gaussian.noise_variance
+        if isinstance(self.noise_variance, str) and q < self.n_components_:
+            noise = float(noise_of_each_q(values, model.spectrum.trace, dim)[-1])
+            noise = zeroed(noise, model.spectrum.trace / dim, warn=True)
+        subspace = PrimalSubspace(model.subspace.mean, model.subspace.components[:q])
+        short = clone(self).set_params(n_components=q)
+        vars(short).update({name: value for name, value in vars(self).items() if name not in vars(short)})
+        for name in {"selection_", "_moments", "_stream", "_n_rows", "_tail"} & vars(short).keys():
+            delattr(short, name)
+        if "_tail" in vars(self):
+            short._tail = self._tail.with_values(model.gaussian.eigenvalues[q:])
+        short._store_primal(
+            LatentModel(subspace, LatentGaussian(values, noise, dim), model.spectrum.leading(q)), self.n_samples_
+        )
+        return short
+
+    def explain(self) -> str:
+        """Which q was taken and why, which solver was run and why, with its certificate."""
+        solver = super().explain()
+        return f"{self.selection_.reason}. {solver}" if hasattr(self, "selection_") else solver
 
     def _store_primal(self, model: LatentModel, weight: float) -> None:
         self._store(model)
         self.n_samples_ = weight
-        self.mean_ = model.subspace.mean
-        self.components_ = model.subspace.components
-        self.loadings_ = model.subspace.components.T * model.gaussian.gains
+        dtype = vars(self).get("_dtype", np.dtype(np.float64))
+        self.mean_ = fitted_array(model.subspace.mean, dtype)
+        self.components_ = fitted_array(model.subspace.components, dtype)
+        self.loadings_ = fitted_array(model.subspace.components.T * model.gaussian.gains, dtype)
+        self.explained_variance_ = fitted_array(self.explained_variance_, dtype)
+        self.explained_variance_ratio_ = fitted_array(self.explained_variance_ratio_, dtype)
 
 
-def supported(seen: Array) -> int:
-    """How many components a very sparse table can support; ``seen`` says which entries are observed.
+def supported(sums: ColumnSums) -> int:
+    """How many components a very sparse table can support.
 
     A row that shows m entries says m - 1 things about the loadings. Where more than `SPARSE` is missing and there are fewer
-    than five such things a loading, the maximum of the likelihood imputes worse than the column mean (measured).
+    than five such things per loading, the maximum of the likelihood imputes worse than the column mean (measured).
     """
-    if seen.mean() > 1 - SPARSE:
-        return int(seen.shape[1])
-    return int(np.maximum(seen.sum(axis=1) - 1, 0).sum() // (5 * seen.shape[1]))
+    d = len(sums.counts)
+    cells = float(sums.counts.sum())
+    if cells > (1 - SPARSE) * sums.weight * d:
+        return d
+    return int((cells - sums.shown) // (5 * d))
 
 
 def check_finite_or_missing(X: Any) -> None:

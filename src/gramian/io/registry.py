@@ -75,6 +75,7 @@ CLASSES: dict[str, str] = {
     "latent.Units": "gramian.latent.units:Units",
     "latent.Tail": "gramian.latent.anomaly:Tail",
     "latent.MissingFit": "gramian.latent.missing:MissingFit",
+    "choosing.FoldStream": "gramian.choosing.fold_stream:FoldStream",
     "operators.Moments": "gramian.operators.moments:Moments",
     "operators.Centering": "gramian.operators.centering:Centering",
     "operators.DenseGram": "gramian.operators.gram:DenseGram",

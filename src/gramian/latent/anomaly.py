@@ -51,6 +51,11 @@ class Tail:
         powers = (np.trace(matrix), np.trace(square), np.vdot(square, matrix))
         return cls(*(max(float(p - (eigenvalues**k).sum()), 0.0) for k, p in enumerate(powers, start=1)))
 
+    def with_values(self, eigenvalues: Array) -> Tail:
+        """With some more eigenvalues discarded."""
+        powers = (self.theta1, self.theta2, self.theta3)
+        return Tail(*(p + float((eigenvalues**k).sum()) for k, p in enumerate(powers, start=1)))
+
 
 def t2_law(n_components: int, weight: float) -> tuple[Any, float]:
     """T² of new rows: q(N+1)/(N-q) F(q, N-q), as (distribution, scale) [2]."""

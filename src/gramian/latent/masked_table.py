@@ -73,6 +73,7 @@ class ColumnSums:
     shown: float  # of the rows that show a cell
     n_rows: int
     n_shown: int
+    cells: int  # observed, not weighted
 
     def __add__(self, other: ColumnSums) -> ColumnSums:
         counts = self.counts + other.counts
@@ -88,6 +89,7 @@ class ColumnSums:
             self.shown + other.shown,
             self.n_rows + other.n_rows,
             self.n_shown + other.n_shown,
+            self.cells + other.cells,
         )
 
     def location_and_scale(self, center: bool = True) -> tuple[Array, float]:
@@ -123,7 +125,14 @@ def column_sums(block: Block) -> ColumnSums:
         scatter = weights @ np.square(values, out=values)
     shown = seen.any(axis=1)
     return ColumnSums(
-        counts, point + move, scatter, float(weights.sum()), float(weights[shown].sum()), len(weights), int(shown.sum())
+        counts,
+        point + move,
+        scatter,
+        float(weights.sum()),
+        float(weights[shown].sum()),
+        len(weights),
+        int(shown.sum()),
+        int(seen.sum()),
     )
 
 

@@ -40,7 +40,7 @@ class MissingFit:
         W, with orthogonal columns of falling length; the largest entry of each is positive.
     noise_variance : float, or array (B,) with a noise per block
     log_likelihoods : list of float
-        Weighted mean over the rows at each accepted point, never falling.
+        Weighted mean over the rows that show a cell, at each accepted point; never falling.
     n_iter : int
     converged : bool
     """
@@ -225,7 +225,7 @@ class MissingProblem:
             max_iter=max_iter,
             scale=self.cells,
             progress=progress,
-            per_row=self.sums.weight,
+            per_row=self.sums.shown,
         )
 
     def _coordinates(self, point: Parameters) -> list[Array]:
@@ -270,7 +270,7 @@ class MissingProblem:
                 loadings = loadings * np.sqrt(1.0 + noise / np.where(lengths > 0, lengths, np.inf) ** 2)
             if self.noise_variance is not None:
                 noise = float(self.noise_variance)
-        levels = (np.asarray(found.levels) - self.cells * np.log(scale)) / self.sums.weight
+        levels = (np.asarray(found.levels) - self.cells * np.log(scale)) / self.sums.shown
         return MissingFit(mean, loadings, noise, levels.tolist(), len(found.levels), found.converged)
 
 

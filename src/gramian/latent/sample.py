@@ -126,7 +126,7 @@ class TableSample:
         """The rank of columns that do not depend on each other; constant ones have none."""
         if sparse.issparse(self.X):
             return self.max_components
-        varying = (self.X != self.X[0]).any(axis=0) if self.center else (self.X != 0).any(axis=0)
+        varying = (self.X[0] != self.X).any(axis=0) if self.center else (self.X != 0).any(axis=0)
         return min(self.max_components, int(varying.sum()))
 
     @property

@@ -1,0 +1,65 @@
+"""Moments per fold of rows that come by once: folds by content, so batches never matter [10, 13]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian._content import RANKED_ROWS, ContentFolds, DistinctHashes, row_hashes
+from gramian.operators.moments import Moments
+from gramian.rows.base import Block
+from gramian.rows.draws import FoldMoments, fold_moments
+
+N_FOLDS = 5
+"""Folds of the held-out choices, where nothing else is said."""
+
+
+@dataclass(frozen=True)
+class FoldStream:
+    """The moments of each fold of all rows so far, and their distinct hashes.
+
+    Up to `RANKED_ROWS` distinct rows, folds are dealt by rank, which only the last row settles: until then rows wait in ``kept``.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((20, 3))
+    >>> whole = FoldStream().add(X, np.ones(20)).parts
+    >>> parts = FoldStream().add(X[:7], np.ones(7)).add(X[7:], np.ones(13)).parts
+    >>> len(parts), bool(np.allclose(parts[0].scatter, whole[0].scatter))
+    (5, True)
+    """
+
+    hashes: Array = field(default_factory=lambda: np.empty(0, dtype=np.uint64))  # at most RANKED_ROWS + 1
+    kept: list[Any] = field(default_factory=list)  # [rows, weights, rows, weights, ...] not yet summed
+    summed: list[Moments | None] = field(default_factory=list)
+
+    def add(self, X: Any, weights: Array) -> FoldStream:
+        """With the rows of one batch, all of positive weight."""
+        hashes = (DistinctHashes(self.hashes) + DistinctHashes.of(row_hashes(X))).hashes
+        waiting = replace(self, hashes=hashes, kept=[*self.kept, X, weights])
+        if len(hashes) <= RANKED_ROWS:
+            return waiting
+        return replace(waiting, kept=[], summed=waiting._sum())
+
+    @property
+    def folds(self) -> ContentFolds:
+        return ContentFolds.of(DistinctHashes(self.hashes), N_FOLDS)
+
+    @property
+    def n_distinct(self) -> int:
+        """Exact as long as it matters: at most RANKED_ROWS + 1."""
+        return len(self.hashes)
+
+    def _sum(self) -> list[Moments | None]:
+        folds = self.folds
+        total = FoldMoments(tuple(self.summed) or (None,) * folds.n_folds)
+        for X, weights in zip(self.kept[::2], self.kept[1::2]):
+            total = total + fold_moments(Block(X, weights), folds)
+        return list(total.parts)
+
+    @property
+    def parts(self) -> list[Moments]:
+        """The moments of each fold that has rows."""
+        return [part for part in self._sum() if part is not None]

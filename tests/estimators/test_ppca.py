@@ -361,8 +361,6 @@ def test_a_row_that_shows_no_more_than_q_entries_is_never_off_the_subspace():
     assert not found.spe[0] > found.limit_spe[0]
 
 
-
-
 def test_limits_for_tails_that_are_not_flat():
     model = PPCA(1).fit(X)
     theta = np.sort(np.linalg.eigvalsh(np.cov(X.T, bias=True)))[::-1][1:]
@@ -397,3 +395,241 @@ def test_small_things(rng):
     assert_allclose(model.get_covariance() @ model.get_precision(), np.eye(6), atol=1e-9)
     assert PPCA(0).fit(X).transform(X).shape == (60, 0)
     assert_allclose(PPCA(0).fit(X).noise_variance_, X.var(axis=0).mean())
+
+
+# ---------------------------------------------------------------- q by held-out evidence
+
+
+def low_rank(n, d, q, noise=0.5, seed=0):
+    gen = np.random.default_rng(seed)
+    return gen.standard_normal((n, q)) @ gen.standard_normal((q, d)) * 2 + noise * gen.standard_normal((n, d)) + 1.0
+
+
+STRUCTURED = {
+    "exact rank": (low_rank(80, 10, 4, noise=0.0), 4),
+    "a total column": (np.column_stack([low_rank(100, 5, 2), low_rank(100, 5, 2).sum(axis=1)]), 5),
+    "one-hot columns": (np.eye(4)[np.arange(100) % 4], 3),
+    "one-hot with a category seen once": (np.eye(4)[np.r_[np.zeros(50, int), np.ones(40, int), np.full(30, 2), 3]], 3),
+    "wide": (low_rank(40, 60, 4, noise=0.0), 4),
+}
+
+
+@pytest.mark.parametrize(("n", "d", "q"), [(200, 10, 3), (30, 20, 4), (50, 100, 5), (12, 40, 2)])
+def test_auto_finds_the_dimension_and_keeps_its_evidence(n, d, q):
+    model = PPCA().fit(low_rank(n, d, q))
+    selection = model.selection_
+    assert model.n_components_ == selection.chosen == q
+    assert selection.candidates[0] == 1
+    assert len(selection.scores) == len(selection.errors) == len(selection.candidates)
+    assert selection.errors[selection.scores.argmax()] == 0
+    assert model.explain().startswith(selection.reason)
+    assert not hasattr(PPCA(2).fit(low_rank(n, d, q)), "selection_")
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.2])
+def test_pure_noise_has_one_component(holes, rng):
+    table = rng.standard_normal((120, 8))
+    assert PPCA().fit(with_holes(table, holes) if holes else table).n_components_ == 1
+
+
+@pytest.mark.parametrize("name", STRUCTURED)
+@pytest.mark.parametrize("rule", ["auto", "bic", None])
+def test_every_rule_keeps_exact_structure_whole_and_says_so(name, rule):
+    table, rank = STRUCTURED[name]
+    with pytest.warns(NumericalWarning, match=r"exactly 0\.0"):
+        model = PPCA(rule).fit(table)
+    assert model.n_components_ == rank
+    assert model.noise_variance_ == 0.0
+    assert_allclose(model.reconstruct(table), table, atol=1e-6)
+
+
+def test_auto_keeps_exact_structure_with_holes_whole():
+    table = np.column_stack([X, X[:, 0] + X[:, 1]])
+    with pytest.warns(NumericalWarning, match=r"exactly 0\.0"):
+        assert PPCA().fit(with_holes(table, 0.05)).n_components_ == 6
+
+
+@pytest.mark.parametrize("rows", [[[1.0, 2.0, 3.0], [2.0, 5.0, 1.0]], [[1.0, 2.0, 3.0]] * 3 + [[2.0, 5.0, 1.0]] * 4])
+def test_fewer_than_three_distinct_rows_take_the_95_percent_rule_and_say_so(rows):
+    with pytest.warns(NumericalWarning):
+        model = PPCA().fit(rows)
+    assert model.n_components_ == 1
+    assert "distinct rows" in model.selection_.reason
+
+
+def test_auto_with_a_number_as_noise_is_the_rule_of_none():
+    values = PPCA(5).fit(X).explained_variance_
+    level = (values[1] + values[2]) / 2
+    model = PPCA(noise_variance=level).fit(X)
+    assert model.n_components_ == 2
+    assert not hasattr(model, "selection_")
+
+
+def test_auto_does_not_depend_on_order_batches_or_copies(rng):
+    table = low_rank(90, 7, 3)
+    weights = rng.integers(1, 4, 90)
+    exact = PPCA().fit(table, sample_weight=weights)
+    streamed = PPCA()
+    for part, some in zip(np.split(table, 5), np.split(weights, 5)):
+        streamed.partial_fit(part, sample_weight=some)
+    batches = [(table[:50], weights[:50]), (table[50:], weights[50:])]
+    for model in (
+        PPCA().fit(np.repeat(table, weights, axis=0)),
+        PPCA().fit(table[::-1], sample_weight=weights[::-1]),
+        streamed,
+        PPCA().fit_batches(batches),
+        PPCA().fit_batches(iter(batches)),
+        PPCA().fit_batches(lambda: iter([batches[1], (table[:0], weights[:0]), batches[0]])),
+    ):
+        assert model.n_components_ == exact.n_components_
+        assert_allclose(model.selection_.scores, exact.selection_.scores, rtol=1e-9)
+        assert_allclose(model.loadings_, exact.loadings_, atol=1e-9)
+
+
+@pytest.mark.parametrize("q", ["auto", 2, "bic"])
+def test_batches_with_holes_equal_fit(q):
+    table = with_holes(low_rank(120, 6, 2), 0.2)
+    exact = PPCA(q).fit(table)
+    model = PPCA(q).fit_batches([table[:30], table[30:90], table[90:]])
+    assert_allclose(model.loadings_, exact.loadings_, atol=1e-8)
+    assert_allclose(model.noise_variance_, exact.noise_variance_, rtol=1e-8)
+    with pytest.raises(ValueError, match="read only once"):
+        PPCA(q).fit_batches(iter([table]))
+
+
+def test_dask_rows_equal_fit():
+    da = pytest.importorskip("dask.array")
+    for table in (low_rank(80, 5, 2), with_holes(low_rank(80, 5, 2), 0.2)):
+        exact, lazy = PPCA().fit(table), PPCA().fit(da.from_array(table, chunks=(30, 5)))
+        assert_allclose(lazy.loadings_, exact.loadings_, atol=1e-8)
+
+
+def test_large_tables_choose_from_leading_pairs(monkeypatch):
+    from gramian.choosing import dimension as choosing
+
+    table = low_rank(150, 100, 3)
+    exact = PPCA().fit(table)
+    monkeypatch.setattr(choosing, "WHOLE_SIZE", 20)
+    monkeypatch.setattr(choosing, "FIRST_PAIRS", 2)
+    model = PPCA().fit(table)
+    assert model.n_components_ == exact.n_components_ == 3
+    assert_allclose(model.selection_.scores[:3], exact.selection_.scores[:3], rtol=1e-6)
+    assert len(model.selection_.candidates) < len(exact.selection_.candidates)
+
+
+# ---------------------------------------------------------------- what the fitted model offers
+
+
+@pytest.mark.parametrize("noise", ["ml", 0.05])
+@pytest.mark.parametrize("name", ["tall", "wide"])
+def test_truncate_is_a_fit_with_fewer_components(noise, name):
+    table = TABLES[name]
+    long, exact = PPCA(3, noise_variance=noise).fit(table), PPCA(1, noise_variance=noise).fit(table)
+    short = long.truncate(1)
+    assert short.n_components == short.n_components_ == 1
+    assert_allclose(short.score_samples(table), exact.score_samples(table), rtol=1e-9)
+    assert_allclose(short.transform(table), exact.transform(table), atol=1e-9)
+    assert_allclose(
+        short.anomaly(table, limits="box").limit_spe, exact.anomaly(table, limits="box").limit_spe, rtol=1e-6
+    )
+    with pytest.raises(ValueError, match="n_components=4"):
+        long.truncate(4)
+
+
+def test_truncate_with_holes_keeps_the_axes_and_averages_the_rest_into_the_noise():
+    table = with_holes(X)
+    long = PPCA(3).fit(table)
+    short = long.truncate(1)
+    assert_allclose(short.components_, long.components_[:1])
+    assert_allclose(np.trace(short.get_covariance()), np.trace(long.get_covariance()), rtol=1e-12)
+
+
+@pytest.mark.parametrize("rows", ["complete", "holes"])
+def test_q_equal_d_is_the_same_gaussian_as_q_one_less(rows):
+    table = X if rows == "complete" else with_holes(X)
+    full, less = PPCA(6).fit(X), PPCA(5).fit(X)
+    assert full.n_components_ == 6
+    assert full.noise_variance_ == 0.0
+    assert_allclose(full.score_samples(table), less.score_samples(table), rtol=1e-9)
+    assert_allclose(full.mahalanobis(table), less.mahalanobis(table), rtol=1e-9)
+    assert_allclose(full.get_precision(), less.get_precision(), rtol=1e-7, atol=1e-9)
+    assert_allclose(full.impute(with_holes(X)), less.impute(with_holes(X)), atol=1e-8)
+    assert_allclose(full.anomaly(table).contributions, less.anomaly(table).contributions, rtol=1e-6, atol=1e-9)
+
+
+def test_float32_rows_give_float32_attributes_and_draws():
+    data = X.astype(np.float32)
+    model = PPCA().fit(data)
+    for name in ("mean_", "components_", "loadings_", "explained_variance_", "explained_variance_ratio_"):
+        assert getattr(model, name).dtype == np.float32, name
+    assert model.sample(3).dtype == np.float32
+    assert model.posterior(data).mean.dtype == np.float32
+    assert PPCA(2).fit(with_holes(X).astype(np.float32)).loadings_.dtype == np.float32
+    assert PPCA(2).partial_fit(data).partial_fit(X).mean_.dtype == np.float64
+    large = PPCA(2).fit(data * np.float32(1e26))
+    assert large.explained_variance_.dtype == np.float64
+    assert np.isfinite(large.explained_variance_).all()
+
+
+def test_an_empty_row_is_dropped_with_a_warning():
+    table = np.vstack([with_holes(X), np.full((2, 6), np.nan)])
+    with pytest.warns(NumericalWarning, match="2 row"):
+        model = PPCA(2).fit(table)
+    assert_allclose(model.loadings_, PPCA(2).fit(table[:-2]).loadings_)
+    assert model.n_samples_ == 60
+
+
+# ---------------------------------------------------------------- small samples
+
+
+def test_plug_in_deviations_are_the_conditional_gaussian_and_corrected_ones_follow_the_formula():
+    table = with_holes(X, 0.2)
+    model = PPCA(2).fit(table)
+    _, plain = model.impute(table, return_std=True, small_sample=False)
+    _, wide = model.impute(table, return_std=True)
+    holes = np.isnan(table)
+    counts = (~holes).sum(axis=0)
+    nu = counts - 3
+    latents = model.transform(table)
+    leverage = (1 + (latents**2).sum(axis=1))[:, None] / counts
+    factor = np.sqrt(counts / nu * (1 + leverage)) * stats.t.ppf(0.95, nu) / stats.norm.ppf(0.95)
+    assert_allclose(wide[holes], (plain * factor)[holes], rtol=1e-9)
+    assert (wide[~holes] == 0).all()
+
+
+@pytest.mark.parametrize("n", [20, 50])
+def test_intervals_cover_at_small_n(n):
+    gen = np.random.default_rng(n)
+    inside = plain = total = 0
+    for _ in range(1600 // n):
+        data = gen.standard_normal((n, 3)) @ gen.standard_normal((3, 10)) + 0.5 * gen.standard_normal((n, 10))
+        holes = gen.random(data.shape) < 0.2
+        table = np.where(holes, np.nan, data)
+        model = PPCA(3).fit(table)
+        for small in (True, False):
+            filled, std = model.impute(table, return_std=True, small_sample=small)
+            covered = int((abs(filled - data)[holes] <= 1.6449 * std[holes]).sum())
+            inside, plain = (inside + covered, plain) if small else (inside, plain + covered)
+        total += int(holes.sum())
+    assert 0.87 <= inside / total <= 0.93
+    assert plain < inside
+
+
+def test_draws_carry_the_corrected_law():
+    table = with_holes(X, 0.2)[:5]
+    model = PPCA(2, random_state=0).fit(with_holes(X, 0.2))
+    holes = np.isnan(table)
+    for small in (True, False):
+        filled, std = model.impute(table, return_std=True, small_sample=small)
+        draws = model.impute(table, n_draws=4000, small_sample=small)
+        inside = (abs(draws - filled) <= 1.6449 * np.where(holes, std, 1)).mean(axis=0)
+        assert_allclose(inside[holes], 0.9, atol=0.03)
+
+
+def test_denoised_rows_have_the_deviation_of_the_signal():
+    model = PPCA(2).fit(X)
+    rows, std = model.reconstruct(X, return_std=True, small_sample=False)
+    W = model.loadings_
+    assert_allclose(std[0] ** 2, np.diag(W @ model.posterior(X).covariance @ W.T), rtol=1e-9)
+    assert_allclose(rows, model.reconstruct(X))
+    assert (model.reconstruct(X, return_std=True)[1] > std).all()

@@ -138,7 +138,7 @@ def _leading(covariance: Array, largest: int | None) -> tuple[Array, Array, floa
 
 def choose_by_moments(
     parts: Sequence[Moments],
-    n_distinct: int,
+    n_rows: int,
     center: bool = True,
     *,
     smallest: int = 1,
@@ -157,7 +157,7 @@ def choose_by_moments(
     total = merged(parts)
     spreads = np.diagonal(total.covariance(center))
     varying = int((spreads > max(rank_floor, 0.0)).sum())
-    most = min(n_distinct - int(center), varying)
+    most = min(n_rows - int(center), varying)
     if largest is not None and largest <= d // 8:
         return found
     if min(len(fold.eigenvalues) for fold in folds) >= min(most, d):
@@ -167,7 +167,7 @@ def choose_by_moments(
 
 
 def choose_by_gram(
-    gram: Array, weights: Array, fold: Array, dim: int, n_distinct: int, center: bool = True, *, smallest: int = 1
+    gram: Array, weights: Array, fold: Array, dim: int, n_rows: int, center: bool = True, *, smallest: int = 1
 ) -> Selection:
     """q of a wide table from the blocks of its Gram matrix, exact structure kept whole."""
     folds = gram_folds(gram, weights, fold, center)
@@ -177,7 +177,7 @@ def choose_by_gram(
     centred = gram - mean[:, None] - mean[None, :] + float(shares @ mean) if center else gram
     roots = np.sqrt(shares)
     rank = _rank(np.linalg.eigvalsh(symmetrized(centred * roots[:, None] * roots))[::-1])
-    return kept_whole(found, rank) if 0 < rank < min(n_distinct - int(center), dim) else found
+    return kept_whole(found, rank) if 0 < rank < min(n_rows - int(center), dim) else found
 
 
 def kept_whole(selection: Selection, rank: int) -> Selection:

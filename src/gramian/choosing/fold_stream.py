@@ -47,11 +47,6 @@ class FoldStream:
     def folds(self) -> ContentFolds:
         return ContentFolds.of(DistinctHashes(self.hashes), N_FOLDS)
 
-    @property
-    def n_distinct(self) -> int:
-        """Exact as long as it matters: at most RANKED_ROWS + 1."""
-        return len(self.hashes)
-
     def _sum(self) -> list[Moments | None]:
         folds = self.folds
         total = FoldMoments(tuple(self.summed) or (None,) * folds.n_folds)

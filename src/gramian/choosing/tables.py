@@ -20,11 +20,11 @@ GRAM_ROWS = 2000
 """Wide tables choose on at most so many distinct rows, those of smallest hash."""
 
 
-def choose_for_moments(parts: Sequence[Moments], n_distinct: int, sample: MomentSample, smallest: int = 1) -> Selection:
+def choose_for_moments(parts: Sequence[Moments], sample: MomentSample, smallest: int = 1) -> Selection:
     """From the moments of each fold, at the precision of the rows."""
     return choose_by_moments(
         parts,
-        n_distinct,
+        max(sample.n_rows, int(sample.moments.weight)),  # integer weights equal repeated rows
         sample.center,
         smallest=smallest,
         rank_tol=sample.rank_tol,
@@ -38,8 +38,7 @@ def choose_for_table(sample: TableSample, weights: Array, smallest: int = 1) -> 
     if X.shape[0] > GRAM_ROWS:
         rows = smallest_positions(row_hashes(X), GRAM_ROWS)
         X, weights = (X.tocsr()[rows] if sparse.issparse(X) else X[rows]), weights[rows]
-    hashes = row_hashes(X)
-    folds, fold = content_folds(X, N_FOLDS, hashes)
+    folds, fold = content_folds(X, N_FOLDS)
     if not folds:
         return None
     if sparse.issparse(X):
@@ -47,4 +46,5 @@ def choose_for_table(sample: TableSample, weights: Array, smallest: int = 1) -> 
     else:
         centred = X.astype(np.float64) - sample.mean
         gram = centred @ centred.T
-    return choose_by_gram(gram, weights, fold, X.shape[1], len(np.unique(hashes)), sample.center, smallest=smallest)
+    n_rows = max(X.shape[0], int(weights.sum()))
+    return choose_by_gram(gram, weights, fold, X.shape[1], n_rows, sample.center, smallest=smallest)

@@ -243,7 +243,7 @@ class PPCA(PrimalMixin, BaseEstimator):
         if isinstance(sample, TableSample):
             return choose_for_table(sample, weights)
         assert stream is not None
-        return choose_for_moments(stream.parts, stream.n_distinct, sample) if stream.folds else None
+        return choose_for_moments(stream.parts, sample) if stream.folds else None
 
     @atomic
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PPCA:
@@ -350,8 +350,7 @@ class PPCA(PrimalMixin, BaseEstimator):
             if parts is None or folds is None:
                 return None
             kept = [part for part in parts.parts if part is not None]
-            many = sums.n_rows if folds.ranked is None else len(folds.ranked)
-            return choose_for_moments(kept, many, sample)
+            return choose_for_moments(kept, sample)
 
         self._column_weights = np.full(rows.n_columns, moments.weight)
         self._fit_sample(sample, moments.weight, selected)
@@ -411,7 +410,7 @@ class PPCA(PrimalMixin, BaseEstimator):
 
         def selected() -> Selection | None:
             stream = self._stream
-            return choose_for_moments(stream.parts, stream.n_distinct, sample) if stream.folds else None
+            return choose_for_moments(stream.parts, sample) if stream.folds else None
 
         self._fit_sample(sample, self._moments.weight, selected)
 

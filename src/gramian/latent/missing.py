@@ -284,8 +284,11 @@ def canonical_loadings(loadings: Array) -> Array:
 
 
 def _distinct(levels: Array, tolerance: float) -> Array:
-    """Positions of the levels, highest first, leaving out those that equal a higher one within the tolerance."""
+    """Positions of the levels, highest first; of those that equal each other within the tolerance the first, whatever rounding says."""
     order = np.argsort(-levels, kind="stable")
-    chosen = [order[0]]
-    chosen += [this for before, this in pairwise(order) if levels[before] - levels[this] > tolerance]
-    return np.array(chosen)
+    groups = [[order[0]]]
+    for before, this in pairwise(order):
+        if levels[before] - levels[this] > tolerance:
+            groups.append([])
+        groups[-1].append(this)
+    return np.array([min(group) for group in groups])

@@ -21,6 +21,8 @@ Sums = TypeVar("Sums")
 
 LAST_CYCLES = 3
 """The slowest of so many cycles says how much is still to come: one lucky cycle ends nothing."""
+NOTHING = 1e-3
+"""A step that gains less than this share of the tolerance is the last."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,11 @@ class Squarem(Generic[Point, Sums]):
             first_sums = self.evaluate(first)
             evaluations += 1
             gain = self.level(first_sums) - level
-            if not gain >= 0.0:  # rounding is all that is left
+            if abs(gain) <= NOTHING * tolerance or abs(gain) <= 1e-14 * abs(level):  # whatever rounding says
+                point, converged = first, True
+                levels.append(level + max(gain, 0.0))
+                break
+            if not gain >= 0.0:
                 converged = gain > -1e-9 * max(abs(level), scale)
                 break
             second = self.step(first_sums, first)
@@ -128,9 +134,6 @@ class Squarem(Generic[Point, Sums]):
             if progress is not None:
                 progress.step(log_likelihood=level / per_row)
             rates = [*rates[1 - LAST_CYCLES :], min(rate, 1.0)]
-            if gain <= 1e-14 * abs(level):
-                converged = True
-                break
             worst = max(rates) ** 2
             few = len(rates) < 2 and worst > 0.05
             if (

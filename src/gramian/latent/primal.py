@@ -44,7 +44,7 @@ def predictive(model: LatentModel, seen: Projection, correction: SmallSample | N
     noise = model.gaussian.noise_variance
     if correction is None:
         return mean, np.broadcast_to(signal + noise, mean.shape)
-    return mean, correction.cell_variance(signal, noise, posterior.mean) * correction.tails**2
+    return mean, correction.cell_variance(signal, noise, posterior.mean)
 
 
 def signal_std(model: LatentModel, seen: Projection, correction: SmallSample | None = None) -> Array:
@@ -53,7 +53,7 @@ def signal_std(model: LatentModel, seen: Projection, correction: SmallSample | N
     if correction is None:
         return np.broadcast_to(np.sqrt(signal), mean.shape)
     variance = correction.signal_variance(signal, model.gaussian.noise_variance, posterior.mean)
-    return np.sqrt(np.maximum(variance, 0.0)) * correction.tails
+    return np.asarray(np.sqrt(variance))
 
 
 def _signal(model: LatentModel, seen: Projection) -> tuple[Posterior, Array, Array]:

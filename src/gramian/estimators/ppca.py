@@ -150,7 +150,7 @@ class PPCA(PrimalMixin, BaseEstimator):
     _moments: Moments
     _stream: FoldStream
     _n_rows: int
-    _dtype: Any
+    _dtype: str  # of the rows
 
     def __init__(
         self,
@@ -205,7 +205,7 @@ class PPCA(PrimalMixin, BaseEstimator):
         # finiteness is read off the moments: a pass over a large table costs a good part of its fit
         X = check_table(self, X, reset=True, missing=True, accept_sparse=True, min_samples=2, ensure_all_finite=False)
         X, weights = positive_rows(X, check_weights(sample_weight, X))
-        self._dtype = float_dtype(X)
+        self._dtype = float_dtype(X).name
         sample, stream = None, None
         if sparse.issparse(X) or not np.isnan(X[:FIRST_ROWS]).any():  # holes mostly show at once
             with np.errstate(all="ignore"):
@@ -275,8 +275,8 @@ class PPCA(PrimalMixin, BaseEstimator):
                 )
         self._moments = batch if fresh else self._moments.merge(batch)
         self._n_rows = X.shape[0] if fresh else self._n_rows + X.shape[0]
-        single = float_dtype(X) == np.float32 and (fresh or self._dtype == np.float32)
-        self._dtype = np.dtype(np.float32 if single else np.float64)
+        single = float_dtype(X) == np.float32 and (fresh or self._dtype == "float32")
+        self._dtype = "float32" if single else "float64"
         if self._chooses:
             stream = FoldStream() if fresh else vars(self).get("_stream")
             if stream is None:
@@ -329,7 +329,7 @@ class PPCA(PrimalMixin, BaseEstimator):
         self.n_features_in_ = rows.n_columns
         if rows.feature_names is not None:
             self.feature_names_in_ = np.asarray(rows.feature_names, dtype=object)
-        self._dtype = rows.dtype
+        self._dtype = rows.dtype.name
         with np.errstate(all="ignore"):
             sums = rows.fold(column_sums)
         if not np.isfinite(sums.scatter).all():
@@ -405,7 +405,7 @@ class PPCA(PrimalMixin, BaseEstimator):
             raise ValueError(
                 f"PPCA needs at least 2 rows, but partial_fit has seen {self._n_rows} (n_samples = {self._n_rows})."
             )
-        sample = MomentSample(self._moments, self._n_rows, self.center, single=self._dtype == np.float32)
+        sample = MomentSample(self._moments, self._n_rows, self.center, single=self._dtype == "float32")
         self._column_weights = np.full(len(self._moments.mean), self._moments.weight)
 
         def selected() -> Selection | None:
@@ -575,7 +575,7 @@ class PPCA(PrimalMixin, BaseEstimator):
     def _store_primal(self, model: LatentModel, weight: float) -> None:
         self._store(model)
         self.n_samples_ = weight
-        dtype = vars(self).get("_dtype", np.dtype(np.float64))
+        dtype = vars(self).get("_dtype", "float64")
         self.mean_ = fitted_array(model.subspace.mean, dtype)
         self.components_ = fitted_array(model.subspace.components, dtype)
         self.loadings_ = fitted_array(model.subspace.components.T * model.gaussian.gains, dtype)

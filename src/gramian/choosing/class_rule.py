@@ -12,17 +12,34 @@ from gramian._arrays import Array
 from gramian.choosing.class_calibration import Calibration, calibrated
 from gramian.choosing.selection import Selection, choose
 
-COUNTS = (0, 1, 2, 4, 8, 16, 32)
-"""The q that are tried: the same for every class, as many as its rank allows. 0 is the distance to the class's mean."""
-NOISES = (None, 1e-4, 1e-3, 1e-2, 3e-2, 1e-1)
-"""The ρ that are tried, over the mean k(x, x); None is the limiting rule."""
+COUNTS = (0, 1, 2, 4, 8, 16, 32, 64, 128)
+"""The q that are tried where q alone is open: the same for every class, as many as its rank allows. 0 is the distance to the mean."""
+FRACTIONS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
+"""Of the variance of each class, under the limiting rule, which needs a q; with a finite noise all directions above it are kept."""
+NOISES = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1)
+"""The ρ that are tried, over the mean k(x, x)."""
 FIRST_WIDTHS = (0.5, 1.0, 2.0)
 """Over the median distance. The search walks on by factors of 2 while its best stands at an end, and looks beside the best at last."""
 EXTREME_WIDTHS = (2.0**-5, 2.0**4)
+USUAL_WIDTH, USUAL_NOISE = 0.6, 1e-2
+"""Of rules that held-out rows cannot tell apart the nearest to this one is taken: the luckiest of many is not the best."""
+LIMITING_DISTANCE = 3.0
+"""How far the limiting rule is from the usual one, where a factor of 10 of the noise, or of 2 of the width, counts 1."""
 CHOOSING_ROWS = 2000
 """Choices are made on at most this many distinct rows, those of smallest hash [13]."""
-NEIGHBOUR = 0.2
-"""The share of each neighbour in a smoothed accuracy: the luckiest of many candidates is not the best."""
+SCREENING_ROWS = 500
+"""The walk over widths is made on at most this many; its best and the next narrower width are then compared on all."""
+
+Rule = tuple[Any, float | None]
+"""n_components and noise_variance, as `KernelPPCAClassifier` takes them."""
+
+
+def distance_to_usual(width: float | None, rule: Rule, unit: float) -> float:
+    """How far a candidate is from the usual one; ``width`` over the median distance (None: given), ``unit`` the mean k(x, x)."""
+    far = 0.0 if width is None else abs(float(np.log2(width / USUAL_WIDTH)))
+    if rule[1] is None:
+        return far + LIMITING_DISTANCE
+    return far + abs(float(np.log10(rule[1] / (USUAL_NOISE * unit))))
 
 
 @dataclass(frozen=True)
@@ -50,110 +67,90 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class Scored:
-    """A grid of q and noises at one kernel: log-likelihood and accuracy by fold, and the calibration of each."""
+    """The rules at one kernel: log-likelihood and accuracy by fold, and the calibration of each."""
 
-    likelihoods: Array  # (folds, counts, noises)
-    accuracies: Array  # (folds, counts, noises)
-    scales: Array  # (counts, noises)
-    offsets: Array  # (counts, noises, C)
+    likelihoods: Array  # (folds, rules)
+    accuracies: Array  # (folds, rules)
+    calibration: Calibration
 
-
-def scored(evidence: Array, held_out: HeldOut, noises: Sequence[float | None], *, offsets: bool) -> Scored:
-    """Score evidence (counts, noises, n, C); the limiting rule has no priors, and so no offsets [7]."""
-    n_counts, n_noises, n_rows, n_classes = evidence.shape
-    shape = (len(held_out.fold_weights), n_counts, n_noises)
-    likelihoods, accuracies = np.empty(shape), np.empty(shape)
-    scales, moves = np.empty(shape[1:]), np.empty((*shape[1:], n_classes))
-    for movable in {offsets and noise is not None for noise in noises}:
-        own = [j for j, noise in enumerate(noises) if (offsets and noise is not None) == movable]
-        flat = np.ascontiguousarray(evidence[:, own]).reshape(-1, n_rows, n_classes)
-        found = calibrated(flat, held_out.codes, held_out.weights, offsets=movable)
-        logs = found.log_probabilities(flat)
-        picked = np.take_along_axis(logs, held_out.codes[None, :, None], axis=2)[:, :, 0]
-        right = (logs.argmax(axis=2) == held_out.codes).astype(np.float64)
-        part = (n_counts, len(own))
-        likelihoods[:, :, own] = held_out.by_fold(picked).reshape(-1, *part)
-        accuracies[:, :, own] = held_out.by_fold(right).reshape(-1, *part)
-        scales[:, own], moves[:, own] = found.scales.reshape(part), found.offsets.reshape(*part, n_classes)
-    return Scored(likelihoods, accuracies, scales, moves)
+    def best(self, fold_weights: Array) -> float:
+        """The highest mean log-likelihood."""
+        return float((fold_weights / fold_weights.sum() @ self.likelihoods).max())
 
 
-def walked_widths(score: Callable[[float], float], first: Sequence[float] = FIRST_WIDTHS) -> list[float]:
-    """The widths (factors) that a walk to the best score has visited, rising; ``score`` is called once per factor."""
-    seen = {factor: score(factor) for factor in first}
+def scored(evidence: Array, held_out: HeldOut, rules: Sequence[Rule], *, offsets: bool) -> Scored:
+    """Score evidence (rules, C, n); the limiting rule has no priors, and so no offsets [7]."""
+    n_rules, n_classes, n_rows = evidence.shape
+    scales, moves = np.empty(n_rules), np.empty((n_rules, n_classes))
+    movable = np.array([offsets and noise is not None for _, noise in rules])
+    for moving in np.unique(movable):
+        own = movable == moving
+        found = calibrated(evidence[own], held_out.codes, held_out.weights, offsets=bool(moving))
+        scales[own], moves[own] = found.scales, found.offsets
+    calibration = Calibration(scales, moves)
+    logs = calibration.log_probabilities(evidence)
+    right = (logs.argmax(axis=1) == held_out.codes).astype(np.float64)
+    picked = logs[:, held_out.codes, np.arange(n_rows)]
+    return Scored(held_out.by_fold(picked), held_out.by_fold(right), calibration)
 
-    def best() -> float:
-        return max(seen, key=lambda factor: (seen[factor], factor))
 
+def walked_widths(score: Callable[[float], float]) -> dict[float, float]:
+    """The widths (factors) that a walk to the best score has visited, with their scores; ``score`` is called once per factor."""
+    seen = {factor: score(factor) for factor in FIRST_WIDTHS}
     while True:
-        top = best()
+        top = top_width(seen)
         if top == min(seen) and top > EXTREME_WIDTHS[0]:
             seen[top / 2] = score(top / 2)
         elif top == max(seen) and top < EXTREME_WIDTHS[1]:
             seen[top * 2] = score(top * 2)
         else:
-            break
-    top = best()
-    for factor in (top / np.sqrt(2), top * np.sqrt(2)):
-        seen[factor] = score(factor)
-    return sorted(seen)
+            return seen
 
 
-def smoothed(values: Array) -> Array:
-    """Each value of a grid with a share of its neighbours' along every axis."""
-    for axis in range(values.ndim):
-        first, last = np.take(values, [0], axis=axis), np.take(values, [-1], axis=axis)
-        wide = np.concatenate([first, values, last], axis=axis)
-        n = values.shape[axis]
-        left, right = np.take(wide, np.arange(n), axis=axis), np.take(wide, np.arange(2, n + 2), axis=axis)
-        values = (1 - 2 * NEIGHBOUR) * values + NEIGHBOUR * (left + right)
-    return values
+def top_width(seen: dict[float, float]) -> float:
+    """The best of scored widths; of equals the widest."""
+    return max(seen, key=lambda factor: (seen[factor], factor))
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The choice with its evidence, where it stands in the grid, its calibration and its held-out scores."""
+    """The choice with its evidence, its calibration and its held-out scores."""
 
     selection: Selection
-    place: tuple[int, int, int]  # kernel, count, noise
     calibration: Calibration
     accuracy: float
     log_loss: float
 
 
 def choose_rule(
-    grids: Sequence[Scored],
-    candidates: Callable[[int, int, int], Any],
-    fold_weights: Array,
-    *,
-    only_q: bool,
+    grids: Sequence[Scored], names: Sequence[Sequence[Any]], order: Array, fold_weights: Array, *, what: str
 ) -> Chosen:
-    """Of the candidates whose log-loss is within one standard error of the best, the most accurate.
+    """Of the candidates whose held-out log-loss is within one standard error of the best, the first in ``order`` [10].
 
-    Where q alone is open, the smallest q takes the place of the most accurate [10]. Accuracies are judged with their neighbours in the
-    grid. ``candidates`` names the one at (kernel, count, noise).
+    Parameters
+    ----------
+    grids : scored rules, one entry per kernel
+    names : the candidates, per kernel and rule
+    order : ndarray of shape (number of candidates,)
+        Low for those to be preferred where held-out rows do not tell: the smallest q, or the nearest to the usual rule.
     """
-    likelihoods = np.stack([grid.likelihoods for grid in grids], axis=1)
-    accuracies = np.stack([grid.accuracies for grid in grids], axis=1)
-    shape = likelihoods.shape[1:]
+    flat = [name for listed in names for name in listed]
+    likelihoods = np.concatenate([grid.likelihoods for grid in grids], axis=1)
+    accuracies = np.concatenate([grid.accuracies for grid in grids], axis=1)
     share = fold_weights / fold_weights.sum()
-    mean_accuracy = np.tensordot(share, accuracies, axes=1)
-    mean_likelihood = np.tensordot(share, likelihoods, axes=1)
-    places = list(np.ndindex(*shape))
-    if not only_q:
-        ranking = smoothed(mean_accuracy)
-        places.sort(key=lambda place: (-round(float(ranking[place]), 9), -round(float(mean_likelihood[place]), 9)))
-    flat = np.stack([likelihoods[(slice(None), *place)] for place in places], axis=1)
-    names = [candidates(*place) for place in places]
-    what = "q" if only_q else "rule"
-    selection = choose(names, flat, fold_weights, what=what, score="held-out log-loss of calibrated probabilities")
-    place = places[selection.index]
-    if not only_q:
-        back = [places.index(there) for there in np.ndindex(*shape)]  # told in the order of the grid
-        reason = f"{selection.reason}; of all that near the best, it has the highest held-out accuracy"
-        selection = Selection(
-            [names[n] for n in back], selection.scores[back], selection.errors[back], selection.chosen, reason
-        )
-    i, j, k = place
-    calibration = Calibration(grids[i].scales[None, j, k], grids[i].offsets[None, j, k])
-    return Chosen(selection, place, calibration, float(mean_accuracy[place]), -float(mean_likelihood[place]))
+    means = share @ likelihoods
+    preferred = np.lexsort((-means, np.round(order, 9)))
+    found = choose(
+        [flat[i] for i in preferred],
+        likelihoods[:, preferred],
+        fold_weights,
+        what=what,
+        score="held-out log-loss of calibrated probabilities",
+    )
+    back = np.argsort(preferred)  # told in the order of the grid
+    place = int(preferred[found.index])
+    selection = Selection(flat, found.scores[back], found.errors[back], flat[place], found.reason)
+    scales = np.concatenate([grid.calibration.scales for grid in grids])
+    offsets = np.concatenate([grid.calibration.offsets for grid in grids])
+    calibration = Calibration(scales[place : place + 1], offsets[place : place + 1])
+    return Chosen(selection, calibration, float((share @ accuracies)[place]), -float(means[place]))

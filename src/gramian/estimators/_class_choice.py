@@ -15,12 +15,17 @@ from gramian.choosing.class_calibration import Calibration, calibrated
 from gramian.choosing.class_rule import (
     CHOOSING_ROWS,
     COUNTS,
+    FRACTIONS,
     NOISES,
+    SCREENING_ROWS,
     Chosen,
     HeldOut,
+    Rule,
     Scored,
     choose_rule,
+    distance_to_usual,
     scored,
+    top_width,
     walked_widths,
 )
 from gramian.estimators._class_models import ADVICE, ClassRule, LabelledRows, evidence
@@ -69,32 +74,30 @@ def floored(found: Array) -> Array:
     finite = np.isfinite(found)
     if finite.all():
         return found
-    least = np.where(finite, found, np.inf).min(axis=-1, keepdims=True)
+    least = np.where(finite, found, np.inf).min(axis=-2, keepdims=True)
     return np.where(finite, found, least)
 
 
-def grid_evidence(
-    folds: Folds, gram: Array, n_components: Sequence[Any], noises: Sequence[float | None], log_priors: Array | None
-) -> Array:
-    """Held-out evidence (q, noises, n, C) of every candidate at one Gram matrix: one decomposition per fold and class."""
+def grid_evidence(folds: Folds, gram: Array, rules: Sequence[Rule], log_priors: Array | None) -> Array:
+    """Held-out evidence (rules, C, n) of every rule at one Gram matrix: one decomposition per fold and class."""
     rows = folds.rows
-    listed = [q if isinstance(q, list) else [q] * rows.n_classes for q in n_components]
-    every = [q for each in listed for q in each]
+    listed = [(q if isinstance(q, list) else [q] * rows.n_classes, noise) for q, noise in rules]
+    every = [q for each, _ in listed for q in each]
     most = max(every) if all(isinstance(q, int) for q in every) else None
     blocks = []
     for train, test in zip(folds.train, folds.test):
         present = np.unique(rows.codes[train])
-        found = np.full((len(listed), len(noises), len(test), rows.n_classes), -np.inf)
+        found = np.full((len(listed), rows.n_classes, len(test)), -np.inf)
         for code, path in zip(present, class_paths(gram, rows.codes, rows.weights, train, test, most)):
             if log_priors is not None:
                 path = replace(path, log_prior=float(log_priors[code]))
-            found[..., code] = path.evidences([q[code] for q in listed], noises)
+            found[:, code] = path.evidences([(q[code], noise) for q, noise in listed])
         blocks.append(found)
     return floored(np.concatenate(blocks, axis=2))
 
 
 def fitted_evidence(folds: Folds, rule: ClassRule, log_priors: Array, rng: np.random.Generator) -> Array:
-    """Held-out evidence (n, C) of one rule by fitting it to the rows of every fold: mixtures and approximations."""
+    """Held-out evidence (C, n) of one rule by fitting it to the rows of every fold: mixtures and approximations."""
     rows = folds.rows
     blocks = []
     for train, test in zip(folds.train, folds.test):
@@ -106,7 +109,7 @@ def fitted_evidence(folds: Folds, rule: ClassRule, log_priors: Array, rng: np.ra
         found = np.full((len(test), rows.n_classes), -np.inf)
         found[:, present] = evidence(models, mixing, rows.seen_by(models, test, groups), limiting)
         blocks.append(found if limiting else found + log_priors)
-    return floored(np.concatenate(blocks))
+    return floored(np.concatenate(blocks).T)
 
 
 @dataclass(frozen=True)
@@ -125,83 +128,123 @@ class OpenRule:
     def anything(self) -> bool:
         return self.kernel_open or self.n_components is None or self.noise is None
 
-    def noises(self, unit: float) -> list[float | None]:
-        """The candidates, over the mean k(x, x); with priors the limiting rule is none."""
-        if self.noise is not None:
-            return list(self.noise)
-        return [None if ρ is None else ρ * unit for ρ in NOISES if ρ is not None or self.priors is None]
+    @property
+    def only_q(self) -> bool:
+        """Whether q alone is to be chosen: by rising counts."""
+        return not self.kernel_open and self.noise is not None
+
+    def rules(self, unit: float, largest: int) -> list[Rule]:
+        """The candidates for q and noise, where ``unit`` is the mean k(x, x) and no class has more than ``largest`` components."""
+        if self.only_q:
+            noise = None if self.noise is None else self.noise[0]
+            reached = [i for i, q in enumerate(COUNTS) if q >= largest]
+            return [(q, noise) for q in COUNTS[: reached[0] + 1 if reached else None]]
+        noises: list[float | None] = [ρ * unit for ρ in NOISES] if self.noise is None else list(self.noise)
+        if self.noise is None and self.priors is None:
+            noises.append(None)
+        if self.n_components is not None:
+            return [(self.n_components[0], noise) for noise in noises]
+        given = self.noise is not None
+        return [
+            (q, noise)
+            for noise in noises
+            for q in (FRACTIONS if noise is None else (*FRACTIONS, None) if given else (None,))
+        ]
 
 
 class RuleSearch:
-    """The walk over widths: every width is decomposed once, all q and noises are read off, squared distances are shared."""
+    """The walk over widths: every width is decomposed once, all rules are read off, squared distances are shared."""
 
     def __init__(self, rows: LabelledRows, open_rule: OpenRule, n_folds: int) -> None:
-        if len(np.unique(rows.hashes)) > CHOOSING_ROWS:
-            kept = np.unique(rows.hashes[smallest_positions(rows.hashes, CHOOSING_ROWS)])
-            rows = rows.some(np.flatnonzero(np.isin(rows.hashes, kept)))
-        self.rows, self.open_rule = rows, open_rule
-        self.folds = Folds.of(rows, n_folds)
+        self.rows, self.open_rule, self.n_folds = smallest_rows(rows, CHOOSING_ROWS), open_rule, n_folds
+        self.folds = Folds.of(self.rows, n_folds)
+        self.log_priors = None if open_rule.priors is None else _logs(open_rule.priors)
+        self.offsets = open_rule.priors is None and open_rule.noise is None
 
     def run(self) -> Chosen | None:
         """The choice; None where nothing can be held out."""
         if not self.folds:
             return None
-        rows, open_rule = self.rows, self.open_rule
-        counts = list(COUNTS) if open_rule.n_components is None else list(open_rule.n_components)
-        counts = counts[: self._useful(counts)]
-        log_priors = None if open_rule.priors is None else _logs(open_rule.priors)
-        grids: dict[Any, Scored] = {}
-        kernels: dict[Any, Any] = {}
-        held_out = self.folds.held_out
-
-        def look(key: Any, kernel: Any, gram: Array) -> float:
-            noises = open_rule.noises(float(np.diagonal(gram).mean()))
-            found = grid_evidence(self.folds, gram, counts, noises, log_priors)
-            kernels[key] = kernel
-            grids[key] = scored(found, held_out, noises, offsets=open_rule.priors is None and open_rule.noise is None)
-            weights = held_out.fold_weights
-            return float(np.tensordot(weights / weights.sum(), grids[key].likelihoods, axes=1).max())
-
         with single_blas_thread():
-            if open_rule.kernel_open:
-                middle = float(rows.kernel.get_params()["length_scale"])
-                products = -0.5 * euclidean_distances(rows.X - rows.X.mean(axis=0), squared=True)
-                np.fill_diagonal(products, 0.0)
+            return self._widths() if self.open_rule.kernel_open else self._given()
 
-                def at(factor: float) -> float:
-                    kernel = RBF(float(f"{factor * middle:.6g}"))
-                    return look(factor, kernel, kernel.profile(products / kernel.length_scale**2))
+    def _given(self) -> Chosen:
+        """The kernel is given."""
+        gram = stored_gram(self.rows.kernel, self.rows.X, ADVICE)
+        grid, rules = self._look(self.folds, gram)
+        unit = float(np.diagonal(gram).mean())
+        if self.open_rule.only_q:
+            order = np.arange(len(rules), dtype=np.float64)
+            return self._choose([grid], [[q for q, _ in rules]], order, "q")
+        order = np.array([distance_to_usual(None, rule, unit) for rule in rules])
+        return self._choose([grid], [[self._named(None, rule) for rule in rules]], order, "rule")
 
-                keys: list[Any] = walked_widths(at)
-            else:
-                gram = stored_gram(rows.kernel, rows.X, ADVICE)
-                look(None, rows.kernel, gram)
-                keys = [None]
-                noises = open_rule.noises(float(np.diagonal(gram).mean()))
-        noises = open_rule.noises(1.0) if open_rule.kernel_open else noises
+    def _widths(self) -> Chosen:
+        """An RBF whose width is open: a walk on a few rows, then its best and the next narrower width on all."""
+        few = smallest_rows(self.rows, SCREENING_ROWS)
+        screened = few is not self.rows
+        folds = Folds.of(few, self.n_folds) if screened else self.folds
+        whole = screen = WidthGrids(self, folds if folds else self.folds)
+        seen = walked_widths(screen.score)
+        top = top_width(seen)
+        seen |= {factor: screen.score(factor) for factor in (top / np.sqrt(2), top * np.sqrt(2))}
+        if screened:  # more rows want a narrower kernel, if any other
+            whole, top = WidthGrids(self, self.folds), top_width(seen)
+            for factor in (top / np.sqrt(2), top):
+                whole.score(factor)
+        factors = sorted(whole.grids)
+        rules = whole.rules
+        order = [distance_to_usual(factor, rule, 1.0) for factor in factors for rule in rules]
+        names = [[self._named(whole.kernel(factor), rule) for rule in rules] for factor in factors]
+        return self._choose([whole.grids[factor] for factor in factors], names, np.array(order), "rule")
 
-        def named(i: int, j: int, k: int) -> Any:
-            if only_q:
-                return counts[j]
-            found: dict[str, Any] = {}
-            if open_rule.kernel_open:
-                found["kernel"] = kernels[keys[i]]
-            if open_rule.n_components is None:
-                found["n_components"] = counts[j]
-            if open_rule.noise is None:
-                found["noise_variance"] = noises[k]
-            return found
+    def _look(self, folds: Folds, gram: Array) -> tuple[Scored, list[Rule]]:
+        largest = max(int(np.bincount(folds.rows.codes[train]).max()) - 1 for train in folds.train)
+        rules = self.open_rule.rules(float(np.diagonal(gram).mean()), largest)
+        found = grid_evidence(folds, gram, rules, self.log_priors)
+        return scored(found, folds.held_out, rules, offsets=self.offsets), rules
 
-        only_q = not open_rule.kernel_open and open_rule.noise is not None
-        return choose_rule([grids[key] for key in keys], named, held_out.fold_weights, only_q=only_q)
+    def _choose(self, grids: list[Scored], names: list[list[Any]], order: Array, what: str) -> Chosen:
+        return choose_rule(grids, names, order, self.folds.held_out.fold_weights, what=what)
 
-    def _useful(self, counts: Sequence[Any]) -> int:
-        """How many of rising counts differ: the first that no class can fill is the last."""
-        if self.open_rule.n_components is not None:
-            return len(counts)
-        sizes = [np.bincount(self.rows.codes[train]).max() - 1 for train in self.folds.train]
-        reached = [i for i, q in enumerate(counts) if q >= max(sizes)]
-        return reached[0] + 1 if reached else len(counts)
+    def _named(self, kernel: Any, rule: Rule) -> dict[str, Any]:
+        """A candidate as parameters of the classifier."""
+        found: dict[str, Any] = {} if kernel is None else {"kernel": kernel}
+        if self.open_rule.n_components is None:
+            found["n_components"] = rule[0]
+        if self.open_rule.noise is None:
+            found["noise_variance"] = rule[1]
+        return found
+
+
+class WidthGrids:
+    """Scored rules of RBFs whose widths are multiples of the median distance, on the same folds."""
+
+    def __init__(self, search: RuleSearch, folds: Folds) -> None:
+        self.search, self.folds = search, folds
+        self.middle = float(search.rows.kernel.get_params()["length_scale"])
+        X = folds.rows.X
+        self.products = -0.5 * euclidean_distances(X - X.mean(axis=0), squared=True)
+        np.fill_diagonal(self.products, 0.0)
+        self.grids: dict[float, Scored] = {}
+        self.rules: list[Rule] = []
+
+    def kernel(self, factor: float) -> RBF:
+        return RBF(float(f"{factor * self.middle:.6g}"))
+
+    def score(self, factor: float) -> float:
+        """The best held-out log-likelihood at a width."""
+        kernel = self.kernel(factor)
+        gram = kernel.profile(self.products / kernel.length_scale**2)
+        self.grids[factor], self.rules = self.search._look(self.folds, gram)
+        return self.grids[factor].best(self.folds.held_out.fold_weights)
+
+
+def smallest_rows(rows: LabelledRows, limit: int) -> LabelledRows:
+    """All labelled copies of the at most ``limit`` distinct rows of smallest hash [13]; the same object where that is all."""
+    kept = rows.hashes[smallest_positions(rows.hashes, limit)]
+    chosen = np.flatnonzero(np.isin(rows.hashes, kept))
+    return rows if len(chosen) == len(rows.hashes) else rows.some(chosen)
 
 
 def calibration_of(
@@ -215,15 +258,15 @@ def calibration_of(
         noise = None if rule.noise_variance == 0 else rule.noise_variance
         with single_blas_thread():
             gram = stored_gram(rows.kernel, rows.X, ADVICE)
-            found = grid_evidence(folds, gram, [rule.n_components], [noise], _logs(priors))[0]
+            found = grid_evidence(folds, gram, [(rule.n_components, noise)], _logs(priors))
     else:
         found = fitted_evidence(folds, rule, _logs(priors), rng)[None]
     held_out = folds.held_out
     calibration = calibrated(found, held_out.codes, held_out.weights, offsets=offsets)
     logs = calibration.log_probabilities(found)[0]
     share = held_out.weights / held_out.weights.sum()
-    log_loss = -float(share @ logs[np.arange(len(logs)), held_out.codes])
-    return calibration, log_loss, float(share @ (logs.argmax(axis=1) == held_out.codes))
+    log_loss = -float(share @ logs[held_out.codes, np.arange(logs.shape[1])])
+    return calibration, log_loss, float(share @ (logs.argmax(axis=0) == held_out.codes))
 
 
 def _logs(priors: Array) -> Array:

@@ -19,8 +19,10 @@ from gramian.estimators._kernel_fit import resolved_kernel, stored_gram
 from gramian.kernels import Precomputed
 from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components, for_fraction
 from gramian.latent.gaussian import LatentGaussian, Projection
-from gramian.latent.kernel_mixture import CONSTANT_FREE, DualRows, project_rows
+from gramian.latent.kernel_mixture import CONSTANT_FREE, fit_component
 from gramian.latent.model import LatentModel
+from gramian.latent.sample import DualSample
+from gramian.operators.gram import DenseGram
 from gramian.solvers import Eigh
 
 
@@ -47,23 +49,22 @@ class ClassPath:
             return -gaussian.residual(seen)
         return self.log_prior + gaussian.log_density(seen)
 
-    def evidences(self, n_components: Sequence[Any], noise_variances: Sequence[float | None]) -> Array:
-        """`evidence` of every q and noise from running sums of squared scores, (len(n_components), len(noise_variances), n)."""
+    def evidences(self, rules: Sequence[tuple[Any, float | None]]) -> Array:
+        """`evidence` of every (q, noise) from running sums of squared scores, (len(rules), n)."""
         values = self.model.gaussian.eigenvalues
         squares = np.square(self.seen.scores)
         explained = _running(squares)
         distances = _running(squares / values)
         log_volumes = _running(np.log(values))
-        found = np.empty((len(n_components), len(noise_variances), len(squares)))
-        for j, noise in enumerate(noise_variances):
-            for i, count in enumerate(n_components):
-                q = count_of(values, self.model.spectrum.trace, count, 0.0 if noise is None else noise)
-                residual = np.maximum(self.seen.squared_norm - explained[:, q], 0.0)
-                if noise is None:
-                    found[i, j] = -residual
-                else:
-                    volume = log_volumes[q] - q * np.log(noise)
-                    found[i, j] = self.log_prior - 0.5 * (volume + distances[:, q] + residual / noise)
+        found = np.empty((len(rules), len(squares)))
+        for i, (count, noise) in enumerate(rules):
+            q = count_of(values, self.model.spectrum.trace, count, 0.0 if noise is None else noise)
+            residual = np.maximum(self.seen.squared_norm - explained[:, q], 0.0)
+            if noise is None:
+                found[i] = -residual
+            else:
+                volume = log_volumes[q] - q * np.log(noise)
+                found[i] = self.log_prior - 0.5 * (volume + distances[:, q] + residual / noise)
         return found
 
 
@@ -101,11 +102,13 @@ def class_paths(
     paths = []
     for code in np.unique(codes[train]):
         own = train[codes[train] == code]
-        rows = DualRows(kernel, None, gram[np.ix_(own, own)])
-        count: int | float = len(own) if most is None else most
-        model = rows.component(weights[own], count, 0.0, solver)
-        (seen,) = project_rows([model], gram[np.ix_(test, own)], diagonal)
-        paths.append(ClassPath(model, seen, float(np.log(weights[own].sum() / total))))
+        mass = float(weights[own].sum())
+        sample = DualSample(kernel, None, DenseGram(gram[np.ix_(own, own)]), weights[own] / mass, CONSTANT_FREE)
+        spectrum = fit_component(sample, len(own) if most is None else most, 0.0, solver)
+        subspace = sample.subspace(spectrum)
+        model = LatentModel(subspace, LatentGaussian(spectrum.eigenvalues, 0.0, CONSTANT_FREE), spectrum)
+        seen = subspace.project(gram[np.ix_(test, own)], diagonal)
+        paths.append(ClassPath(model, seen, float(np.log(mass / total))))
     return paths
 
 
@@ -165,7 +168,8 @@ def classifier_cv_scores(
             gram = stored_gram(resolved, X, "Use fewer rows.")
             paths = class_paths(gram, codes, weights, train, test, most)
             present = np.unique(codes[train])
-            columns = [path.evidences([q[code] for q in counts], noises) for path, code in zip(paths, present)]
-            winners = present[np.stack(columns, axis=-1).argmax(axis=-1)]
-            scores[i, :, :, f] = (winners == codes[test]).mean(axis=-1)
+            rules = [[(q[code], noise) for q in counts for noise in noises] for code in present]
+            columns = [path.evidences(own) for path, own in zip(paths, rules)]
+            right = present[np.stack(columns).argmax(axis=0)] == codes[test]
+            scores[i, :, :, f] = right.mean(axis=-1).reshape(len(counts), len(noises))
     return scores

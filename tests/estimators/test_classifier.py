@@ -15,8 +15,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gramian import KernelPPCA, KernelPPCAClassifier, NumericalWarning
 from gramian.datasets import make_c_shapes, make_moons
-from gramian.estimators.classifier_path import classifier_cv_scores
+from gramian.estimators import classifier
+from gramian.estimators.classifier_path import class_paths, classifier_cv_scores
 from gramian.kernels import RBF
+from gramian.solvers import Eigh
 
 
 def zhou(n_components=0.95, *, kernel="rbf", noise_variance=None, **params):
@@ -376,3 +378,215 @@ def test_clean_data_raises_no_warning(iris):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         KernelPPCAClassifier().fit(*iris).predict_proba(iris[0])
+
+
+# ---------------------------------------------------------------- what is chosen
+
+
+@pytest.fixture(scope="module")
+def unbalanced():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(220, 3)) * [1.0, 100.0, 0.01]
+    y = (X[:, 0] + 0.6 * rng.normal(size=220) > 1.2).astype(int)
+    return X, y
+
+
+@pytest.mark.parametrize("rho", [None, 1e-3])
+def test_decisions_are_those_of_the_textbook_formula_in_explicit_features(iris, rho):
+    X, y = iris
+    new = X[::11] + 0.1
+    both = np.vstack([X, new])
+    values, vectors = np.linalg.eigh(RBF(2.0)(both))
+    features = vectors * np.sqrt(np.maximum(values, 0.0))  # every inner product is the kernel's
+    expected = []
+    for c in range(3):
+        own = features[: len(X)][y == c]
+        mean = own.mean(axis=0)
+        covariance = (own - mean).T @ (own - mean) / len(own)
+        variances, axes = np.linalg.eigh(covariance)
+        variances, axes = variances[::-1][:3], axes[:, ::-1][:, :3]
+        gap = features[len(X) :] - mean
+        if rho is None:
+            expected.append(-np.sum(gap**2, axis=1) + np.sum((gap @ axes) ** 2, axis=1))
+        else:
+            model = axes * (variances - rho) @ axes.T + rho * np.eye(len(mean))
+            mahalanobis = np.einsum("ni,ni->n", gap, np.linalg.solve(model, gap.T).T)
+            log_det = np.linalg.slogdet(model)[1] - len(mean) * np.log(rho)
+            expected.append(np.log(np.mean(y == c)) - 0.5 * (mahalanobis + log_det))
+    found = zhou(3, kernel=RBF(2.0), noise_variance=rho).fit(X, y).decision_function(new)
+    assert_allclose(found, np.column_stack(expected), atol=1e-6)
+
+
+def test_all_rules_of_a_path_are_those_read_off_one_by_one(iris):
+    X, y = iris
+    train, test = np.arange(0, 150, 2), np.arange(1, 150, 2)
+    rules = [(0, None), (5, None), (0.9, None), (None, 1e-3), (4, 1e-2), (0.98, 1e-1), (70, 1e-4)]
+    for path in class_paths(RBF(1.0)(X), y, np.ones(150), train, test, None):
+        slow = [path.evidence(q, noise) for q, noise in rules]
+        assert_allclose(path.evidences(rules), slow, rtol=1e-9, atol=1e-9)
+
+
+def test_the_choice_is_kept_and_is_a_setting_of_the_estimator(moons):
+    X, y = moons
+    model = KernelPPCAClassifier().fit(X, y)
+    kept = model.selection_
+    assert set(kept.chosen) == {"kernel", "n_components", "noise_variance"}
+    assert kept.chosen in kept.candidates
+    assert len(kept.candidates) == len(kept.scores) == len(kept.errors)
+    best = kept.scores.argmax()
+    assert kept.scores[best] - kept.scores[kept.index] <= kept.errors[kept.index] + 1e-12
+    again = KernelPPCAClassifier(**kept.chosen, standardize=True).fit(X, y)
+    joint = model.evidence_scale_ * again.decision_function(X) + model.evidence_offsets_[1] - model.evidence_offsets_[0]
+    assert_allclose(model.decision_function(X), joint, atol=1e-9)
+    assert "held-out" in model.explain()
+    assert not hasattr(again, "selection_")
+
+
+def test_where_q_alone_is_open_it_is_the_smallest_within_one_standard_error(moons):
+    for noise in (None, 1e-2):
+        kept = zhou("auto", kernel=RBF(0.5), noise_variance=noise).fit(*moons).selection_
+        assert kept.candidates == sorted(kept.candidates)
+        assert all(isinstance(q, int) for q in kept.candidates)
+        assert not any(
+            kept.scores.max() - score < 1e-15 for score in kept.scores[: kept.index]
+        )  # nothing smaller is as good as the best itself
+        assert kept.scores.max() - kept.scores[kept.index] <= kept.errors[kept.index] + 1e-12
+
+
+@pytest.mark.parametrize(
+    "params, names",
+    [
+        ({"kernel": RBF(1.0)}, {"n_components", "noise_variance"}),
+        ({"n_components": 3}, {"kernel", "noise_variance"}),
+        ({"noise_variance": 1e-2}, {"kernel", "n_components"}),
+        ({"noise_variance": None}, {"kernel", "n_components"}),
+        ({"n_components": 0.9, "noise_variance": None}, {"kernel"}),
+        ({"priors": [0.3, 0.7]}, {"kernel", "n_components", "noise_variance"}),
+    ],
+)
+def test_what_is_given_is_taken_at_its_word_and_the_rest_is_chosen(moons, params, names):
+    model = KernelPPCAClassifier(**params).fit(*moons)
+    assert set(model.selection_.chosen) == names
+    if "priors" in params:
+        assert_allclose(model.class_prior_, params["priors"])
+        assert model.noise_variance_ > 0
+        assert_allclose(model.evidence_offsets_, 0.0)
+    if "noise_variance" in params:
+        assert model.noise_variance_ == (params["noise_variance"] or 0.0)
+        assert model.evidence_scale_ == 1.0
+
+
+def test_a_fold_is_decomposed_once_per_class_and_width_whatever_the_rules(moons, monkeypatch):
+    sizes = []
+    solve = Eigh.solve
+    monkeypatch.setattr(
+        Eigh, "solve", lambda self, operator, *a, **k: sizes.append(1) or solve(self, operator, *a, **k)
+    )
+    model = KernelPPCAClassifier().fit(*moons)
+    widths = {repr(candidate["kernel"]) for candidate in model.selection_.candidates}
+    assert len(sizes) == 2 * (5 * len(widths) + 1)
+    sizes.clear()
+    KernelPPCAClassifier(kernel=RBF(0.5)).fit(*moons)
+    assert len(sizes) == 2 * (5 + 1)
+
+
+def test_defaults_are_better_than_the_most_frequent_class_on_unbalanced_data(unbalanced):
+    X, y = unbalanced
+    held_out = cross_val_score(KernelPPCAClassifier(), X, y, cv=5).mean()
+    assert held_out > max(np.mean(y), 1 - np.mean(y)) + 0.02
+
+
+def test_labels_that_rows_know_nothing_of_give_the_most_frequent_class_and_its_frequency():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(150, 4)), (rng.random(150) < 0.2).astype(int)
+    model = KernelPPCAClassifier().fit(X, y)
+    new = rng.normal(size=(200, 4))
+    assert model.predict(new).mean() < 0.05
+    assert abs(model.predict_proba(new)[:, 1].mean() - y.mean()) < 0.08
+
+
+@pytest.mark.parametrize(
+    "kernel, expected",
+    [
+        ("auto", True),
+        ("rbf", True),
+        (RBF("median"), True),
+        ("linear", True),
+        (RBF(1.0), False),
+        (RBF(1.0) + RBF("median"), False),
+        (2.0 * RBF(1.0), False),
+        ("periodic", False),
+        (lambda A, B: A @ B.T, False),
+    ],
+)
+def test_columns_are_standardised_unless_the_kernel_speaks_of_their_units(unbalanced, kernel, expected):
+    X, y = unbalanced
+    X, y = X[:80], y[:80]
+    auto, yes, no = (
+        KernelPPCAClassifier(2, kernel=kernel, noise_variance=None, standardize=value).fit(X, y)
+        for value in ("auto", True, False)
+    )
+    wanted, other = (yes, no) if expected else (no, yes)
+    assert_allclose(auto.decision_function(X), wanted.decision_function(X))
+    assert np.abs(auto.decision_function(X) - other.decision_function(X)).max() > 1e-6
+
+
+def test_without_folds_what_is_open_is_chosen_all_the_same_but_nothing_is_calibrated(moons):
+    X, y = moons
+    model = KernelPPCAClassifier(kernel=RBF(0.5), n_folds=None).fit(X, y)
+    assert model.evidence_scale_ == 1.0
+    assert_allclose(model.evidence_offsets_, 0.0)
+    given = zhou(model.selection_.chosen["n_components"], kernel=RBF(0.5), noise_variance=model.noise_variance_ or None)
+    assert_allclose(model.decision_function(X), given.fit(X, y).decision_function(X))
+
+
+def test_choices_do_not_depend_on_order_repetition_or_labels_names(moons):
+    X, y = moons
+    base = KernelPPCAClassifier().fit(X, y)
+    order = np.random.default_rng(1).permutation(len(X))
+    counts = np.random.default_rng(0).integers(1, 3, len(X))
+    moved = KernelPPCAClassifier().fit(X[order], np.where(y[order] == 1, "b", "a"))
+    assert_allclose(moved.predict_proba(X), base.predict_proba(X), atol=1e-9)
+    weighted = KernelPPCAClassifier().fit(X, y, sample_weight=counts)
+    repeated = KernelPPCAClassifier().fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-9)
+
+
+def test_classes_that_share_most_of_their_rows_are_told():
+    X = np.repeat(np.arange(12.0).reshape(6, 2), 10, axis=0)
+    y = np.tile([0, 0, 1], 20)
+    with pytest.warns(NumericalWarning, match="rows of another class"):
+        KernelPPCAClassifier().fit(X, y)
+
+
+# ---------------------------------------------------------------- many rows
+
+
+@pytest.mark.parametrize("noise", [None, 1e-2])
+def test_landmarks_at_all_rows_decide_as_the_kernel_itself(moons, noise):
+    X, y = moons
+    X, y = X[:80], y[:80]
+    exact = zhou(4, kernel=RBF(0.5), noise_variance=noise, approximation=None).fit(X, y)
+    near = zhou(4, kernel=RBF(0.5), noise_variance=noise, approximation="nystroem", n_landmarks=80).fit(X, y)
+    assert_allclose(near.decision_function(X), exact.decision_function(X), rtol=1e-5, atol=1e-5)
+    assert "80 landmarks" in near.explain()
+    with pytest.warns(NumericalWarning, match="cut"):
+        zhou(4, approximation="nystroem", n_landmarks=200).fit(X, y)
+
+
+def test_many_rows_are_chosen_on_a_few_fitted_on_landmarks_and_told(monkeypatch):
+    monkeypatch.setattr("gramian.estimators.classifier.EXACT_ROWS", 200)
+    monkeypatch.setattr("gramian.estimators.classifier.DEFAULT_LANDMARKS", 60)
+    monkeypatch.setattr("gramian.estimators._class_choice.CHOOSING_ROWS", 150)
+    X, y = make_moons(400, noise=0.1, random_state=0)
+    model = KernelPPCAClassifier().fit(X, y)
+    assert model.score(X, y) > 0.98
+    assert "60 landmarks" in model.explain()
+    assert "held-out log-loss" in model.explain()
+    assert KernelPPCAClassifier(approximation=None).fit(X, y)._approximation_told is None
+    mixed = zhou(2, noise_variance=1e-4, n_clusters=2, random_state=0).fit(X, y)
+    assert mixed.score(X, y) > 0.95
+
+
+def test_policy_constants():
+    assert (classifier.EXACT_ROWS, classifier.DEFAULT_LANDMARKS, classifier.SHARED) == (2000, 400, 0.5)

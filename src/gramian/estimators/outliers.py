@@ -9,9 +9,10 @@ from sklearn.base import OutlierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array
+from gramian._arrays import Array, has_nan
 from gramian._checks import check_count, check_number, check_table, check_weights, positive_rows
 from gramian._content import content_folds, row_hashes
+from gramian.choosing.trimmed import choose_trimmed
 from gramian.estimators._base import BaseEstimator, atomic, forget
 from gramian.estimators._standardize import check_standardize
 from gramian.estimators.ppca import PPCA
@@ -37,7 +38,8 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
     Parameters
     ----------
     estimator : object with ``fit`` and ``score_samples``, default=None
-        None is ``PPCA()``. Models without noise are scored by minus the squared distance to their subspace.
+        None is PPCA with the q that the usual held-out rows prefer (the least likely quarter does not vote; 0 is a candidate), and with
+        a noise of at least a thousandth of the mean variance. Models without noise are scored by minus the squared distance to their subspace.
     contamination : float in (0, 0.5], default=0.01
         The share of rows of the training kind beyond the threshold.
     standardize : bool or "auto", default="auto"
@@ -49,6 +51,8 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
     Attributes
     ----------
     estimator_ : the model of all rows
+    selection_ : Selection
+        What was tried for q, where nothing was given.
     offset_ : float
         The threshold: ``decision_function = score_samples - offset_``.
 
@@ -122,6 +126,7 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
         )
         self._units = Units.of(as_rows(table, weights)) if scale else None
         rows = self._rows(table)
+        model = self._default(rows) if self.estimator is None else model
         self.estimator_ = _fitted(model, rows, None if sample_weight is None else weights)
         hashes = row_hashes(table)
         folds, fold = content_folds(table, self.n_folds or 2, hashes)
@@ -137,12 +142,22 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
         self.offset_ = threshold(self._scores(table), weights, share)
         return self
 
+    def _default(self, rows: Array) -> PPCA:
+        """PPCA whose q is chosen by the usual rows; with holes by hidden cells."""
+        choice = None if has_nan(rows) else choose_trimmed(rows, self.n_folds or 5)
+        if choice is None:
+            return PPCA()
+        self.selection_ = choice.selection
+        return PPCA(
+            choice.n_components, noise_variance="ml" if choice.noise_variance is None else choice.noise_variance
+        )
+
     def _fold_model(self, total_weight: float) -> Any:
         """The model as it was settled on all rows, to be fitted without a fold: the same q and the same noise dimension.
 
         Likelihoods with different noise dimensions do not compare, and in the dual the default one is the number of rows [2].
         """
-        model = clone(PPCA() if self.estimator is None else self.estimator)
+        model = clone(self.estimator_)
         params = model.get_params(deep=False)
         if params.get("n_components") == "auto" and isinstance(getattr(self.estimator_, "n_components_", None), int):
             model.set_params(n_components=self.estimator_.n_components_)

@@ -5,190 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import _check_y, check_consistent_length, column_or_1d
 
-from gramian._arrays import Array, float_dtype
-from gramian._checks import (
-    check_choice,
-    check_count,
-    check_flag,
-    check_number,
-    check_seed,
-    check_table,
-    check_tolerance,
-    check_weights,
-)
-from gramian._progress import Progress
-from gramian.estimators._base import BaseEstimator, atomic, chosen_solver, forget
-from gramian.estimators._view_specs import (
-    ALGORITHMS,
-    SOLVER_NAMES,
-    choose_space,
-    training_view,
-    weights_of_views,
-)
-from gramian.kernels import Precomputed
-from gramian.latent.dimension import check_n_components
-from gramian.latent.gaussian import Posterior
-from gramian.latent.target import TargetModel
-from gramian.latent.target_fit import fit_target
-from gramian.latent.target_folds import dealt_folds
-from gramian.latent.views import ExplicitView, ViewTable
-from gramian.solvers import as_solver
-from gramian.solvers.stiefel import Stiefel
-
-NAMES = ["X", "y"]
-
-
-class TargetEstimator(BaseEstimator):
-    """What the regressor and the classifier share: two views, the inputs and the target."""
-
-    _fit: TargetModel
-
-    def __init__(
-        self,
-        n_components: Any = 0.95,
-        *,
-        kernel: Any = "rbf",
-        noise_variance: Any = "per-view",
-        view_weights: Any = "balanced",
-        standardize: bool = True,
-        n_folds: Any = 5,
-        space: str = "auto",
-        solver: Any = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.noise_variance = noise_variance
-        self.view_weights = view_weights
-        self.standardize = standardize
-        self.n_folds = n_folds
-        self.space = space
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed()
-        tags.target_tags.required = True
-        return tags
-
-    def _precomputed(self) -> bool:
-        return isinstance(self.kernel, Precomputed) or (isinstance(self.kernel, str) and self.kernel == "precomputed")
-
-    def _check_params(self) -> None:
-        check_n_components(self.n_components, rules=())
-        if isinstance(self.noise_variance, str):
-            check_choice("noise_variance", self.noise_variance, ("ml", "per-view"))
-        else:
-            check_number("noise_variance", self.noise_variance, 0.0)
-        check_flag("standardize", self.standardize)
-        if self.n_folds is not None:
-            check_count("n_folds", self.n_folds, 2)
-        check_choice("space", self.space, ("auto", "primal", "dual"))
-        if isinstance(self.solver, str):
-            check_choice("solver", self.solver, SOLVER_NAMES)
-        check_tolerance(self.tol, self.max_iter)
-        check_seed(self.random_state)
-
-    # ------------------------------------------------------------ fitting
-
-    def _fit_views(self, X: Array, Y: Array, raw_weights: Array) -> None:
-        """Fit inputs and target together; rows of zero weight are gone already."""
-        weights = raw_weights / raw_weights.sum()
-        inputs = self._standardized(X, weights)
-        view = training_view(self.kernel, inputs, raw_weights)
-        table = ViewTable((view, ExplicitView(Y)), weights, float(raw_weights.sum()))
-        space, reason = choose_space(self.space, table, NAMES)
-        solver = as_solver(self.solver, tol=self.tol, max_iter=self.max_iter, random_state=0)
-        q = check_n_components(self.n_components, rules=())
-        self.solver_, _ = chosen_solver(solver, table.views[0].n_rows if space == "dual" else sum(table.widths), q)
-        self.algorithm_ = ALGORITHMS[space, isinstance(self.solver_, Stiefel)]
-        self._reason = reason
-        folds = None if self.n_folds is None else dealt_folds(inputs, self.n_folds)
-        with Progress("ECM", verbose=self.verbose) as bar:
-            self._fit = fit_target(
-                table,
-                q,
-                self.solver_,
-                space,
-                noise_variance=self.noise_variance,
-                view_weights=weights_of_views(self.view_weights, table, NAMES),
-                folds=folds,
-                tol=float(np.sqrt(self.tol)),
-                progress=bar,
-            )
-        self._store_fit(Y, weights)
-
-    def _store_fit(self, Y: Array, weights: Array) -> None:
-        fit = self._fit
-        self.n_components_ = fit.gaussian.n_components
-        self.noise_variances_ = fit.noise_variances
-        self.explained_variance_ = fit.gaussian.eigenvalues
-        trace = fit.model.spectrum.trace
-        self.explained_variance_ratio_ = fit.gaussian.eigenvalues / (trace if trace > 0 else 1.0)
-        self.n_iter_ = max(1, fit.n_iter)
-        self.trust_ = fit.model.subspace.parts[0].trust
-        self.held_out_error_ = None if fit.held_out is None else fit.held_out.error
-
-    def _standardized(self, X: Array, weights: Array) -> Array:
-        """Columns of mean 0 and variance 1, constant ones left at 0: so that a kernel's one width suits all of them."""
-        self._shift, self._scale = None, None
-        if not self.standardize or self._precomputed():
-            return X
-        values = np.asarray(X, dtype=np.float64)
-        shift = values[0] + weights @ (values - values[0])
-        variance = weights @ np.square(values - shift)
-        size = np.abs(values).max(axis=0, initial=0.0)
-        constant = variance <= (64 * np.finfo(float).eps * size) ** 2
-        self._shift = shift
-        self._scale = np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variance)))
-        return self._inputs(X)
-
-    def _inputs(self, X: Array) -> Array:
-        if self._shift is None:
-            return X
-        return (np.asarray(X, dtype=np.float64) - self._shift) / self._scale
-
-    # ------------------------------------------------------------ evaluation
-
-    def _posterior(self, X: Any) -> tuple[Posterior, Any]:
-        check_is_fitted(self)
-        X = check_table(self, X, reset=False)
-        seen = self._fit.model.subspace.project([self._inputs(X), None])
-        return self._fit.posterior(seen), float_dtype(X)
-
-    def latents(self, X: Any) -> Array:
-        """The posterior mean E[z | x] of the latents that inputs and target share [8]."""
-        posterior, dtype = self._posterior(X)
-        return posterior.mean.astype(dtype, copy=False)
-
-    def explain(self) -> str:
-        """Which of AC's four algorithms was run and why, and what held-out rows said."""
-        check_is_fitted(self)
-        error = (
-            "nothing was held out"
-            if self.held_out_error_ is None
-            else f"held-out error {self.held_out_error_:.3g} of the variance"
-        )
-        return f"{self.algorithm_}: {self._reason}. {self.n_components_} components, {error}."
+from gramian._arrays import Array
+from gramian._checks import check_number, check_table, check_weights
+from gramian.estimators._base import atomic, forget
+from gramian.estimators._target_estimator import TargetEstimator
 
 
 class RKMRegressor(RegressorMixin, TargetEstimator):
     """Regression by a restricted kernel machine: inputs (kernel) and target (linear) are two views of one latent [8].
 
-    With a noise level for each view the prediction is that of a latent Gaussian. Cross-validation inside `fit` says how far
-    new inputs can be trusted and how large residuals are, so that ``mean ± 1.645 std`` covers about 90 % of new targets.
+    With a noise level for each view the prediction is that of a latent Gaussian. Cross-validation inside `fit` chooses the kernel and
+    says how far new inputs can be trusted and how large residuals are, and where, so that ``mean ± 1.645 std`` covers about 90 % of
+    new targets. Off the data the prediction returns to the mean (with a linear kernel, or a sum with one, it goes on along the linear
+    part) and the deviation grows to that of the target times the distance from the mean in standard deviations [12].
 
     Parameters
     ----------
@@ -196,15 +29,22 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         Latent dimension. A fraction in (0, 1) takes the fewest components that explain it of the weighted variance of both
         views, and more where that lowers the held-out error by more than 1 %. None: above the noise if that is a number,
         else 0.95.
-    kernel : kernel, name, callable or feature map, default="rbf"
-        For the inputs; "rbf" takes the median distance as its width.
+    kernel : "auto", kernel, name, callable or feature map, default="auto"
+        For the inputs. "auto": linear, a Gaussian of half, one or two median distances, or a sum of both, whichever held-out rows
+        prefer (the simplest within one standard error of the best).
     noise_variance : "per-view", "ml" or float, default="per-view"
         0 is AC's model.
     view_weights : "balanced", None or two numbers, default="balanced"
-    standardize : bool, default=True
-        Scale every input column to unit variance first.
+    standardize : bool or "auto", default="auto"
+        Scale every input column to unit variance first. "auto": unless the kernel, or any part of it, has a numeric length scale or
+        period, is a callable, a scikit-learn kernel or precomputed.
+    approximation : "auto", None, "nystroem", "rff" or feature map, default="auto"
+        "auto": the exact kernel up to 2,000 rows, Nystroem landmarks beyond; None: exact.
+    n_landmarks : int or None, default=None
+        Landmarks (or random features); None: 500.
     n_folds : int or None, default=5
-        Folds of the cross-validation; None holds nothing out, and the training noise is then optimistic.
+        Folds of the cross-validation; None holds nothing out: the theory's model as fitted, whose training noise is optimistic
+        (a kernel left at "auto" is then chosen on 5 folds all the same).
     space, solver, tol, max_iter, random_state, verbose
         As in :class:`MultiViewRKM`.
 
@@ -217,6 +57,12 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         Mean squared error of the cross-validation, over the variance of the target.
     trust_ : float
         By how much the noise of the inputs is divided when predicting.
+    selection_ : Selection
+        Where the kernel was chosen: candidates, their held-out scores, the chosen one and the reason.
+
+    References
+    ----------
+    [8], [10], [12], [13]: docs/theory.md, sections of these numbers.
 
     Examples
     --------
@@ -228,6 +74,8 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
     >>> round(float((abs(y[1::2] - mean) < 1.645 * std).mean()), 1)
     0.9
     """
+
+    _local = True
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -271,19 +119,17 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets), or (mean, std)
         """
-        posterior, dtype = self._posterior(X)
-        mean = self._fit.decode(posterior.mean).astype(dtype, copy=False)
-        if not return_std:
-            return mean[:, 0] if self._single else mean
-        std = self._fit.deviations(posterior).astype(dtype, copy=False)
-        return (mean[:, 0], std[:, 0]) if self._single else (mean, std)
+        inputs, dtype = self._checked_inputs(X)
+        mean, std = (part.astype(dtype, copy=False) for part in self._fit.law([inputs]))
+        if self._single:
+            mean, std = mean[:, 0], std[:, 0]
+        return (mean, std) if return_std else mean
 
     def interval(self, X: Any, level: float = 0.9) -> tuple[Array, Array]:
         """The ends of the central predictive intervals."""
         check_number("level", level, 0.0, 1.0, open_low=True, open_high=True)
         mean, std = self.predict(X, return_std=True)
-        half = float(ndtri(0.5 + level / 2)) * std
-        return mean - half, mean + half
+        return self._fit.interval(mean, std, level)
 
 
 class RKMClassifier(ClassifierMixin, TargetEstimator):
@@ -294,7 +140,9 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
 
     Parameters
     ----------
-    n_components, kernel, noise_variance, view_weights, standardize, n_folds, space, solver, tol, max_iter, random_state, verbose
+    n_components, kernel, noise_variance, view_weights, standardize, approximation, n_landmarks, n_folds
+        As in :class:`RKMRegressor`.
+    space, solver, tol, max_iter, random_state, verbose
         As in :class:`RKMRegressor`.
 
     Attributes
@@ -302,8 +150,12 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
     classes_ : ndarray
     temperature_ : float
         τ.
-    n_components_, noise_variances_, held_out_error_, trust_
+    n_components_, noise_variances_, held_out_error_, trust_, selection_
         As in :class:`RKMRegressor`.
+
+    References
+    ----------
+    [8], [10], [13]: docs/theory.md, sections of these numbers.
 
     Examples
     --------
@@ -352,8 +204,8 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         return self
 
     def _scores(self, X: Any) -> tuple[Array, Any]:
-        posterior, dtype = self._posterior(X)
-        return self._fit.decode(posterior.mean), dtype
+        inputs, dtype = self._checked_inputs(X)
+        return self._fit.predict([inputs])[0], dtype
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
@@ -361,7 +213,7 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         return np.asarray(self.classes_[best])
 
     def predict_proba(self, X: Any) -> Array:
-        """Class probabilities, one column a class in the order of ``classes_``; rows sum to 1."""
+        """Class probabilities, one column per class in the order of ``classes_``; rows sum to 1."""
         scores, dtype = self._scores(X)
         return softmax(scores / self.temperature_).astype(dtype, copy=False)
 

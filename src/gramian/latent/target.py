@@ -9,16 +9,20 @@ held-out residuals calibrate the intervals.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from gramian._arrays import Array
+from gramian.latent.feature_subspace import RandomFeatureSubspace
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
 from gramian.latent.model import LatentModel
 from gramian.latent.target_path import HeldOut, target_loadings
+from gramian.latent.target_reach import TargetReach
+from gramian.latent.target_spread import TargetSpread
+from gramian.latent.views import ViewSubspace
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,8 @@ class TargetModel:
     n_iter: int
     settled: bool
     total_weight: float
+    spread: TargetSpread | None = None  # where errors are larger or smaller than usual
+    reach: TargetReach | None = None  # what lies off the data
 
     @property
     def gaussian(self) -> LatentGaussian:
@@ -54,6 +60,26 @@ class TargetModel:
         else:
             posterior = self.model.subspace.posterior(self.gaussian, views, seen, solved)
         return self.decode(posterior.mean), posterior
+
+    def without_rows(self, reach: TargetReach | None) -> TargetModel:
+        """The same without the training features behind feature maps, which only pre-images need."""
+        parts = []
+        for part in self.model.subspace.parts:
+            inner = part.subspace
+            if isinstance(inner, RandomFeatureSubspace):
+                inner = replace(inner, points=inner.points[:0], point_features=inner.point_features[:0], affine=inner.affine[:0], axes=inner.axes[:0])
+            parts.append(replace(part, subspace=inner))
+        slim = replace(self.model, subspace=ViewSubspace(tuple(parts)))
+        return replace(self, model=slim, reach=reach)
+
+    def law(self, inputs: Sequence[Any]) -> tuple[Array, Array]:
+        """Predictive means and standard deviations, (n, m) each, also off the data [12]."""
+        mean, posterior = self.predict(inputs)
+        std = self.deviations(posterior)
+        if self.reach is None:
+            return mean, std
+        off, distance = self.reach(inputs[0])
+        return self.reach.returned(mean, off), self.reach.widened(std, off, distance)
 
     def interval(self, mean: Array, std: Array, level: float) -> tuple[Array, Array]:
         """The ends of the central predictive intervals."""
@@ -80,6 +106,8 @@ class TargetModel:
         """
         leverages = np.square(posterior.mean).sum(axis=1) / self.total_weight
         base = np.square(self.std)
+        if self.spread is not None:
+            base = base * np.square(self.spread(posterior.mean))
         covariance = posterior.covariance
         usual = self.usual_spread if usual is None else usual
         extra = self._spread(covariance) - usual  # rows that miss an input know less

@@ -19,7 +19,8 @@ from gramian.latent.target_calibration import calibrated_std
 from gramian.latent.target_folds import Folds
 from gramian.latent.target_path import held_out
 from gramian.latent.target_single import Fold, checked_model, component_losses, decomposed_folds, view_noises
-from gramian.latent.view_noise import SMALLEST, fit_view_noises, pinned, scales_of, start_noises
+from gramian.latent.target_spread import fit_spread
+from gramian.latent.view_noise import SMALLEST, bare, fit_view_noises, pinned, scales_of, start_noises, view_inputs
 from gramian.latent.views import ExplicitView, ViewSample, ViewSubspace, ViewTable, factored
 from gramian.solvers.base import Solver
 from gramian.solvers.eigh import Eigh
@@ -44,6 +45,7 @@ def fit_target(
     view_weights: Array,
     folds: Folds | None,
     robust: bool = False,
+    local: bool = False,
     tol: float = 1e-3,
     progress: Progress | None = None,
 ) -> TargetModel:
@@ -51,15 +53,18 @@ def fit_target(
 
     ``n_components`` as a fraction is the smallest q that explains it of the weighted variance, raised while more components
     lower the held-out error by more than 1 %; None is everything above a given noise, else 95 %. Only
-    "per-view" noise chooses the trust in the inputs: any other noise is taken at its word.
+    "per-view" noise chooses the trust in the inputs: any other noise is taken at its word. With ``local``, the size of errors may
+    depend on the inputs.
     """
     sample = ViewSample(table, np.sqrt(view_weights), space)
     folds = folds if folds is not None and folds.usable and table.traces[-1] > 0 else None
     if noise_variance != "per-view":
-        return _fit_shared(sample, n_components, solver, noise_variance, view_weights, folds)
+        return _with_std(
+            table, _fit_shared(sample, n_components, solver, noise_variance, view_weights, folds), folds, local
+        )
     n_components = DEFAULT_FRACTION if n_components is None else n_components
     if single_view(sample, solver):
-        return _fit_single(sample, n_components, folds, robust, tol, progress)
+        return _with_std(table, _fit_single(sample, n_components, folds, robust, tol, progress), folds, local)
     # a smooth kernel has few components above rounding: cross-validation and ECM then decompose matrices of that size
     working = factored(table) if space == "dual" and isinstance(solver, Eigh) else None
     quick = sample if working is None else ViewSample(working, sample.scales, "primal")
@@ -85,12 +90,10 @@ def fit_target(
             # the ridge of kernel regression is κσ²N: with all rows in, κ is smaller
             subspace = subspace.trusting(view, 1.0 / (folds.kept_share * checked.ridge))
         model = replace(model, subspace=subspace)
-    return _with_std(
-        table,
-        TargetModel(
-            model, fitted.noise_variances, np.empty(0), checked, fitted.n_iter, fitted.settled, table.total_weight
-        ),
+    found = TargetModel(
+        model, fitted.noise_variances, np.empty(0), checked, fitted.n_iter, fitted.settled, table.total_weight
     )
+    return _with_std(table, found, folds, local)
 
 
 def single_view(sample: ViewSample, solver: Solver) -> bool:
@@ -146,7 +149,7 @@ def _fit_single(
             # the ridge of kernel regression is κσ²N: with all rows in, κ is smaller
             subspace = subspace.trusting(0, 1.0 / (folds.kept_share * checked.ridge))
     model = LatentModel(subspace, LatentGaussian(spectrum.eigenvalues, 1.0, sample.dim), spectrum)
-    return _with_std(table, TargetModel(model, noises, np.empty(0), checked, n_iter, settled, table.total_weight))
+    return TargetModel(model, noises, np.empty(0), checked, n_iter, settled, table.total_weight)
 
 
 def _counted(sample: ViewSample, whole: Decomposition, n_components: int | float) -> int:
@@ -193,22 +196,35 @@ def _fit_shared(
         checked = held_out(sample, [q], solver, folds, noise_variance=noise, choose=False)
     safe = np.where(view_weights > 0, view_weights, 1.0)
     noises = np.where(view_weights > 0, noise / safe, 0.0)
-    return _with_std(
-        table, TargetModel(model, noises, np.empty(0), checked, model.spectrum.n_iter, True, table.total_weight)
-    )
+    return TargetModel(model, noises, np.empty(0), checked, model.spectrum.n_iter, True, table.total_weight)
 
 
-def _with_std(table: ViewTable, fitted: TargetModel) -> TargetModel:
+def _with_std(table: ViewTable, fitted: TargetModel, folds: Folds | None, local: bool) -> TargetModel:
     """Held-out residuals say what to expect; without them the model does."""
     target = table.views[-1]
     assert isinstance(target, ExplicitView)
-    if fitted.held_out is not None:
-        checked = fitted.held_out
-        residuals = target.features - checked.predictions
-        std = calibrated_std(residuals, checked.leverages, table.weights, table.total_weight)
-    else:
-        std = np.sqrt(np.maximum(fitted.usual_spread, 0.0) + fitted.noise_variances[-1])
-    return replace(fitted, std=std)
+    checked = fitted.held_out
+    if checked is None:
+        return replace(fitted, std=np.sqrt(np.maximum(fitted.usual_spread, 0.0) + fitted.noise_variances[-1]))
+    residuals = target.features - checked.predictions
+    spread = None
+    if local and folds is not None:
+        sizes = np.abs(residuals) / np.sqrt(1.0 + checked.leverages)[:, None]
+        usual = table.weights @ sizes
+        if (usual > 0).all():
+            latents = _training_latents(table, fitted)
+            spread = fit_spread(latents, sizes / usual, table.weights, folds, table.total_weight)
+    if spread is not None:
+        residuals = residuals / spread[1]
+    std = calibrated_std(residuals, checked.leverages, table.weights, table.total_weight)
+    return replace(fitted, std=std, spread=None if spread is None else spread[0])
+
+
+def _training_latents(table: ViewTable, fitted: TargetModel) -> Array:
+    """E[z | inputs] of the training rows."""
+    rows = np.arange(len(table.weights))
+    shown = [view_inputs(view, rows, rows) for view in table.views[:-1]]
+    return fitted.posterior(bare(fitted.model.subspace).project([*shown, None])).mean
 
 
 def _faint(n_views: int) -> Array:

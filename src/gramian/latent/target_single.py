@@ -90,6 +90,16 @@ def component_losses(
     return Losses(loss, squares, np.array([weights[fold.held].sum() for fold in folds]), ridges, sizes)
 
 
+def component_predictions(folds: list[Fold], shape: tuple[int, ...], size: int, ridge: float) -> Array:
+    """The held-out predictions behind `component_losses`, at one size and ridge."""
+    predictions = np.empty(shape)
+    for fold in folds:
+        axes = fold.axes
+        slopes = axes.cross[:size] / (axes.values[:size] + ridge)[:, None]
+        predictions[fold.held] = axes.mean + fold.scores[:, :size] @ slopes @ axes.directions.T
+    return predictions
+
+
 def _losses(found: Array, axes: TargetAxes, truth: Array, weights: Array, robust: bool) -> tuple[Array, Array]:
     """Weighted sums of |error| (or its square), and of its square, per ridge; ``found`` is along the target's directions."""
     along = truth @ axes.directions

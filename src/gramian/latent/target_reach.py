@@ -1,0 +1,80 @@
+"""How far the training rows reach: off the data a prediction returns to the mean, and its deviation to that of the target [12]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist, pdist, squareform
+
+from gramian._arrays import Array, row_chunks
+from gramian._content import row_hashes, smallest_positions
+
+REFERENCE_ROWS = 500
+"""Rows that stand for the data where distances to the nearest are taken: those of smallest hash."""
+NEAR = 0.99
+"""A row is on the data while its nearest reference row is no farther than this quantile of the reference rows' own distances."""
+FADE = 0.5
+"""How many median distances beyond that it takes to be off the data: there 39 % are lost, twice as far 86 %."""
+MARGIN = 0.1
+"""Predictions of kernels that return to the mean stay in the target's range, widened by this share of it."""
+
+
+@dataclass(frozen=True)
+class TargetReach:
+    """The training rows in units of their standard deviations, and the target's range."""
+
+    mean: Array  # of the inputs, (d,)
+    scale: Array  # their standard deviations, (d,)
+    points: Array  # reference rows, (p, d), scaled
+    near: float
+    fade: float
+    target_mean: Array  # (m,)
+    target_std: Array  # (m,)
+    low: Array  # (m,)
+    high: Array  # (m,)
+    returns: bool  # whether the kernel forgets: without a linear part
+
+    @classmethod
+    def of(cls, X: Array, Y: Array, weights: Array, returns: bool) -> TargetReach:
+        """From training rows, weights normalised."""
+        X = np.asarray(X, dtype=np.float64)
+        mean = weights @ X
+        std = np.sqrt(weights @ np.square(X - mean))
+        scale = np.where(std > 1e-12 * np.abs(X).max(axis=0, initial=0.0), std, np.inf)
+        scaled = (X - mean) / scale
+        points = scaled[smallest_positions(row_hashes(scaled), REFERENCE_ROWS)]
+        near, fade = 0.0, 1.0
+        if len(points) > 2:
+            pairs = pdist(points)
+            distances = squareform(pairs)
+            np.fill_diagonal(distances, np.inf)
+            near = float(np.quantile(distances.min(axis=1), NEAR))
+            fade = FADE * float(np.median(pairs)) or 1.0
+        center = weights @ Y
+        spread = np.sqrt(weights @ np.square(Y - center))
+        return cls(mean, scale, points, near, fade, center, spread, Y.min(axis=0), Y.max(axis=0), returns)
+
+    def __call__(self, X: Any) -> tuple[Array, Array]:
+        """How far off the data each row is (0 to 1), and its distance from the mean in standard deviations (rms over columns)."""
+        scaled = (np.asarray(X, dtype=np.float64) - self.mean) / self.scale
+        nearest = np.empty(len(scaled))
+        for rows in row_chunks(len(scaled)):
+            nearest[rows] = cdist(scaled[rows], self.points).min(axis=1)
+        beyond = np.maximum(nearest - self.near, 0.0) / self.fade
+        counted = max(int(np.isfinite(self.scale).sum()), 1)
+        return -np.expm1(-0.5 * np.square(beyond)), np.sqrt(np.square(scaled).sum(axis=1) / counted)
+
+    def returned(self, mean: Array, off: Array) -> Array:
+        """The prediction, on its way to the mean and kept in the target's range where the kernel forgets."""
+        if not self.returns:
+            return mean
+        margin = MARGIN * (self.high - self.low)
+        held = np.clip(mean, self.low - margin, self.high + margin)
+        return held + off[:, None] * (self.target_mean - held)
+
+    def widened(self, std: Array, off: Array, distance: Array) -> Array:
+        """The deviation, on its way to the target's times max(1, distance)."""
+        far = self.target_std * np.maximum(distance, 1.0)[:, None]
+        return np.sqrt((1.0 - off[:, None]) * np.square(std) + off[:, None] * np.square(np.maximum(far, std)))

@@ -10,7 +10,7 @@ from gramian._arrays import Array
 from gramian._content import row_hashes
 from gramian.choosing.selection import Selection, choose
 from gramian.features import Nystroem
-from gramian.kernels import RBF, Kernel, Linear
+from gramian.kernels import RBF, Kernel, Linear, Scaled, Sum
 from gramian.kernels._scales import median_distance
 from gramian.latent.target_axes import FeatureInputs
 from gramian.latent.target_folds import dealt_folds
@@ -53,7 +53,7 @@ def held_out_losses(features: Array, X: Array, Y: Array, raw_weights: Array, n_f
     weights = raw_weights / raw_weights.sum()
     folds = dealt_folds(X, n_folds)
     variance = float(weights @ np.square(Y - weights @ Y).sum(axis=1))
-    if not folds.usable or variance <= 0 or not (X != X[0]).any():
+    if not folds.usable or variance <= 0 or not (X[0] != X).any():
         return None
     parts = decomposed_folds(FeatureInputs(features, Y, weights, folds, RANK_TOL), folds, float(raw_weights.sum()))
     if min(len(part.axes.values) for part in parts) == 0:
@@ -78,7 +78,8 @@ def _candidates(X: Array, raw_weights: Array, width: float) -> list[tuple[Kernel
     # the mean square of a row is about d once columns have unit variance
     size = float(np.square(X - X.mean(axis=0)).sum(axis=1).mean()) or 1.0
     found += [
-        ((1.0 / size) * Linear() + kernel, np.hstack([linear / np.sqrt(size), features])) for kernel, features in gaussians
+        (Sum(Scaled(Linear(), 1.0 / size), kernel), np.hstack([linear / np.sqrt(size), features]))
+        for kernel, features in gaussians
     ]
     return found
 

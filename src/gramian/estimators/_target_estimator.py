@@ -55,7 +55,9 @@ class TargetEstimator(BaseEstimator):
     """Parameters of models with inputs and a target, and the target model that they hold."""
 
     _fit: TargetModel
-    _local = False  # whether the size of errors may depend on the inputs, and predictions return to the mean off the data
+    _local = (
+        False  # whether the size of errors may depend on the inputs, and predictions return to the mean off the data
+    )
 
     def __init__(
         self,
@@ -154,7 +156,12 @@ class TargetEstimator(BaseEstimator):
                 progress=bar,
             )
         reach = None
-        if self._local and fitted.held_out is not None and self.noise_variance == "per-view" and not self._precomputed():
+        if (
+            self._local
+            and fitted.held_out is not None
+            and self.noise_variance == "per-view"
+            and not self._precomputed()
+        ):
             reach = TargetReach.of(inputs, Y, weights, _forgets(kernel))
         self._fit = fitted.without_rows(reach)
         self._store_fit()

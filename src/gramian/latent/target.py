@@ -67,7 +67,13 @@ class TargetModel:
         for part in self.model.subspace.parts:
             inner = part.subspace
             if isinstance(inner, RandomFeatureSubspace):
-                inner = replace(inner, points=inner.points[:0], point_features=inner.point_features[:0], affine=inner.affine[:0], axes=inner.axes[:0])
+                inner = replace(
+                    inner,
+                    points=inner.points[:0],
+                    point_features=inner.point_features[:0],
+                    affine=inner.affine[:0],
+                    axes=inner.axes[:0],
+                )
             parts.append(replace(part, subspace=inner))
         slim = replace(self.model, subspace=ViewSubspace(tuple(parts)))
         return replace(self, model=slim, reach=reach)

@@ -85,7 +85,8 @@ class TargetModel:
         if self.reach is None:
             return mean, std
         off, distance = self.reach(inputs[0])
-        return self.reach.returned(mean, off), self.reach.widened(std, off, distance)
+        returned = self.reach.returned(mean, off)
+        return returned, self.reach.widened(std, off, distance, returned - mean)
 
     def interval(self, mean: Array, std: Array, level: float) -> tuple[Array, Array]:
         """The ends of the central predictive intervals."""

@@ -15,7 +15,7 @@ from gramian.latent.model import LatentModel, fit_latent_model
 from gramian.latent.sample import STORED_LIMIT
 from gramian.latent.target import TargetModel
 from gramian.latent.target_axes import Decomposition, joint_spectrum, target_inputs
-from gramian.latent.target_calibration import calibrated_std
+from gramian.latent.target_calibration import calibrated_std, raised
 from gramian.latent.target_folds import Folds
 from gramian.latent.target_path import held_out
 from gramian.latent.target_single import Fold, checked_model, component_losses, decomposed_folds, view_noises
@@ -216,7 +216,7 @@ def _with_std(table: ViewTable, fitted: TargetModel, folds: Folds | None, local:
             spread = fit_spread(latents, sizes / usual, table.weights, folds, table.total_weight)
     if spread is not None:
         residuals = residuals / spread[1]
-    std = calibrated_std(residuals, checked.leverages, table.weights, table.total_weight)
+    std = raised(calibrated_std(residuals, checked.leverages, table.weights, table.total_weight), table.total_weight)
     return replace(fitted, std=std, spread=None if spread is None else spread[0])
 
 

@@ -37,8 +37,8 @@ class TargetReach:
     returns: bool  # whether the kernel forgets: without a linear part
 
     @classmethod
-    def of(cls, X: Array, Y: Array, weights: Array, returns: bool) -> TargetReach:
-        """From training rows, weights normalised."""
+    def of(cls, X: Array, Y: Array, weights: Array, returns: bool, width: float | None = None) -> TargetReach:
+        """From training rows, weights normalised; ``width`` is the length scale of the kernel where it has one."""
         X = np.asarray(X, dtype=np.float64)
         mean = weights @ X
         std = np.sqrt(weights @ np.square(X - mean))
@@ -51,7 +51,7 @@ class TargetReach:
             distances = squareform(pairs)
             np.fill_diagonal(distances, np.inf)
             near = float(np.quantile(distances.min(axis=1), NEAR))
-            fade = FADE * float(np.median(pairs)) or 1.0
+            fade = (FADE * float(np.median(pairs)) if width is None else width) or 1.0
         center = weights @ Y
         spread = np.sqrt(weights @ np.square(Y - center))
         return cls(mean, scale, points, near, fade, center, spread, Y.min(axis=0), Y.max(axis=0), returns)
@@ -74,7 +74,12 @@ class TargetReach:
         held = np.clip(mean, self.low - margin, self.high + margin)
         return held + off[:, None] * (self.target_mean - held)
 
-    def widened(self, std: Array, off: Array, distance: Array) -> Array:
-        """The deviation, on its way to the target's times max(1, distance)."""
+    def widened(self, std: Array, off: Array, distance: Array, moved: Array) -> Array:
+        """The deviation, on its way to the target's times max(1, distance); ``moved`` is how far the mean was brought back.
+
+        The law is a mixture of what the model says and of the target's own, so that their disagreement counts too.
+        """
         far = self.target_std * np.maximum(distance, 1.0)[:, None]
-        return np.sqrt((1.0 - off[:, None]) * np.square(std) + off[:, None] * np.square(np.maximum(far, std)))
+        off = off[:, None]
+        apart = np.where(off > 0, np.square(moved) * (1.0 - off) / np.where(off > 0, off, 1.0), 0.0)
+        return np.sqrt((1.0 - off) * np.square(std) + off * np.square(np.maximum(far, std)) + apart)

@@ -203,7 +203,7 @@ class Results:
 
     @property
     def ratios(self) -> np.ndarray:
-        errors = np.maximum(np.array(self.errors), 1e-4)  # a table that is explained exactly is no race
+        errors = np.maximum(np.array(self.errors), 0.02)  # below 2 % of the deviation all are as good as exact
         return errors / errors.min(axis=1, keepdims=True)
 
 

@@ -1,8 +1,8 @@
-"""Which kernel a target wants: linear, Gaussian of several widths, or their sum, by held-out error [10]."""
+"""Which kernel a target wants: linear, Gaussian or their sum, and whether far inputs are squashed, by held-out error [10]."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,47 +13,66 @@ from gramian.features import Nystroem
 from gramian.kernels import RBF, Kernel, Linear, Scaled, Sum
 from gramian.kernels._scales import median_distance
 from gramian.latent.target_axes import FeatureInputs
-from gramian.latent.target_folds import dealt_folds
+from gramian.latent.target_folds import Folds, dealt_folds
 from gramian.latent.target_single import component_losses, decomposed_folds
 
 MOST_ROWS = 2000
 """Kernels are compared on at most this many distinct rows, those of smallest hash."""
-LANDMARKS = 250
+LANDMARKS = 200
 """Landmarks that stand for the Gaussian kernel while kernels are compared."""
 WIDTHS = (2.0, 1.0, 0.5)
 """Widths that are tried, in median distances; the widest is the simplest."""
 RANK_TOL = 1e-12
 
 
-def choose_target_kernel(X: Array, Y: Array, raw_weights: Array, n_folds: int) -> tuple[Kernel, Selection | None]:
-    """The kernel for the inputs X (as the model will see them) and its evidence; None where nothing can be held out.
+@dataclass(frozen=True)
+class KernelChoice:
+    """The kernel for the inputs, whether far values are squashed first, and the evidence (None where nothing can be held out)."""
+
+    kernel: Kernel
+    squash: bool
+    selection: Selection | None
+
+
+def choose_target_kernel(
+    X: Array, Y: Array, raw_weights: Array, n_folds: int, squashed: Array | None = None
+) -> KernelChoice:
+    """Linear, Gaussian, or their sum, on the inputs X (as the model will see them) or on the ``squashed`` ones if there are any.
 
     Candidates are compared by ridge regression on their features, the ridge chosen for each: the target's mean squared
-    error on held-out rows over its variance.
+    error on held-out rows over its variance. Within a family the best width stands.
     """
-    X, Y, raw_weights = drawn_rows(X, Y, raw_weights, MOST_ROWS)
-    width = median_distance(X)
-    candidates, scores = [], []
-    for kernel, features in _candidates(X, raw_weights, width):
-        losses = held_out_losses(features, X, Y, raw_weights, n_folds)
-        if losses is not None:
-            candidates.append({"kernel": kernel})
-            scores.append(-losses)
+    candidates, scores, hashes = [], [], row_hashes(X)
+    rows = drawn_rows(hashes, MOST_ROWS)
+    folds = dealt_folds(X[rows], n_folds)
+    Y, raw_weights = Y[rows], raw_weights[rows]
+    width = median_distance(X[rows])
+    for squash, inputs in ((False, X), (True, squashed)):
+        if inputs is None:
+            continue
+        for family in _families(np.asarray(inputs[rows], dtype=np.float64), raw_weights):
+            losses = [held_out_losses(features, Y, raw_weights, folds) for _, features in family]
+            tried = [
+                (float(loss.mean()), loss, kernel) for loss, (kernel, _) in zip(losses, family) if loss is not None
+            ]
+            if tried:
+                _, loss, kernel = min(tried, key=lambda one: one[0])
+                candidates.append({"kernel": kernel} if squashed is None else {"kernel": kernel, "squash": squash})
+                scores.append(-loss)
     if not candidates:
-        return RBF(width), None
+        return KernelChoice(RBF(width), False, None)
     selection = choose(candidates, np.array(scores).T, what="kernel", score="held-out squared error")
-    return selection.chosen["kernel"], selection
+    return KernelChoice(selection.chosen["kernel"], selection.chosen.get("squash", False), selection)
 
 
-def held_out_losses(features: Array, X: Array, Y: Array, raw_weights: Array, n_folds: int) -> Array | None:
+def held_out_losses(features: Array, Y: Array, raw_weights: Array, folds: Folds) -> Array | None:
     """Mean squared error over the variance of the target in each fold of ridge regression on features, at the best ridge.
 
     None where nothing can be held out, or nothing varies.
     """
     weights = raw_weights / raw_weights.sum()
-    folds = dealt_folds(X, n_folds)
     variance = float(weights @ np.square(Y - weights @ Y).sum(axis=1))
-    if not folds.usable or variance <= 0 or not (X[0] != X).any():
+    if not folds.usable or variance <= 0:
         return None
     parts = decomposed_folds(FeatureInputs(features, Y, weights, folds, RANK_TOL), folds, float(raw_weights.sum()))
     if min(len(part.axes.values) for part in parts) == 0:
@@ -64,29 +83,26 @@ def held_out_losses(features: Array, X: Array, Y: Array, raw_weights: Array, n_f
     return losses.squares[:, 0, r] / losses.weights.mean() / variance
 
 
-def _candidates(X: Array, raw_weights: Array, width: float) -> list[tuple[Kernel, Array]]:
-    """Kernels with explicit features, simplest first."""
-    d = X.shape[1]
-    linear = X if d <= LANDMARKS else Nystroem(Linear(), LANDMARKS).fit(X, sample_weight=raw_weights).transform(X)
-    found: list[tuple[Kernel, Array]] = [(Linear(), linear)]
-    gaussians = []
-    for factor in WIDTHS:
-        kernel = RBF(factor * width)
-        features = Nystroem(kernel, LANDMARKS).fit(X, sample_weight=raw_weights).transform(X)
-        gaussians.append((kernel, features))
-    found += gaussians
-    # the mean square of a row is about d once columns have unit variance
-    size = float(np.square(X - X.mean(axis=0)).sum(axis=1).mean()) or 1.0
-    found += [
+def _families(X: Array, raw_weights: Array) -> list[list[tuple[Kernel, Array]]]:
+    """Kernels with explicit features, the simplest family first; members of a family differ by their width."""
+    width = median_distance(X)
+    linear = X if X.shape[1] <= LANDMARKS else _features(Linear(), X, raw_weights)
+    gaussians: list[tuple[Kernel, Array]] = [
+        (kernel, _features(kernel, X, raw_weights)) for kernel in (RBF(factor * width) for factor in WIDTHS)
+    ]
+    size = float(np.square(X - X.mean(axis=0)).sum(axis=1).mean()) or 1.0  # then both parts have variances of about 1
+    sums: list[tuple[Kernel, Array]] = [
         (Sum(Scaled(Linear(), 1.0 / size), kernel), np.hstack([linear / np.sqrt(size), features]))
         for kernel, features in gaussians
     ]
-    return found
+    return [[(Linear(), linear)], gaussians, sums]
 
 
-def drawn_rows(X: Any, Y: Array, raw_weights: Array, limit: int) -> tuple[Array, Array, Array]:
-    """All copies of the distinct rows of smallest hash."""
-    hashes = row_hashes(X)
+def _features(kernel: Kernel, X: Array, raw_weights: Array) -> Array:
+    return np.asarray(Nystroem(kernel, min(LANDMARKS, len(X))).fit(X, sample_weight=raw_weights).transform(X))
+
+
+def drawn_rows(hashes: Array, limit: int) -> Array:
+    """Positions of all copies of the at most ``limit`` distinct rows of smallest hash."""
     distinct = np.unique(hashes)
-    kept = np.ones(len(hashes), dtype=bool) if len(distinct) <= limit else hashes <= distinct[limit - 1]
-    return np.asarray(X[kept], dtype=np.float64), Y[kept], raw_weights[kept]
+    return np.flatnonzero(hashes <= distinct[min(limit, len(distinct)) - 1])

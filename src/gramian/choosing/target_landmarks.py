@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from gramian._arrays import Array
+from gramian._content import row_hashes
 from gramian.choosing.target_kernel import drawn_rows, held_out_losses
 from gramian.features import Nystroem
 from gramian.kernels import Kernel
+from gramian.latent.target_folds import dealt_folds
 
 COMPARED_ROWS = 1000
 """Rows on which landmarks are compared with all rows: those of smallest hash."""
@@ -29,12 +29,14 @@ def landmark_loss(
     kernel: Kernel, X: Array, Y: Array, raw_weights: Array, n_landmarks: int, n_folds: int
 ) -> LandmarkLoss | None:
     """The loss on at most 1,000 rows, where all rows can be landmarks too."""
-    X, Y, raw_weights = drawn_rows(X, Y, raw_weights, COMPARED_ROWS)
+    rows = drawn_rows(row_hashes(X), COMPARED_ROWS)
+    X, Y, raw_weights = X[rows], Y[rows], raw_weights[rows]
+    folds = dealt_folds(X, n_folds)
     errors = []
     for count in (n_landmarks, len(X)):
         features = Nystroem(kernel, min(count, len(X))).fit(X, sample_weight=raw_weights).transform(X)
-        losses = held_out_losses(features, X, Y, raw_weights, n_folds)
+        losses = held_out_losses(features, Y, raw_weights, folds)
         if losses is None:
             return None
-        errors.append(float(losses @ np.ones(len(losses))) / len(losses))
+        errors.append(float(losses.mean()))
     return LandmarkLoss(n_landmarks, len(X), errors[0], errors[1])

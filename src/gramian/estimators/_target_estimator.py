@@ -16,6 +16,7 @@ from gramian._checks import (
     check_seed,
     check_table,
     check_tolerance,
+    is_real,
 )
 from gramian._progress import Progress
 from gramian.choosing.target_kernel import choose_target_kernel
@@ -33,6 +34,7 @@ from gramian.features import FEATURE_MAPS
 from gramian.kernels import Kernel, Linear, Precomputed, as_kernel
 from gramian.kernels.units import in_data_units
 from gramian.latent.dimension import check_n_components
+from gramian.latent.squash import Squash
 from gramian.latent.target import TargetModel
 from gramian.latent.target_fit import fit_target
 from gramian.latent.target_folds import dealt_folds
@@ -55,6 +57,9 @@ class TargetEstimator(BaseEstimator):
     """Parameters of models with inputs and a target, and the target model that they hold."""
 
     _fit: TargetModel
+    _shift: Array | None
+    _scale: Any
+    _squash: Squash | None
     _local = (
         False  # whether the size of errors may depend on the inputs, and predictions return to the mean off the data
     )
@@ -131,8 +136,7 @@ class TargetEstimator(BaseEstimator):
     def _fit_views(self, X: Array, Y: Array, raw_weights: Array) -> None:
         """Fit inputs and target together; rows of zero weight are gone already."""
         weights = raw_weights / raw_weights.sum()
-        inputs = self._standardized(X, weights)
-        kernel = self._chosen_kernel(inputs, Y, raw_weights)
+        inputs, kernel = self._chosen_inputs(X, Y, raw_weights)
         spec = self._approximated(kernel, inputs, Y, raw_weights)
         view = training_view(spec, inputs, raw_weights)
         table = ViewTable((view, ExplicitView(Y)), weights, float(raw_weights.sum()))
@@ -162,18 +166,28 @@ class TargetEstimator(BaseEstimator):
             and self.noise_variance == "per-view"
             and not self._precomputed()
         ):
-            reach = TargetReach.of(inputs, Y, weights, _forgets(kernel))
+            reach = TargetReach.of(inputs, Y, weights, _forgets(kernel), _width(kernel))
         self._fit = fitted.without_rows(reach)
         self._store_fit()
 
-    def _chosen_kernel(self, inputs: Array, Y: Array, raw_weights: Array) -> Any:
-        """The kernel given, or the one that held-out rows prefer."""
+    def _chosen_inputs(self, X: Array, Y: Array, raw_weights: Array) -> tuple[Array, Any]:
+        """The inputs as the model sees them, and the kernel: given, or the one that held-out rows prefer."""
+        weights = raw_weights / raw_weights.sum()
+        self._squash = None
+        inputs = self._standardized(X, weights)
         if not (isinstance(self.kernel, str) and self.kernel == "auto"):
-            return self.kernel
-        chosen, selection = choose_target_kernel(inputs, Y, raw_weights, self.n_folds or CHOICE_FOLDS)
-        if selection is not None:
-            self.selection_ = selection
-        return chosen
+            return inputs, self.kernel
+        plain = self._shift, self._scale
+        squash = None if self._shift is None else Squash.of(X, weights)
+        squashed = None if squash is None else self._standardized(squash(X), weights)
+        choice = choose_target_kernel(inputs, Y, raw_weights, self.n_folds or CHOICE_FOLDS, squashed)
+        if choice.selection is not None:
+            self.selection_ = choice.selection
+        if choice.squash and squashed is not None:
+            self._squash = squash
+            return squashed, choice.kernel
+        self._shift, self._scale = plain
+        return inputs, choice.kernel
 
     def _approximated(self, kernel: Any, inputs: Array, Y: Array, raw_weights: Array) -> Any:
         """The kernel itself, or features in its place."""
@@ -224,9 +238,13 @@ class TargetEstimator(BaseEstimator):
         constant = variance <= (64 * np.finfo(float).eps * size) ** 2
         self._shift = shift
         self._scale = np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variance)))
-        return self._inputs(X)
+        return np.asarray((values - self._shift) / self._scale)
 
     def _inputs(self, X: Array) -> Array:
+        """Rows as the model sees them."""
+        squash: Squash | None = getattr(self, "_squash", None)  # models of old files have none
+        if squash is not None:
+            X = squash(X)
         if self._shift is None:
             return X
         return (np.asarray(X, dtype=np.float64) - self._shift) / self._scale
@@ -272,3 +290,10 @@ def _forgets(kernel: Any) -> bool:
             return False
     found = as_kernel(kernel)
     return isinstance(found, Kernel) and bool(found.stationary) and bool(found.isotropic)
+
+
+def _width(kernel: Any) -> float | None:
+    """The length scale of a Gaussian kernel, or of the Gaussian part of a sum, where it is a number."""
+    found = getattr(kernel, "k2", kernel)
+    scale: Any = getattr(found, "length_scale", None)
+    return float(scale) if is_real(scale) else None

@@ -64,6 +64,7 @@ CLASSES: dict[str, str] = {
     "latent.MappedSubspace": "gramian.latent.view_subspace:MappedSubspace",
     "latent.TargetFit": "gramian.latent.target:TargetModel",
     "latent.TargetSpread": "gramian.latent.target_spread:TargetSpread",
+    "latent.Squash": "gramian.latent.squash:Squash",
     "latent.TargetReach": "gramian.latent.target_reach:TargetReach",
     "choosing.Selection": "gramian.choosing.selection:Selection",
     "choosing.LandmarkLoss": "gramian.choosing.target_landmarks:LandmarkLoss",

@@ -17,8 +17,8 @@ NEAR = 0.99
 """A row is on the data while its nearest reference row is no farther than this quantile of the reference rows' own distances."""
 FADE = 0.5
 """How many median distances beyond that it takes to be off the data: there 39 % are lost, twice as far 86 %."""
-MARGIN = 0.1
-"""Predictions of kernels that return to the mean stay in the target's range, widened by this share of it."""
+MARGIN, LINEAR_MARGIN = 0.1, 1.0
+"""Predictions stay in the target's range, widened by this share of it: kernels that return to the mean, and those with a linear part."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,10 @@ class TargetReach:
 
     def returned(self, mean: Array, off: Array) -> Array:
         """The prediction, on its way to the mean and kept in the target's range where the kernel forgets."""
-        if not self.returns:
-            return mean
-        margin = MARGIN * (self.high - self.low)
+        margin = (MARGIN if self.returns else LINEAR_MARGIN) * (self.high - self.low)
         held = np.clip(mean, self.low - margin, self.high + margin)
+        if not self.returns:
+            return held
         return held + off[:, None] * (self.target_mean - held)
 
     def widened(self, std: Array, off: Array, distance: Array, moved: Array) -> Array:

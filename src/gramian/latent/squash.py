@@ -1,0 +1,47 @@
+"""Far values brought nearer: inputs with heavy tails, whose few far rows would set every distance [12]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gramian._arrays import Array
+
+FAR = 3.0
+"""Values within so many robust standard deviations of the median stay as they are; beyond, distances grow like a logarithm."""
+HEAVY = 5.0
+"""Tails are heavy where some value lies farther out than this."""
+
+
+@dataclass(frozen=True)
+class Squash:
+    """Columns in robust units, the far ends drawn in: x -> ±(3 + log(1 + |x| - 3)) beyond 3."""
+
+    center: Array  # medians, (d,)
+    unit: Array  # interquartile range over that of the normal law, at most the standard deviation, (d,)
+
+    @classmethod
+    def of(cls, X: Array, weights: Array) -> Squash | None:
+        """From training rows; None where no column has a heavy tail."""
+        X = np.asarray(X, dtype=np.float64)
+        low, center, high = (weighted_quantiles(X, weights, level) for level in (0.25, 0.5, 0.75))
+        std = np.sqrt(weights @ np.square(X - weights @ X))
+        unit = np.minimum((high - low) / 1.349, std)
+        unit = np.where(unit > 0, unit, np.where(std > 0, std, 1.0))
+        found = cls(center, unit)
+        return found if np.abs((X - center) / unit).max(initial=0.0) > HEAVY else None
+
+    def __call__(self, X: Array) -> Array:
+        """The rows in robust units, far values drawn in."""
+        scaled = (np.asarray(X, dtype=np.float64) - self.center) / self.unit
+        size = np.abs(scaled)
+        return np.where(size > FAR, np.sign(scaled) * (FAR + np.log1p(np.maximum(size - FAR, 0.0))), scaled)
+
+
+def weighted_quantiles(X: Array, weights: Array, level: float) -> Array:
+    """The smallest value of each column with at least ``level`` of the weight at or below it."""
+    order = np.argsort(X, axis=0, kind="stable")
+    share = np.cumsum(weights[order], axis=0)
+    place = np.minimum((share < level * share[-1] * (1 - 1e-12)).sum(axis=0), len(X) - 1)
+    return np.take_along_axis(X, order, axis=0)[place, np.arange(X.shape[1])]

@@ -13,6 +13,7 @@ from gramian._checks import (
     check_count,
     check_flag,
     check_number,
+    check_scale,
     check_seed,
     check_table,
     check_tolerance,
@@ -136,6 +137,8 @@ class TargetEstimator(BaseEstimator):
     def _fit_views(self, X: Array, Y: Array, raw_weights: Array) -> None:
         """Fit inputs and target together; rows of zero weight are gone already."""
         weights = raw_weights / raw_weights.sum()
+        check_scale(float(np.ptp(np.asarray(X, dtype=np.float64), axis=0).max(initial=0.0)))
+        check_scale(float(np.ptp(Y, axis=0).max(initial=0.0)), "y")
         inputs, kernel = self._chosen_inputs(X, Y, raw_weights)
         spec = self._approximated(kernel, inputs, Y, raw_weights)
         view = training_view(spec, inputs, raw_weights)

@@ -66,7 +66,6 @@ CLASSES: dict[str, str] = {
     "latent.TargetSpread": "gramian.latent.target_spread:TargetSpread",
     "latent.Squash": "gramian.latent.squash:Squash",
     "latent.TargetReach": "gramian.latent.target_reach:TargetReach",
-    "choosing.Selection": "gramian.choosing.selection:Selection",
     "choosing.LandmarkLoss": "gramian.choosing.target_landmarks:LandmarkLoss",
     "latent.HeldOut": "gramian.latent.target_path:HeldOut",
     "latent.NoiseField": "gramian.latent.noise_field:NoiseField",

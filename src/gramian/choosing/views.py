@@ -7,14 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from gramian._arrays import Array
+from gramian.choosing.dimension import HeldOutFold, choose_dimension
 from gramian.choosing.selection import Selection, choose
 from gramian.latent.view_folds import Question, ViewFold, ridge_grid
 
-GROWTH = 1.25
-"""Candidates grow by this factor beyond the first few."""
+GROWTH = 1.5
+"""Beyond, candidates grow by this factor."""
+EACH = 8
+"""Up to this every number of components is a candidate."""
 PLATEAU = 0.002
 """The search ends where the last `PATIENCE` candidates lowered the error by less than this share of it."""
-PATIENCE = 5
+PATIENCE = 3
 
 
 def from_all_others(n_views: int) -> list[Question]:
@@ -56,6 +59,15 @@ def choose_view_components(folds: Sequence[ViewFold], *, noise_variance: float |
     return choose(candidates, np.array(scores).T, weights, score="error of held-out views")
 
 
+def choose_by_rows(folds: Sequence[ViewFold]) -> int:
+    """q by the held-out likelihood of whole rows with one noise for all views: nothing but the decompositions is needed."""
+    rows = []
+    for fold in folds:
+        scores = np.diagonal(fold.products.sum(axis=(0, 1)))
+        rows.append(HeldOutFold(fold.eigenvalues, fold.trace, scores, float(fold.norms.sum()), fold.weight))
+    return int(choose_dimension(rows, folds[0].dim).chosen)
+
+
 def choose_ridge(folds: Sequence[ViewFold], question: Question, q: int, noise_variance: float) -> float:
     """The ridge of the least error on held-out rows; infinite where the mean of the view asked for is as good [10]."""
     ridges = ridge_grid(folds)
@@ -75,8 +87,8 @@ def _shares(folds: Sequence[ViewFold]) -> Array:
 
 
 def _sizes(largest: int) -> list[int]:
-    """1, 2, 3, ... and then growing by `GROWTH`, up to the largest."""
-    sizes = [1]
+    """1 to `EACH`, and then growing by `GROWTH`, up to the largest."""
+    sizes = list(range(1, min(EACH, largest) + 1))
     while sizes[-1] < largest:
-        sizes.append(min(largest, max(sizes[-1] + 1, int(GROWTH * sizes[-1]))))
+        sizes.append(min(largest, int(GROWTH * sizes[-1])))
     return sizes

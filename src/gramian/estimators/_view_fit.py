@@ -15,7 +15,7 @@ from gramian._content import content_folds, row_hashes, smallest_positions
 from gramian._progress import Progress
 from gramian.choosing.dimension import choose_dimension, gram_folds, moment_folds
 from gramian.choosing.selection import Selection
-from gramian.choosing.views import choose_view_components
+from gramian.choosing.views import choose_by_rows, choose_view_components
 from gramian.estimators._base import chosen_solver
 from gramian.estimators._view_specs import ALGORITHMS, choose_space, is_linear, training_view, weights_of_views
 from gramian.estimators._view_tables import ViewRows
@@ -23,7 +23,7 @@ from gramian.kernels import Precomputed, as_kernel
 from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
 from gramian.latent.model import LatentModel, fit_latent_model
 from gramian.latent.view_folds import FoldedViews
-from gramian.latent.view_noise import NoiseFit, fit_view_noises, pinned, scales_of, start_noises
+from gramian.latent.view_noise import COLLAPSE, NoiseFit, fit_view_noises, pinned, scales_of, start_noises
 from gramian.latent.views import ExplicitView, View, ViewSample, ViewTable, unrotation
 from gramian.solvers import as_solver
 from gramian.solvers.base import Solver
@@ -109,6 +109,11 @@ def _fit_complete(table: ViewTable, hashes: Array, options: ViewOptions) -> View
     about = (table.total_weight, table.views, solver, solver_reason, ALGORITHMS[space, stiefel], how)
     if options.noise_variance == "per-view":
         noise_fit = _per_view(sample, q, solver, hashes, options, quiet=selection is not None)
+        while selection is not None and noise_fit.model.gaussian.n_components < (selection.chosen or 0):
+            selection = _above_noise(selection, noise_fit.model.gaussian.n_components)
+            noise_fit = _per_view(sample, selection.chosen, solver, hashes, options, quiet=True)
+            if selection.chosen == selection.candidates[0]:
+                break
         found = of_noise_fit(noise_fit, *about)
     else:
         noise = options.noise_variance
@@ -120,6 +125,13 @@ def _fit_complete(table: ViewTable, hashes: Array, options: ViewOptions) -> View
         rotation = unrotation(model.spectrum, latents)
         found = ViewFit(model, noises, latents * positive_signs(latents), rotation, *about)
     return with_selection(found, selection)
+
+
+def _above_noise(selection: Selection, count: int) -> Selection:
+    """The largest candidate of which all components are above the noise of their views."""
+    chosen = max((c for c in selection.candidates if c <= count), default=selection.candidates[0])
+    reason = f"q = {chosen}: of {selection.chosen} ({selection.reason}) those above the noise of the views"
+    return replace(selection, chosen=chosen, reason=reason)
 
 
 def with_selection(found: ViewFit, selection: Selection | None) -> ViewFit:
@@ -154,6 +166,7 @@ def _per_view(
             tol=float(np.sqrt(options.tol)),
             max_iter=options.max_iter,
             held=fold == 0 if folds else None,
+            bound=COLLAPSE if quiet else 1.0,  # where q was chosen, held-out rows calibrate the rest
             names=None if quiet else options.names,
             progress=bar,
         )
@@ -212,9 +225,8 @@ def _by_views(sample: ViewSample, fold: Array, fixed: float | None, per_view: bo
     solver = Eigh()
     if not per_view:
         return choose_view_components(folded.folds(sample.scales, most, solver), noise_variance=fixed)
-    # views weighted by their variance say how many components; the noises of those components weight the views anew
-    scales = scales_of(start_noises(sample.table))
-    pilot = choose_view_components(folded.folds(scales, most, solver)).chosen
+    # views weighted by their variance say roughly how many components; the noises of those weight the views for the choice
+    pilot = choose_by_rows(folded.folds(scales_of(start_noises(sample.table)), most, solver))
     space = "primal" if folded.moments is not None else sample.space
     fitted = fit_view_noises(folded.table, pilot, solver, space, tol=0.1, max_iter=PILOT_ROUNDS)
     return choose_view_components(folded.folds(scales_of(fitted.noise_variances), most, solver))

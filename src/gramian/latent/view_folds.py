@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import pairwise
 
 import numpy as np
@@ -54,7 +54,7 @@ class ViewFold:
     norms: Array  # mean of |(φ - μ)_v|², (V,)
     weight: float  # total raw weight of the held-out rows
 
-    @property
+    @cached_property
     def overlaps(self) -> Array:
         """U_vᵀU_v, (V, r, r)."""
         return np.array([part.overlap for part in self.subspace.parts])

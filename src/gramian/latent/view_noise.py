@@ -68,6 +68,7 @@ def fit_view_noises(
     max_iter: int = ROUNDS,
     floors: Array | None = None,
     held: Array | None = None,
+    bound: float = 1.0,
     names: Any = None,
     progress: Progress | None = None,
     working: ViewTable | None = None,
@@ -76,12 +77,12 @@ def fit_view_noises(
 
     Stops when no log noise moves by more than ``tol``, or after ``max_iter`` rounds. With the rows to be ``held`` out (a mask), a
     noise that is still falling after 50 rounds, or has fallen below a twentieth of the view's residual variance on those rows, is
-    bounded by that variance, with a `NumericalWarning` if the views have ``names``. The rounds run on the ``working`` table if there
+    bounded by that variance (times ``bound``), with a `NumericalWarning` if the views have ``names``. The rounds run on the ``working`` table if there
     is one: the same rows, `factored`.
     """
     with pinned(len(table.weights)):
         return _fit_view_noises(
-            table, n_components, solver, space, tol, max_iter, floors, held, names, progress, working
+            table, n_components, solver, space, tol, max_iter, floors, held, bound, names, progress, working
         )
 
 
@@ -99,6 +100,7 @@ def _fit_view_noises(
     max_iter: int,
     floors: Array | None,
     held: Array | None,
+    bound: float,
     names: Any,
     progress: Progress | None,
     working: ViewTable | None,
@@ -117,7 +119,7 @@ def _fit_view_noises(
 
     noises, settled = climb(rows, where, noises, min(max_iter, ROUNDS))
     if held is not None and len(table.views) > 1:
-        bounds = _collapse_bounds(table, n_components, solver, space, noises, start, settled, held)
+        bounds = bound * _collapse_bounds(table, n_components, solver, space, noises, start, settled, held)
         if (bounds > noises).any():
             if names is not None:
                 _warn_collapse(noises, bounds, names)
@@ -153,19 +155,43 @@ def _ecm(
     rounds: int,
     progress: Progress | None,
 ) -> tuple[Array, list[float], bool]:
+    """Rounds of the ECM, with a leap along the last two steps (SQUAREM [13]) wherever the likelihood gains by it."""
     history: list[float] = []
-    for _ in range(rounds):
+    path = [np.log(np.where(noises > 0, noises, 1.0))]  # log noises since the last leap
+
+    def solved(noises: Array) -> tuple[ViewSample, Spectrum, float]:
         sample, spectrum = solve_scaled(table, q, solver, space, noises)
-        history.append(_mean_log_likelihood(table, sample.dim, spectrum, noises))
+        return sample, spectrum, _mean_log_likelihood(table, sample.dim, spectrum, noises)
+
+    sample, spectrum, level = solved(noises)
+    for _ in range(rounds):
+        history.append(level)
         moved = np.maximum((table.traces - _explained(sample, spectrum)) / table.dims, least)
         alive = (moved > 0) & (noises > 0)
         steps = np.abs(np.log(moved[alive] / noises[alive]))
         noises = np.where(noises > 0, moved, 0.0)
         if progress is not None:
-            progress.step(log_likelihood=history[-1])
+            progress.step(log_likelihood=level)
         if steps.max(initial=0.0) <= tol:
             return noises, history, True
+        sample, spectrum, level = solved(noises)
+        path.append(np.log(np.where(noises > 0, noises, 1.0)))
+        if len(path) == 3:
+            leap = np.maximum(np.exp(_leap(*path)), least)
+            far = np.where(noises > 0, leap, 0.0)
+            there = solved(far)
+            if there[2] >= level:
+                noises, (sample, spectrum, level) = far, there
+            path = [np.log(np.where(noises > 0, noises, 1.0))]
     return noises, history, False
+
+
+def _leap(first: Array, second: Array, third: Array) -> Array:
+    """Where three points of a linear iteration are heading, as far as their steps shrink: p₀ - 2αr + α²v, α = -|r|/|v| <= -1."""
+    step, bend = second - first, (third - second) - (second - first)
+    size = float(np.sqrt(bend @ bend))
+    length = max(1.0, float(np.sqrt(step @ step)) / size) if size > 0 else 1.0
+    return first + 2 * length * step + length**2 * bend
 
 
 def _explained(sample: ViewSample, spectrum: Spectrum) -> Array:

@@ -108,7 +108,7 @@ def test_held_out_residuals_widen_intervals_far_from_the_data(diabetes):
 def test_zero_noise_is_the_model_of_ac(diabetes):
     X, y, X_test, _ = diabetes
     model = RKMRegressor(3, kernel="linear", noise_variance=0.0, view_weights=None, standardize=False).fit(X, y)
-    views = MultiViewRKM(3).fit({"X": X, "y": y[:, None]})
+    views = MultiViewRKM(3, noise_variance=0.0).fit({"X": X, "y": y[:, None]})
     assert_allclose(model.predict(X_test), views.predict_view({"X": X_test}, "y")[:, 0], atol=1e-10)
 
 

@@ -166,6 +166,7 @@ def _per_view(
             tol=float(np.sqrt(options.tol)),
             max_iter=options.max_iter,
             held=fold == 0 if folds else None,
+            leaps=True,
             bound=COLLAPSE if quiet else 1.0,  # where q was chosen, held-out rows calibrate the rest
             names=None if quiet else options.names,
             progress=bar,
@@ -228,7 +229,7 @@ def _by_views(sample: ViewSample, fold: Array, fixed: float | None, per_view: bo
     # views weighted by their variance say roughly how many components; the noises of those weight the views for the choice
     pilot = choose_by_rows(folded.folds(scales_of(start_noises(sample.table)), most, solver))
     space = "primal" if folded.moments is not None else sample.space
-    fitted = fit_view_noises(folded.table, pilot, solver, space, tol=0.1, max_iter=PILOT_ROUNDS)
+    fitted = fit_view_noises(folded.table, pilot, solver, space, tol=0.1, max_iter=PILOT_ROUNDS, leaps=True)
     return choose_view_components(folded.folds(scales_of(fitted.noise_variances), most, solver))
 
 

@@ -69,6 +69,7 @@ def fit_view_noises(
     floors: Array | None = None,
     held: Array | None = None,
     bound: float = 1.0,
+    leaps: bool = False,
     names: Any = None,
     progress: Progress | None = None,
     working: ViewTable | None = None,
@@ -77,12 +78,13 @@ def fit_view_noises(
 
     Stops when no log noise moves by more than ``tol``, or after ``max_iter`` rounds. With the rows to be ``held`` out (a mask), a
     noise that is still falling after 50 rounds, or has fallen below a twentieth of the view's residual variance on those rows, is
-    bounded by that variance (times ``bound``), with a `NumericalWarning` if the views have ``names``. The rounds run on the ``working`` table if there
+    bounded by that variance (times ``bound``), with a `NumericalWarning` if the views have ``names``. With ``leaps`` the rounds are
+    extrapolated: the same optimum in fewer. The rounds run on the ``working`` table if there
     is one: the same rows, `factored`.
     """
     with pinned(len(table.weights)):
         return _fit_view_noises(
-            table, n_components, solver, space, tol, max_iter, floors, held, bound, names, progress, working
+            table, n_components, solver, space, tol, max_iter, floors, held, bound, leaps, names, progress, working
         )
 
 
@@ -101,6 +103,7 @@ def _fit_view_noises(
     floors: Array | None,
     held: Array | None,
     bound: float,
+    leaps: bool,
     names: Any,
     progress: Progress | None,
     working: ViewTable | None,
@@ -113,7 +116,7 @@ def _fit_view_noises(
     settled = False
 
     def climb(table: ViewTable, space: str, noises: Array, rounds: int) -> tuple[Array, bool]:
-        noises, more, settled = _ecm(table, n_components, solver, space, noises, least, tol, rounds, progress)
+        noises, more, settled = _ecm(table, n_components, solver, space, noises, least, tol, rounds, leaps, progress)
         history.extend(more)
         return noises, settled
 
@@ -153,9 +156,10 @@ def _ecm(
     least: Array,
     tol: float,
     rounds: int,
+    leaps: bool,
     progress: Progress | None,
 ) -> tuple[Array, list[float], bool]:
-    """Rounds of the ECM, with a leap along the last two steps (SQUAREM [13]) wherever the likelihood gains by it."""
+    """Rounds of the ECM; if wanted with a leap along the last two steps (SQUAREM [13]) wherever the likelihood gains by it."""
     history: list[float] = []
     path = [np.log(np.where(noises > 0, noises, 1.0))]  # log noises since the last leap
 
@@ -176,7 +180,7 @@ def _ecm(
             return noises, history, True
         sample, spectrum, level = solved(noises)
         path.append(np.log(np.where(noises > 0, noises, 1.0)))
-        if len(path) == 3:
+        if leaps and len(path) == 3:
             leap = np.maximum(np.exp(_leap(*path)), least)
             far = np.where(noises > 0, leap, 0.0)
             there = solved(far)

@@ -25,6 +25,7 @@ CASES = {
     "gradient rational": ("gradient", RationalQuadratic("median")),
     "gradient polynomial": (Gradient(max_iter=500), Polynomial(degree=3)),
     "gradient sum": ("gradient", RBF("median") + 0.1 * Linear()),
+    "transport rbf": ("transport", RBF("median")),
     "exact": ("exact", 2.0 * Linear() + 1.0),
 }
 

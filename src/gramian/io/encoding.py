@@ -200,8 +200,9 @@ _ENCODERS: list[tuple[Any, Callable[..., Any]]] = [
 
 
 def _state(value: Any) -> dict[str, Any]:
-    """``vars(value)``, slots included."""
-    state = dict(getattr(value, "__dict__", {}))
+    """``vars(value)``, slots included; what a class calls transient is made anew on first need."""
+    left_out = getattr(type(value), "_transient", ())
+    state = {name: item for name, item in getattr(value, "__dict__", {}).items() if name not in left_out}
     for cls in type(value).__mro__:
         slots = cls.__dict__.get("__slots__", ())
         for slot in (slots,) if isinstance(slots, str) else slots:

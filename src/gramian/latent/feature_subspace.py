@@ -3,8 +3,9 @@ so that pre-images and kernel-space methods need not know the difference."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
@@ -34,9 +35,37 @@ class FeatureSubspace:
             check_finite(np.asarray(self.feature_map.transform(X), dtype=np.float64), "features")
         )
 
+    def embed(self, scores: Array) -> Array:
+        """Weights γ over the points with Φγ = μ + Ut."""
+        return self.noise_weights(self.primal.embed(scores))
+
     def kernel_values(self, scores: Array) -> Array:
         """<φ̂(points), μ + Ut>."""
         return self.primal.embed(scores) @ self.point_features.T
+
+    def point_scores(self) -> Array:
+        """The scores of the points."""
+        return self.primal.project(self.point_features).scores
+
+    def center_rows(self, X: Any) -> Array:
+        """<φ̂(pointᵢ) - μ, φ̂(y) - μ>."""
+        return (np.asarray(self.feature_map.transform(X)) - self.primal.mean) @ self.centred_points().T
+
+    def center_scores(self, scores: Array) -> Array:
+        """<φ̂(pointᵢ) - μ, U t>."""
+        return scores @ self.primal.components @ self.centred_points().T
+
+    def overlap(self) -> Array:
+        """UᵀU."""
+        return self.primal.overlap()
+
+    def loadings(self, gains: Array) -> Array:
+        """W = U diag(gains) in features."""
+        return self.primal.loadings(gains)
+
+    def take(self, n_components: int) -> Self:
+        """The same with the first axes only."""
+        return replace(self, primal=self.primal.take(n_components))
 
     def unit_noise(self, n_draws: int, rng: np.random.Generator) -> UnitNoise:
         """Unit noise drawn in R^r: no N³ [3]."""
@@ -56,13 +85,24 @@ class FeatureSubspace:
 class NystroemSubspace(FeatureSubspace):
     """Features k_m(x) K_mm^-½: every feature point is an affine-free combination of the m landmarks."""
 
-    def embed(self, scores: Array) -> Array:
-        """Weights γ over the landmarks with Φ_m γ = μ + Ut."""
-        return np.asarray(self.feature_map.landmark_weights(self.primal.embed(scores)))
-
     def noise_weights(self, noise: Array) -> Array:
         """Weights over the landmarks of a vector of R^r."""
         return np.asarray(self.feature_map.landmark_weights(noise))
+
+
+@dataclass(frozen=True)
+class AnchoredSubspace(FeatureSubspace):
+    """Any explicit features: points are told by weights over a few anchors, the nearest in the least-squares sense."""
+
+    _transient = ("_inverse",)
+
+    @cached_property
+    def _inverse(self) -> Array:
+        return np.linalg.pinv(self.point_features, rcond=1e-10)  # (r, m)
+
+    def noise_weights(self, noise: Array) -> Array:
+        """Weights over the anchors of a vector of R^r, by least squares."""
+        return noise @ self._inverse
 
 
 @dataclass(frozen=True)
@@ -79,3 +119,7 @@ class RandomFeatureSubspace(FeatureSubspace):
     def noise_weights(self, noise: Array) -> Array:
         """Weights over the training rows of a vector of R^r, by least squares."""
         return np.linalg.lstsq(self.point_features.T, noise.T, rcond=1e-10)[0].T
+
+    def take(self, n_components: int) -> RandomFeatureSubspace:
+        """The same with the first axes only."""
+        return replace(self, primal=self.primal.take(n_components), axes=self.axes[:, :n_components])

@@ -1,9 +1,14 @@
-"""Subspaces: the mean and the principal axes, in primal or dual coordinates. They turn points into projections and back."""
+"""Subspaces: the mean and the principal axes, in primal or dual coordinates. They turn points into projections and back.
+
+`Subspace` is what every latent model can ask of its coordinates. `KernelSubspace` adds what a model of feature points that are
+known over some rows (training rows, landmarks, anchors) can say of them: kernel values, noise, the centred kernel.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol, Self
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +17,8 @@ from gramian._arrays import Array, blas_threads, row_chunks, single_blas_thread,
 from gramian._checks import check_finite
 from gramian.kernels.base import Kernel
 from gramian.latent.gaussian import Projection
+from gramian.latent.noise_field import NoiseField, UnitNoise, noise_field
+from gramian.operators.gram import DenseGram, LazyGram, RawGram
 
 TILE_ROWS, TILE_COLUMNS = 512, 1024
 
@@ -19,8 +26,54 @@ TILE_ROWS, TILE_COLUMNS = 512, 1024
 class Subspace(Protocol):
     """What a latent model needs of its coordinates."""
 
-    def project(self, X: Any) -> Projection: ...
-    def embed(self, scores: Array) -> Array: ...
+    def project(self, X: Any, diagonal: Array | None = None) -> Projection:
+        """Scores and squared norms of rows; ``diagonal`` is k(y, y) where rows cannot show it."""
+        ...
+
+    def embed(self, scores: Array) -> Array:
+        """μ + U t: coordinates in primal, weights over the points in dual."""
+        ...
+
+    def overlap(self) -> Array:
+        """UᵀU, (q, q): the identity, but for parts of a larger subspace."""
+        ...
+
+    def loadings(self, gains: Array) -> Array | None:
+        """W = U diag(gains) in coordinates, (d, q); None where features are known through a kernel alone."""
+        ...
+
+    def take(self, n_components: int) -> Self:
+        """The same with the first axes only."""
+        ...
+
+
+class KernelSubspace(Subspace, Protocol):
+    """A subspace of feature points that are combinations Φγ of ``size`` known points."""
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def points(self) -> Any: ...
+
+    def kernel_values(self, scores: Array) -> Array:
+        """Φᵀ(μ + U t), (n, size), uncentred [3]."""
+        ...
+
+    def point_scores(self) -> Array:
+        """The scores of the points themselves, (size, q)."""
+        ...
+
+    def center_rows(self, X: Any) -> Array:
+        """<φ(xᵢ) - μ, φ(y) - μ>, (n, size) [3]."""
+        ...
+
+    def center_scores(self, scores: Array) -> Array:
+        """<φ(xᵢ) - μ, U t>, (n, size) [3]."""
+        ...
+
+    def unit_noise(self, n_draws: int, rng: np.random.Generator) -> UnitNoise:
+        """Draws of isotropic unit noise of feature space, over the points [3]."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -30,7 +83,7 @@ class PrimalSubspace:
     mean: Array  # (d,)
     components: Array  # (q, d)
 
-    def project(self, X: Any) -> Projection:
+    def project(self, X: Any, diagonal: Array | None = None) -> Projection:
         """t = Uₒᵀ(x - μ)ₒ, g = |(x - μ)ₒ|², and G = UₒᵀUₒ where entries are missing [2]."""
         d = len(self.mean)
         if sparse.issparse(X):
@@ -51,6 +104,18 @@ class PrimalSubspace:
     def embed(self, scores: Array) -> Array:
         """μ + U t."""
         return scores @ self.components + self.mean
+
+    def overlap(self) -> Array:
+        """UᵀU."""
+        return self.components @ self.components.T
+
+    def loadings(self, gains: Array) -> Array:
+        """W = U diag(gains), (d, q)."""
+        return self.components.T * gains
+
+    def take(self, n_components: int) -> PrimalSubspace:
+        """The same with the first axes only."""
+        return replace(self, components=self.components[:n_components])
 
 
 def overlaps(seen: Array, axes: Array) -> Array:
@@ -78,6 +143,9 @@ class DualSubspace:
     raw_mean: Array  # K₀ s, (N,)
     images: Array  # K₀ U-coefficients: K₀ axes, (N, q)
     dim: float
+    gram: Array | None = None  # K₀ itself where points are None and noise may be asked for
+
+    _transient = ("noise_field",)  # computed on first need; model files leave it out
 
     @property
     def size(self) -> int:
@@ -131,3 +199,48 @@ class DualSubspace:
     def kernel_values(self, scores: Array) -> Array:
         """K₀ γ for the same points: the exact uncentred kernel vector, without another product with K₀ [3]."""
         return scores @ self.images.T + self.raw_mean
+
+    def point_scores(self) -> Array:
+        """t of the training points: K₀ axes - c, without a kernel evaluation."""
+        return self.images - self.raw_mean @ self.axes
+
+    def center_rows(self, X: Any) -> Array:
+        """k_c(y) = <φ(xᵢ) - μ, φ(y) - μ>, doubly centred with the training means only [3]."""
+        centred = self.kernel_rows(X) - self.raw_mean
+        return centred - (centred @ self.affine)[:, None]
+
+    def center_scores(self, scores: Array) -> Array:
+        """<φ(xᵢ) - μ, U t>."""
+        return scores @ (self.images - self.affine @ self.images).T
+
+    def overlap(self) -> Array:
+        """UᵀU = axesᵀ K₀ axes."""
+        return self.axes.T @ self.images
+
+    def loadings(self, gains: Array) -> None:
+        """Features are known through the kernel alone."""
+        return
+
+    def take(self, n_components: int) -> DualSubspace:
+        """The same with the first axes only; the noise field, once made, goes along."""
+        taken = replace(self, axes=self.axes[:, :n_components], images=self.images[:, :n_components])
+        if "noise_field" in self.__dict__:
+            taken.__dict__["noise_field"] = self.noise_field
+        return taken
+
+    def raw_gram(self) -> RawGram:
+        """K₀ of the training points as an operator."""
+        if self.points is not None:
+            return LazyGram(self.kernel, self.points)
+        if self.gram is None:
+            raise ValueError("Noise of feature space needs the Gram matrix, and this model does not keep it. Fit it again.")
+        return DenseGram(self.gram)
+
+    @cached_property
+    def noise_field(self) -> NoiseField:
+        """The factor behind draws of feature noise, made on first need and kept: it costs more than all the rest of a draw."""
+        return noise_field(self.raw_gram())
+
+    def unit_noise(self, n_draws: int, rng: np.random.Generator) -> UnitNoise:
+        """Draws of isotropic unit noise of feature space [3]."""
+        return self.noise_field.draw(n_draws, rng, self.affine)

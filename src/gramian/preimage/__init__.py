@@ -12,6 +12,7 @@ from gramian.preimage.gradient import Gradient
 from gramian.preimage.mds import MDS
 from gramian.preimage.ridge import KernelRidge
 from gramian.preimage.smoother import KernelSmoother
+from gramian.preimage.transport import Transport
 
 PREIMAGES: dict[str, type[PreImage]] = {
     "smoother": KernelSmoother,
@@ -19,6 +20,7 @@ PREIMAGES: dict[str, type[PreImage]] = {
     "mds": MDS,
     "ridge": KernelRidge,
     "gradient": Gradient,
+    "transport": Transport,
     "exact": Exact,
 }
 """The names that ``preimage=`` accepts."""
@@ -33,6 +35,7 @@ __all__ = [
     "KernelSmoother",
     "PreImage",
     "PreImageInfo",
+    "Transport",
     "as_preimage",
     "has_identity_features",
     "preimage_for",

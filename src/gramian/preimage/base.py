@@ -57,9 +57,15 @@ class PreImage(BaseEstimator):
     reproduces_training = False
     """Whether φ(xᵢ) of a fitted row gives xᵢ back."""
 
-    def fit(self, X: Any, K0: Any = None, *, kernel: Any, scores: Array | None = None) -> PreImage:
-        """Learn from the rows X, their Gram matrix K₀ and their scores t; ``kernel`` is resolved."""
+    def fit(
+        self, X: Any, K0: Any = None, *, kernel: Any, scores: Array | None = None, sample_weight: Array | None = None
+    ) -> PreImage:
+        """Learn from the rows X, their Gram matrix K₀ and their scores t; ``kernel`` is resolved.
+
+        Models hand over distinct rows; ``sample_weight`` says how often each occurs, to methods that ask.
+        """
         self.X_ = X
+        self.row_weights_ = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         self.kernel_ = as_kernel(kernel)
         self.linear_ = has_identity_features(self.kernel_)
         self.lower_, self.upper_ = _box(X)

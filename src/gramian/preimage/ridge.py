@@ -9,6 +9,7 @@ from scipy import linalg, sparse
 
 from gramian._arrays import Array, single_blas_thread, symmetrized
 from gramian._checks import check_count, check_number
+from gramian._content import content_folds, row_hashes, smallest_positions
 from gramian.kernels import RBF, Precomputed
 from gramian.latent.sample import DualSample
 from gramian.operators.gram import DenseGram, LazyGram
@@ -19,7 +20,7 @@ from gramian.solvers import Eigh
 WIDTHS = (8.0, 4.0, 2.0, 1.0, 0.5)  # of the median distance between scores
 PENALTIES = np.logspace(1, -10, 12)
 CHOOSING_ROWS = 1000
-HELD_OUT = 5  # every fifth of them
+N_FOLDS = 5  # the first of them is held out
 FEWEST_ROWS = 10  # below, nothing can be held out
 RESOLVED = 1e-6  # of the variance: errors below it are equally good, and rounding must not choose between them
 RANK = 1e-12
@@ -40,7 +41,7 @@ class KernelRidge(PreImage):
     length_scale : float or None, default=None
         Width of r, in units of the scores; None: chosen with the penalty.
     n_centers : int, default=500
-        How many rows r is centred on, evenly spaced; all of them if there are no more.
+        How many rows r is centred on, those of smallest hash; all of them if there are no more.
 
     Examples
     --------
@@ -71,9 +72,10 @@ class KernelRidge(PreImage):
         if self.scores_ is None and K0 is None:
             K0 = self.kernel_(self.X_)
         K0 = None if K0 is None else np.asarray(K0, dtype=np.float64)
-        self.centers_ = _evenly(len(inputs), n_centers)
+        hashes = row_hashes(self.X_)
+        self.centers_ = smallest_positions(hashes, n_centers)
         with single_blas_thread():
-            width, self.penalty_, self.held_out_error_ = self._chosen(K0, inputs)
+            width, self.penalty_, self.held_out_error_ = self._chosen(K0, inputs, hashes)
             self.length_scale_ = None if self.scores_ is None else width * _median_distance(self.scores_)
             gram = K0[:, self.centers_] if self.scores_ is None else self._similar(self.scores_)
             regression = _Regression.of(gram, gram[self.centers_], inputs)
@@ -90,21 +92,21 @@ class KernelRidge(PreImage):
         """r(t, tⱼ) at the centres."""
         return RBF(self.length_scale_)(_rows(scores), _rows(np.asarray(self.scores_)[self.centers_]))
 
-    def _chosen(self, K0: Any, inputs: Array) -> tuple[float, float, float]:
+    def _chosen(self, K0: Any, inputs: Array, hashes: Array) -> tuple[float, float, float]:
         """The width (in median distances), the penalty, and the mean squared error of held-out rows that they give."""
         median = 1.0 if self.scores_ is None else _median_distance(self.scores_)
         widths = WIDTHS if self.length_scale is None else (self.length_scale / median,)
         widths = widths if self.scores_ is not None else (1.0,)
         penalties = PENALTIES if self.penalty is None else np.array([self.penalty])
-        if len(inputs) < FEWEST_ROWS:
+        rows = smallest_positions(hashes, CHOOSING_ROWS)
+        out = content_folds(self.X_, N_FOLDS, hashes[rows])[1] == 0
+        if len(rows) < FEWEST_ROWS or out.all():
             return widths[len(widths) // 2], float(penalties[len(penalties) // 2]), float("nan")
-        rows = _evenly(len(inputs), CHOOSING_ROWS)
-        out = np.arange(len(rows)) % HELD_OUT == HELD_OUT // 2
         kept, held_out = rows[~out], rows[out]
         scores = (
             None if self.scores_ is None else _split_scores(self.kernel_, self.X_, K0, self.scores_, kept, held_out)
         )
-        centers = _evenly(len(kept), self.n_centers)
+        centers = np.arange(min(len(kept), self.n_centers))  # rows come by rising hash
         target = inputs[held_out]
         floor = RESOLVED * float(np.square(target - inputs[kept].mean(axis=0)).sum(axis=1).mean())
         best = 1.0, 1.0, np.inf
@@ -186,11 +188,6 @@ def _split_scores(kernel: Any, X: Any, K0: Any, scores: Array, kept: Array, held
     old = raw.to_dense() if points is None else points
     # scores need no k(y, y)
     return subspace.project(old, np.zeros(len(kept))).scores, subspace.project(new, np.zeros(len(held_out))).scores
-
-
-def _evenly(n_rows: int, most: int) -> Array:
-    """At most so many of the rows, evenly spaced."""
-    return np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.intp)
 
 
 def _rows(scores: Array) -> Array:

@@ -6,31 +6,58 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, float_dtype
 from gramian._checks import check_choice, check_count, check_flag, check_number, check_random_state, check_table
+from gramian._content import row_hashes
 from gramian.estimators._base import LatentModelMixin
-from gramian.kernels import Precomputed
-from gramian.latent.feature_subspace import FeatureSubspace, RandomFeatureSubspace
+from gramian.estimators._kernel_held_out import (
+    HeldOutLimits,
+    HeldOutRows,
+    PreimageEvidence,
+    once,
+    preimage_evidence,
+)
+from gramian.kernels import Precomputed, as_kernel
+from gramian.latent.anomaly import Anomaly
+from gramian.latent.feature_subspace import AnchoredSubspace, RandomFeatureSubspace
 from gramian.latent.gaussian import LatentGaussian, Projection
-from gramian.latent.noise_field import UnitNoise, noise_field
-from gramian.operators.gram import DenseGram, LazyGram
+from gramian.latent.noise_field import UnitNoise
+from gramian.latent.subspace import KernelSubspace
 
 
 class DualMixin(LatentModelMixin):
     """The methods of `KernelPPCA` once it is fitted."""
 
     kernel: Any
-    _gram: Array
+    preimage: Any
+    center: bool
+    X_fit_: Any
+    _weights: Array | None
+    _held: tuple[Any, Array] | None
+
+    _transient = (
+        "_auto_preimages",
+        "_preimage_evidence",
+        "_held_out_limits",
+    )  # made on first need; files leave them out
 
     @property
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, Precomputed) or (isinstance(self.kernel, str) and self.kernel == "precomputed")
 
+    @property
+    def _accepts_sparse(self) -> bool:
+        try:
+            return bool(as_kernel(self.kernel).accepts_sparse)
+        except (TypeError, ValueError):
+            return False  # an unknown kernel is refused by `fit`, in words
+
     def _check_rows(self, X: Any) -> Any:
-        return check_table(self, X, reset=False, accept_sparse=not self._precomputed)
+        return check_table(self, X, reset=False, accept_sparse=self._accepts_sparse)
 
     def _project(self, X: Any, **options: Any) -> Projection:
         diagonal = options.get("diagonal")
@@ -38,18 +65,23 @@ class DualMixin(LatentModelMixin):
             diagonal = np.zeros(X.shape[0])  # scores do not need it; the methods that do have asked for it
         return self._model.subspace.project(X, diagonal)
 
-    def _with_diagonal(self, X: Any, diagonal: Any, verb: Any, method: str) -> Array:
+    def _checked_diagonal(self, X: Any, diagonal: Any, method: str) -> Array | None:
         check_is_fitted(self)
-        if self._precomputed:
-            if diagonal is None:
-                raise ValueError(f"{method} with kernel='precomputed' needs diagonal=, the values k(y, y) of the rows.")
-            diagonal = np.asarray(diagonal, dtype=np.float64).ravel()
-            if len(diagonal) != np.shape(X)[0]:
-                raise ValueError(f"diagonal has {len(diagonal)} values, but X has {np.shape(X)[0]} rows.")
-            if not np.isfinite(diagonal).all():
-                raise ValueError("diagonal contains NaN or infinity.")
-        elif diagonal is not None:
-            raise ValueError("diagonal= goes with kernel='precomputed' only.")
+        if not self._precomputed:
+            if diagonal is not None:
+                raise ValueError("diagonal= goes with kernel='precomputed' only.")
+            return None
+        if diagonal is None:
+            raise ValueError(f"{method} with kernel='precomputed' needs diagonal=, the values k(y, y) of the rows.")
+        diagonal = np.asarray(diagonal, dtype=np.float64).ravel()
+        if len(diagonal) != np.shape(X)[0]:
+            raise ValueError(f"diagonal has {len(diagonal)} values, but X has {np.shape(X)[0]} rows.")
+        if not np.isfinite(diagonal).all():
+            raise ValueError("diagonal contains NaN or infinity.")
+        return diagonal
+
+    def _with_diagonal(self, X: Any, diagonal: Any, verb: Any, method: str) -> Array:
+        diagonal = self._checked_diagonal(X, diagonal, method)
         return self._evaluate(X, self._gaussian_of(verb), diagonal=diagonal)
 
     def score_samples(self, X: Any, diagonal: Any = None) -> Array:
@@ -69,10 +101,10 @@ class DualMixin(LatentModelMixin):
 
     # ------------------------------------------------------------ kernel space
 
-    def _kernel_space(self, method: str) -> Any:
+    def _kernel_space(self, method: str) -> KernelSubspace:
         check_is_fitted(self)
-        subspace = self._model.subspace
-        if isinstance(subspace, RandomFeatureSubspace):
+        subspace: KernelSubspace = self._model.subspace
+        if isinstance(subspace, AnchoredSubspace | RandomFeatureSubspace):
             raise ValueError(
                 f"{method} lives on training points, which random features do not keep. Use approximation=None or 'nystroem'."
             )
@@ -82,44 +114,27 @@ class DualMixin(LatentModelMixin):
         """k_c(y)ᵢ = <φ(xᵢ) - μ, φ(y) - μ>, doubly centred with the training means only, (n, N) [3]."""
         subspace = self._kernel_space("center_kernel")
         X = self._check_rows(X)
-        if isinstance(subspace, FeatureSubspace):
-            seen = np.asarray(subspace.feature_map.transform(X)) - subspace.primal.mean
-            return (seen @ subspace.centred_points().T).astype(float_dtype(X), copy=False)
-        centred = subspace.kernel_rows(X) - subspace.raw_mean
-        centred -= (centred @ subspace.affine)[:, None]
-        return centred.astype(float_dtype(X), copy=False)
+        return subspace.center_rows(X).astype(float_dtype(X), copy=False)
 
     def kernel_mean(self, Z: Any) -> Array:
         """E[k_c | z]: <φ(xᵢ) - μ, Wz>, (n, N) ([DP] eq. 14) [3]."""
         return self._kernel_mean(self._check_latents(Z))
 
     def _kernel_mean(self, Z: Array) -> Array:
-        subspace = self._kernel_space("kernel_mean")
-        scores = self._gaussian.decode(Z)
-        if isinstance(subspace, FeatureSubspace):
-            return scores @ subspace.primal.components @ subspace.centred_points().T
-        images = subspace.images - subspace.affine @ subspace.images
-        return scores @ images.T
+        return self._kernel_space("kernel_mean").center_scores(self._gaussian.decode(Z))
 
     def sample_kernel(self, n_samples: int = 1, *, latent: Any = None, random_state: Any = None) -> Array:
         """Draws of k_c: covariance K_c A Aᵀ K_c + σ²K_c = B Bᵀ ([DP] sec. 3.3), or given the latents ([DP] eq. 14) [3]."""
-        self._kernel_space("sample_kernel")
+        subspace = self._kernel_space("sample_kernel")
         rng = check_random_state(self.random_state if random_state is None else random_state)
         Z = self._latents(n_samples, latent, rng)
-        noise = self._unit_noise(len(Z), rng).centred if self.noise_variance_ > 0 else 0.0
+        noise = subspace.unit_noise(len(Z), rng).centred if self.noise_variance_ > 0 else 0.0
         return self._kernel_mean(Z) + np.sqrt(self.noise_variance_) * noise
 
     def decode_weights(self, Z: Any) -> Array:
         """Affine weights γ with E[φ | z] = Φγ, (n, N); rows sum to one unless uncentred [2]."""
         subspace = self._kernel_space("decode_weights")
         return np.asarray(subspace.embed(self._gaussian.decode(self._check_latents(Z))))
-
-    def _unit_noise(self, n_draws: int, rng: np.random.Generator) -> UnitNoise:
-        subspace = self._model.subspace
-        if isinstance(subspace, FeatureSubspace):
-            return subspace.unit_noise(n_draws, rng)
-        raw = DenseGram(self._gram) if subspace.points is None else LazyGram(self.kernel_, subspace.points)
-        return noise_field(raw).draw(n_draws, rng, subspace.affine)
 
     def _latents(self, n_samples: int, latent: Any, rng: np.random.Generator) -> Array:
         if latent is not None:
@@ -128,7 +143,76 @@ class DualMixin(LatentModelMixin):
 
     # ------------------------------------------------------------ back to inputs
 
-    def inverse_transform(self, Z: Any, return_info: bool = False) -> Any:
+    @property
+    def preimage_(self) -> Any:
+        """The fitted pre-image; with "auto" a dict with the keys "reconstruct", "denoise", "sample"; None without inputs."""
+        if "_model" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} is not fitted: there is no preimage_ yet.")
+        if "_preimage" not in self.__dict__ and "preimage_" in self.__dict__:
+            return self.__dict__["preimage_"]  # from a model file of the first version
+        if not self._auto_preimage:
+            return self._preimage
+        return once(self, "_auto_preimages", self._chosen_preimages) if self._has_inputs else None
+
+    def _chosen_preimages(self) -> dict[str, Any]:
+        fitted = {name: self._fitted_preimage(name) for name in dict.fromkeys(self._evidence.names.values())}
+        return {job: fitted[name] for job, name in self._evidence.names.items()}
+
+    @property
+    def _auto_preimage(self) -> bool:
+        return isinstance(self.preimage, str) and self.preimage == "auto"
+
+    @property
+    def _has_inputs(self) -> bool:
+        return self.X_fit_ is not None and not sparse.issparse(self.X_fit_)
+
+    @property
+    def _evidence(self) -> PreimageEvidence:
+        """What held-out rows say of pre-images."""
+        given = None if self._auto_preimage else self.preimage
+        return once(self, "_preimage_evidence", lambda: preimage_evidence(self, self._held_source(), given))
+
+    @property
+    def _limits(self) -> HeldOutLimits:
+        """T² and SPE of held-out rows."""
+        return once(self, "_held_out_limits", lambda: HeldOutLimits.of(self, self._held_source()))
+
+    def _held_source(self) -> HeldOutRows:
+        subspace = self._model.subspace
+        held = self.__dict__.get("_held")
+        if held is not None:
+            return HeldOutRows(*held)
+        weights = self.__dict__.get("_weights")
+        if weights is None:  # a model file of the first version
+            weights = np.ones(subspace.size)
+        return HeldOutRows(self.X_fit_, weights, subspace.gram if self._precomputed else None)
+
+    def _distinct_points(self) -> tuple[Array, Array]:
+        """Positions of the first copies of the points that weights refer to, and for each point which it is."""
+        _, first, inverse = np.unique(row_hashes(self.X_fit_), return_index=True, return_inverse=True)
+        order = np.argsort(first)  # in the order of the points
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        return first[order], place[inverse.ravel()]
+
+    def _map_scores(self, seen: Projection) -> Array:
+        """The scores of μ + W E[z | x]."""
+        return self._gaussian.decode(self._gaussian.posterior(seen).mean)
+
+    def _decoded(self, method: Any, scores: Array) -> Array:
+        """Inputs by a fitted pre-image, quietly: how held-out rows are answered."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return np.asarray(self._answers(method, scores)[0], dtype=np.float64)
+
+    def _drawn(self, method: Any, n_samples: int, seed: int) -> Array:
+        """Samples by a fitted pre-image."""
+        rng = np.random.default_rng(seed)
+        scores = self._gaussian.decode(rng.standard_normal((n_samples, self.n_components_)))
+        noise = self._model.subspace.unit_noise(n_samples, rng) if self.noise_variance_ > 0 else None
+        return np.asarray(self._answers(method, scores, noise)[0], dtype=np.float64)
+
+    def inverse_transform(self, Z: Any, return_info: bool = False, return_std: bool = False) -> Any:
         """Inputs whose features are nearest to E[φ | z], by the chosen pre-image [4].
 
         Parameters
@@ -136,20 +220,48 @@ class DualMixin(LatentModelMixin):
         Z : array-like of shape (n, n_components_)
         return_info : bool, default=False
             Also return what the method reports, such as ``info.converged``.
-        """
-        Z = self._check_latents(Z)
-        rows, info = self._preimages(self._gaussian.decode(Z))
-        rows = rows.astype(float_dtype(Z), copy=False)
-        return (rows, info) if return_info else rows
+        return_std : bool, default=False
+            Also return standard deviations of the row itself, (n, n_features), in input units: the error of held-out rows.
 
-    def reconstruct(self, X: Any, kind: str = "map") -> Array:
-        """The rows as the model sees them: the pre-image of μ + W E[z|x] ("map") or of the projection ("projection") [2, 4]."""
+        Returns
+        -------
+        rows, or a tuple (rows[, std][, info])
+        """
+        check_flag("return_info", return_info)
+        check_flag("return_std", return_std)
+        Z = self._check_latents(Z)
+        rows, info = self._preimages(self._gaussian.decode(Z), "reconstruct")
+        rows = rows.astype(float_dtype(Z), copy=False)
+        found = (rows, *((self._std(rows),) if return_std else ()), *((info,) if return_info else ()))
+        return found if len(found) > 1 else rows
+
+    def reconstruct(self, X: Any, kind: str = "map", return_std: bool = False) -> Any:
+        """The rows as the model sees them: the pre-image of μ + W E[z|x] ("map") or of the projection ("projection") [2, 4].
+
+        With ``preimage="auto"`` rows farther off the subspace than 99 % of held-out rows are denoised. ``return_std=True`` adds standard
+        deviations of the row itself, (n, n_features), in input units, from held-out rows.
+        """
         check_choice("kind", kind, ("map", "projection"))
+        check_flag("return_std", return_std)
         check_is_fitted(self)
         X = self._check_rows(X)
         seen = self._project(X)
-        scores = seen.scores if kind == "projection" else self._gaussian.decode(self._gaussian.posterior(seen).mean)
-        return self._preimages(scores)[0].astype(float_dtype(X), copy=False)
+        scores = seen.scores if kind == "projection" else self._map_scores(seen)
+        rows = self._preimages(scores, "reconstruct")[0]
+        if (
+            self._auto_preimage
+            and not self._precomputed
+            and self.preimage_["denoise"] is not self.preimage_["reconstruct"]
+        ):
+            noisy = self._gaussian.residual(seen) > self._limits.residual
+            if noisy.any():
+                rows = rows.copy()
+                rows[noisy] = self._preimages(scores[noisy], "denoise")[0]
+        rows = rows.astype(float_dtype(X), copy=False)
+        return (rows, self._std(rows)) if return_std else rows
+
+    def _std(self, rows: Array) -> Array:
+        return np.broadcast_to(self._evidence.std, rows.shape).astype(rows.dtype)
 
     def sample(self, n_samples: int = 1, *, latent: Any = None, noise: bool = True, random_state: Any = None) -> Array:
         """Draw inputs: latents (or ``latent=Z``), feature noise unless ``noise=False``, then the pre-image [3, 4]."""
@@ -157,24 +269,17 @@ class DualMixin(LatentModelMixin):
         check_flag("noise", noise)
         rng = check_random_state(self.random_state if random_state is None else random_state)
         Z = self._latents(n_samples, latent, rng)
-        drawn = self._unit_noise(len(Z), rng) if noise and self.noise_variance_ > 0 else None
-        return self._preimages(self._gaussian.decode(Z), drawn)[0]
+        drawn = self._model.subspace.unit_noise(len(Z), rng) if noise and self.noise_variance_ > 0 else None
+        return self._preimages(self._gaussian.decode(Z), "sample", drawn)[0]
 
-    def _preimages(self, scores: Array, noise: UnitNoise | None = None) -> tuple[Array, Any]:
-        if self.preimage_ is None:
+    def _preimages(self, scores: Array, job: str, noise: UnitNoise | None = None) -> tuple[Array, Any]:
+        method = self.preimage_
+        if method is None:
             reason = "sparse inputs" if self.X_fit_ is not None else "a precomputed kernel without fit(K, inputs=X)"
             raise ValueError(
                 f"There are no pre-images with {reason}: give dense inputs to fit. decode_weights works all the same."
             )
-        subspace = self._model.subspace
-        weights, values = subspace.embed(scores), subspace.kernel_values(scores)
-        if noise is not None:
-            level = np.sqrt(self.noise_variance_)
-            weights, values = weights + level * noise.weights, values + level * noise.values
-        if hasattr(self.preimage_, "transform_with_info"):
-            rows, info = self.preimage_.transform_with_info(weights, values)
-        else:
-            rows, info = self.preimage_.transform(weights, values), getattr(self.preimage_, "info", None)
+        rows, info = self._answers(method[job] if isinstance(method, dict) else method, scores, noise)
         converged = getattr(info, "converged", None)
         if converged is not None and not np.all(converged):
             warnings.warn(
@@ -182,7 +287,74 @@ class DualMixin(LatentModelMixin):
                 ConvergenceWarning,
                 stacklevel=3,
             )
+        return rows, info
+
+    def _answers(self, method: Any, scores: Array, noise: UnitNoise | None = None) -> tuple[Array, Any]:
+        """What a fitted pre-image makes of feature points; copies of a row are one point to it."""
+        subspace = self._model.subspace
+        weights, values = subspace.embed(scores), subspace.kernel_values(scores)
+        if noise is not None:
+            level = np.sqrt(self.noise_variance_)
+            weights, values = weights + level * noise.weights, values + level * noise.values
+        first, inverse = self._distinct_points()
+        if len(first) < len(inverse):
+            merge = sparse.csr_array((np.ones(len(inverse)), (np.arange(len(inverse)), inverse)))
+            weights, values = weights @ merge, values[:, first]
+        if hasattr(method, "transform_with_info"):
+            rows, info = method.transform_with_info(weights, values)
+        else:
+            rows, info = method.transform(weights, values), getattr(method, "info", None)
         return np.asarray(rows), info
+
+    # ------------------------------------------------------------ what does not fit
+
+    def anomaly(self, X: Any, level: float = 0.99, diagonal: Any = None) -> Anomaly:
+        """T² along and SPE off the principal subspace of feature space, with p-values and limits from held-out rows [2, 10].
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        level : float in (0, 1), default=0.99
+            The share of new rows that the limits let pass.
+        diagonal : array-like of shape (n_samples,), optional
+            k(y, y) of the rows, with a precomputed kernel.
+
+        Returns
+        -------
+        Anomaly
+            ``contributions`` (n, d) are the squared errors of the reconstruction over those of held-out rows; without pre-images
+            (n, 0).
+        """
+        level = check_number("level", level, 0.0, 1.0, open_low=True, open_high=True)
+        diagonal = self._checked_diagonal(X, diagonal, "anomaly")
+        X = self._check_rows(X)
+        seen = self._project(X, diagonal=diagonal)
+        t2, spe, limits = self._gaussian.t_squared(seen), self._gaussian.residual(seen), self._limits
+        contributions = np.empty((len(t2), 0))
+        if self._has_inputs and not self._precomputed:
+            spread = np.where(self._evidence.std > 0, self._evidence.std, 1.0)
+            rebuilt = self._preimages(self._map_scores(seen), "reconstruct")[0]
+            contributions = ((np.asarray(X, dtype=np.float64) - rebuilt) / spread) ** 2
+        return Anomaly(
+            t2,
+            spe,
+            limits.t2.p_values(t2) if self.n_components_ else np.ones_like(t2),
+            limits.spe.p_values(spe),
+            limits.t2.limit(level) if self.n_components_ else 0.0,
+            limits.spe.limit(level),
+            contributions,
+            level,
+        )
+
+    def explain(self) -> str:
+        """Which solver was run, and why, how q was chosen, and which pre-images, where they were needed already."""
+        words = [super().explain()]
+        if hasattr(self, "selection_"):
+            words.append(f"{self.selection_.reason}.")
+        evidence = self.__dict__.get("_preimage_evidence")
+        if evidence is not None:
+            words.extend(f"{chosen.reason}." for chosen in evidence.selections.values())
+        return " ".join(words)
 
     def latent_grid(self, n_steps: int = 10, extent: float = 2.0, components: tuple[int, int] = (0, 1)) -> Array:
         """A grid over two latent coordinates in [-extent, extent]², the others 0: (n_steps², q), row by row from the top left."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
 from gramian._checks import (
@@ -23,25 +23,28 @@ from gramian._checks import (
     is_count,
     positive_rows,
 )
+from gramian._content import content_folds
 from gramian._memory import memory_budget, require_memory
+from gramian.choosing.dimension import choose_dimension, gram_folds
 from gramian.estimators._base import BaseEstimator, atomic, forget
 from gramian.estimators._dual import DualMixin
+from gramian.estimators._kernel_held_out import HELD_OUT_ROWS, N_FOLDS, HeldOutRows
 from gramian.exceptions import NumericalWarning
 from gramian.features import FEATURE_MAPS
 from gramian.kernels import as_kernel
 from gramian.kernels.precomputed import check_gram
 from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
-from gramian.latent.feature_moments import feature_moments
-from gramian.latent.feature_subspace import FeatureSubspace, NystroemSubspace, RandomFeatureSubspace
+from gramian.latent.feature_moments import draw_rows, feature_moments
+from gramian.latent.feature_subspace import AnchoredSubspace, FeatureSubspace, NystroemSubspace
 from gramian.latent.model import LatentModel, fit_latent_model
+from gramian.latent.noise import resolve_noise
 from gramian.latent.sample import DUAL_RANK, DualSample, MomentSample
-from gramian.operators.centering import Centering
 from gramian.operators.gram import DenseGram, LazyGram
-from gramian.preimage import as_preimage
-from gramian.solvers import as_solver
+from gramian.preimage import PreImage, as_preimage
+from gramian.rows import Rows, as_rows
+from gramian.solvers import as_solver, solvers_for
 from gramian.solvers.budget import Budgeted
 
-KERNEL_SOLVERS = ("auto", "eigh", "krylov", "em", "stiefel", "arpack")
 APPROXIMATIONS = ("nystroem", "rff")
 DEFAULT_LANDMARKS = 500
 
@@ -54,9 +57,11 @@ class KernelPPCA(DualMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_components : int, float or None, default=None
-        Latent dimension q; a float in (0, 1) is a fraction of the variance. None: as many as exceed ``noise_variance`` if that is
-        a positive number, else the smallest q that explains 95 %.
+    n_components : "auto", int, float or None, default="auto"
+        Latent dimension q. "auto": the smallest q whose held-out likelihood is within one standard error of the best, from folds of
+        one Gram matrix on at most 2,000 rows; the share of variance that it explains there is carried to all rows [10]. A float
+        in (0, 1) is a fraction of the variance. None: as many as exceed ``noise_variance`` if that is a positive number, else the
+        smallest q that explains 95 %. "auto" with a number as ``noise_variance`` is None.
     kernel : str, Kernel, callable, scikit-learn GP kernel or "precomputed", default="rbf"
         "rbf" is ``RBF("median")``: the median distance between training rows.
     noise_variance : "ml" or float, default="ml"
@@ -66,8 +71,11 @@ class KernelPPCA(DualMixin, BaseEstimator):
     solver : {"auto", "eigh", "krylov", "em", "stiefel"} or object, default="auto"
     approximation : None, "nystroem", "rff" or a feature map, default=None
     n_landmarks : int or None
-        Landmarks, or random features; None is min(N, 500).
-    preimage : {"smoother", "fixed_point", "mds", "ridge", "gradient"} or object, default="smoother"
+        Landmarks, or random features; None is min(N, 500). More landmarks than rows are cut, with a warning.
+    preimage : {"auto", "smoother", "fixed_point", "mds", "ridge", "gradient", "transport"} or object, default="auto"
+        "auto": rows are rebuilt by the method that clean held-out rows prefer, rows whose residual exceeds the 99 % quantile of
+        held-out rows by the one that noisy held-out rows prefer, and samples by the one whose draws are nearest to held-out rows
+        (energy distance). Chosen on first need, on at most 1,000 rows drawn by content: `fit` does not pay for it.
     memory_limit : int or None
         Bytes that a solver may store; None: what the process may use.
     tol : float, default=5e-5
@@ -86,11 +94,18 @@ class KernelPPCA(DualMixin, BaseEstimator):
     dual_coef_ : ndarray of shape (N, n_components_)
         A = diag(√s) Q.
     X_fit_ : the training rows, or the landmarks; None with a precomputed kernel
+    preimage_ : the fitted pre-image; with "auto" a dict with the keys "reconstruct", "denoise" and "sample"
+    selection_ : Selection
+        What held-out rows said of each q, where ``n_components="auto"`` chose it.
     n_components_, noise_variance_, explained_variance_, explained_variance_ratio_, residual_norm_, n_iter_
 
     Notes
     -----
     Indefinite kernels: whatever q, negative eigenvalues count as no variance, and a ``NumericalWarning`` says how large they are.
+
+    References
+    ----------
+    [1-4, 10] docs/theory.md, sections 1 to 4 and 10.
 
     Examples
     --------
@@ -104,7 +119,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_components: Any = None,
+        n_components: Any = "auto",
         *,
         kernel: Any = "rbf",
         noise_variance: Any = "ml",
@@ -113,7 +128,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
         solver: Any = "auto",
         approximation: Any = None,
         n_landmarks: int | None = None,
-        preimage: Any = "smoother",
+        preimage: Any = "auto",
         memory_limit: Any = None,
         tol: float = 5e-5,
         max_iter: int = 1000,
@@ -138,7 +153,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
-        tags.input_tags.sparse = not self._precomputed
+        tags.input_tags.sparse = self._accepts_sparse
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -157,27 +172,27 @@ class KernelPPCA(DualMixin, BaseEstimator):
             With a precomputed kernel: the rows behind it, so that pre-images and samples can be had.
         """
         self._check_params()
-        forget(self, "_model", "_gram")
+        forget(self, "_model", "_weights", "_held", "_copies", "_preimage", *self._transient)
         if inputs is not None and not self._precomputed:
             raise ValueError("inputs= goes with kernel='precomputed' only: otherwise X holds the inputs already.")
         if self._precomputed:
             sample, points, raw_weights = self._precomputed_sample(X, sample_weight, inputs)
         else:
-            X = check_table(self, X, reset=True, accept_sparse=True, min_samples=2)
+            X = check_table(self, X, reset=True, accept_sparse=self._accepts_sparse, min_samples=2)
             kept, raw_weights = positive_rows(X, check_weights(sample_weight, X))
+            if self.approximation is not None:
+                self._fit_features(as_rows(kept, raw_weights))
+                return self
             X = kept.copy() if kept is X else kept  # what is kept must not change with the caller's array
             self.kernel_ = as_kernel(self.kernel).resolve(X)
             points = X
-            if self.approximation is not None:
-                self._fit_features(X, raw_weights)
-                return self
             kept = None if self.memory_limit is None else memory_budget(self.memory_limit) // 4
             sample = self._dual_sample(self.kernel_, X, LazyGram(self.kernel_, X, memory=kept), raw_weights)
-        self._fit_dual(sample, points)
+        self._fit_dual(sample, points, raw_weights)
         return self
 
     def _check_params(self) -> None:
-        check_n_components(self.n_components, rules=())
+        check_n_components(self.n_components, rules=("auto",))
         if isinstance(self.noise_variance, str):
             check_choice("noise_variance", self.noise_variance, ("ml",))
         else:
@@ -188,7 +203,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
             check_count("noise_dim", self.noise_dim, 1)
         check_flag("center", self.center)
         if isinstance(self.solver, str):
-            check_choice("solver", self.solver, KERNEL_SOLVERS)
+            check_choice("solver", self.solver, solvers_for("dual"))
         if isinstance(self.approximation, str):
             check_choice("approximation", self.approximation, APPROXIMATIONS)
         if self.approximation is not None and self._precomputed:
@@ -229,21 +244,54 @@ class KernelPPCA(DualMixin, BaseEstimator):
         named = as_solver(self.solver, tol=self.tol, max_iter=self.max_iter, random_state=self.random_state)
         return Budgeted(named, memory_budget(self.memory_limit))
 
-    def _fit_dual(self, sample: DualSample, points: Any) -> None:
+    def _fit_dual(self, sample: DualSample, points: Any, raw_weights: Array) -> None:
         solver = self._solver()
-        q = check_n_components(self.n_components, rules=())
+        self.X_fit_, self._weights = points, raw_weights
+        self._held = None
+        source = HeldOutRows(points, raw_weights, sample.raw.matrix if sample.points is None else None)
+        q = self._dimension(source, self._raw_gram, whole=True)
         model = fit_latent_model(sample, q, solver, self.noise_variance, default_fraction=DEFAULT_FRACTION)
         self.solver_, self.solver_reason_ = solver.used, solver.reason
         self._warn_without_structure(model, sample)
+        if sample.points is None:
+            model = replace(model, subspace=replace(model.subspace, gram=sample.raw.matrix))
+        self._store_dual(model)
+        self._fit_preimage()
+
+    def _store_dual(self, model: LatentModel) -> None:
+        assert self._weights is not None
         self._store(model)
-        gaussian = model.gaussian
+        gaussian, weights = model.gaussian, self._weights / self._weights.sum()
         self.eigenvectors_ = model.spectrum.eigenvectors
         shrink = np.sqrt(1 - gaussian.noise_variance / gaussian.eigenvalues) if gaussian.n_components else np.empty(0)
-        self.dual_coef_ = np.sqrt(sample.weights)[:, None] * self.eigenvectors_ * shrink
-        self.X_fit_ = points
-        if sample.points is None:
-            self._gram = sample.raw.matrix
-        self._fit_preimage(sample.raw)
+        self.dual_coef_ = np.sqrt(weights)[:, None] * self.eigenvectors_ * shrink
+
+    def _dimension(self, source: HeldOutRows, gram_of: Any, *, whole: bool, dim: float | None = None) -> Any:
+        """``n_components`` as `fit_latent_model` takes it, with "auto" chosen on at most 2,000 rows [10].
+
+        ``whole`` says that these can be all rows. ``dim`` is D under an approximation, where it does not depend on the rows.
+        """
+        q = check_n_components(self.n_components, rules=("auto",))
+        if q != "auto" or not isinstance(self.noise_variance, str):
+            return None if q == "auto" else q
+        drawn = source.smallest(HELD_OUT_ROWS)
+        folds, fold = content_folds(None, N_FOLDS, drawn.hashes())
+        if not folds:
+            return None  # too few rows to hold any out: the 95 % rule
+        parts = gram_folds(gram_of(drawn), drawn.weights, fold, self.center)
+        if is_count(self.noise_dim):
+            dim = float(self.noise_dim)
+        dims = [drawn.weights.sum() - part.weight if dim is None else dim for part in parts]
+        selection = choose_dimension(parts, dims)
+        self.selection_ = selection
+        if whole and len(drawn.weights) == source.n_distinct():
+            return int(selection.chosen)
+        kept = [part.eigenvalues[: selection.chosen].sum() / part.trace for part in parts if part.trace > 0]
+        share = float(np.average(kept, weights=[part.weight for part in parts if part.trace > 0])) if kept else 0.95
+        return min(max(share, 1e-12), 1 - 1e-12)
+
+    def _raw_gram(self, drawn: HeldOutRows) -> Array:
+        return np.asarray(self.kernel_(drawn.rows), dtype=np.float64) if drawn.gram is None else drawn.gram
 
     def _warn_without_structure(self, model: LatentModel, sample: DualSample) -> None:
         """KERN-05: all eigenvalues alike (K = I), or none (K = 11ᵀ)."""
@@ -257,77 +305,132 @@ class KernelPPCA(DualMixin, BaseEstimator):
                 stacklevel=4,
             )
 
-    def _fit_preimage(self, raw: Any) -> None:
-        """Pre-images are fitted to the rows that affine weights refer to; with none (precomputed, no inputs) there are none."""
-        self.preimage_ = None
-        as_preimage(self.preimage)  # a bad name is an error now, not at the first inverse_transform
-        if self.X_fit_ is None or sparse.issparse(self.X_fit_):
+    # ------------------------------------------------------------ pre-images
+
+    def _fit_preimage(self) -> None:
+        """A method that was asked for is fitted now: what does not suit the kernel is an error at once."""
+        if self._auto_preimage:
             return
-        preimage = clone(as_preimage(self.preimage, kernel=self.kernel_))
+        as_preimage(self.preimage)  # a bad name is an error now, not at the first inverse_transform
+        self._preimage = self._fitted_preimage(self.preimage) if self._has_inputs else None
+
+    def _fitted_preimage(self, preimage: Any) -> Any:
+        """``preimage`` fitted to the distinct rows that weights refer to."""
+        method = clone(as_preimage(preimage, kernel=self.kernel_))
+        first, inverse = self._distinct_points()
         gram = None
-        if getattr(preimage, "needs_gram", True):
-            size = raw.size
+        if getattr(method, "needs_gram", True):
+            size = len(first)
             require_memory(
                 16 * size * size,
                 memory_budget(self.memory_limit),
-                f"preimage={self.preimage!r} on {size} points",
+                f"preimage={preimage!r} on {size} points",
                 "Use preimage='smoother', which stores nothing, or approximation='nystroem'.",
             )
-            gram = raw.to_dense()
-        self.preimage_ = preimage.fit(self.X_fit_, gram, kernel=self.kernel_, scores=self._training_scores())
-
-    def _training_scores(self) -> Array:
-        """The scores of the rows that weights refer to; training rows need no kernel evaluation: t = K₀axes - c."""
-        if isinstance(self._model.subspace, FeatureSubspace):
-            return self._model.subspace.primal.project(self._model.subspace.point_features).scores
-        subspace = self._model.subspace
-        return np.asarray(subspace.images - subspace.raw_mean @ subspace.axes)
+            points = self.X_fit_[first]
+            precomputed = self._model.subspace.gram[np.ix_(first, first)] if self._precomputed else None
+            gram = LazyGram(self.kernel_, points).to_dense() if precomputed is None else precomputed
+        options: dict[str, Any] = {"kernel": self.kernel_, "scores": self._model.subspace.point_scores()[first]}
+        if isinstance(method, PreImage):
+            weights = self._held_source().weights
+            options["sample_weight"] = np.bincount(inverse, weights[: len(inverse)])
+        return method.fit(self.X_fit_[first], gram, **options)
 
     # ------------------------------------------------------------ approximations
 
-    def _fit_features(self, X: Any, raw_weights: Array) -> None:
-        """Nyström or random features: primal moments of φ̂(x), streamed over chunks of rows."""
-        n = X.shape[0]
-        feature_map = self._feature_map(n).fit(X, raw_weights)
-        moments = feature_moments(feature_map, X, raw_weights, float(self.tol))
-        sample = MomentSample(moments, n, self.center)
+    def _fit_features(self, rows: Rows) -> None:
+        """Nyström or random features: primal moments of φ̂(x), summed over blocks of rows; no rows but the drawn ones are kept."""
+        named = isinstance(self.approximation, str)
+        count = self.n_landmarks if self.n_landmarks is not None else DEFAULT_LANDMARKS
+        drawn = rows.fold(draw_rows, max(count, HELD_OUT_ROWS))
+        if len(drawn.rows.weights) == 0 or drawn.n_rows < 2:
+            raise ValueError(
+                f"Found array with {drawn.n_rows} sample(s) of positive weight while a minimum of 2 is required."
+            )
+        self.kernel_ = as_kernel(self.kernel).resolve(drawn.rows.rows)
+        source = HeldOutRows(drawn.rows.rows, drawn.rows.weights)
+        feature_map = self._feature_map(count, drawn.n_rows) if named else clone(self.approximation)
+        feature_map = feature_map.fit(source.rows, sample_weight=source.weights)
+        moments = feature_moments(feature_map, rows, drawn.n_rows, float(self.tol))
+        sample = MomentSample(moments, drawn.n_rows, self.center)
         if is_count(self.noise_dim):
-            sample = _WithDim(moments, n, self.center, noise_dim=float(self.noise_dim))
+            sample = _WithDim(moments, drawn.n_rows, self.center, noise_dim=float(self.noise_dim))
         elif self.noise_dim == "rank":
             values = np.linalg.eigvalsh(moments.covariance(self.center))
-            sample = _WithDim(moments, n, self.center, noise_dim=float((values > DUAL_RANK * values[-1]).sum()))
+            rank = float((values > DUAL_RANK * values[-1]).sum())
+            sample = _WithDim(moments, drawn.n_rows, self.center, noise_dim=rank)
+
+        def gram_of(part: HeldOutRows) -> Array:
+            features = np.asarray(feature_map.transform(part.rows), dtype=np.float64)
+            return features @ features.T
+
         solver = self._solver()
-        q = check_n_components(self.n_components, rules=())
+        q = self._dimension(source, gram_of, whole=False, dim=sample.dim)
         model = fit_latent_model(sample, q, solver, self.noise_variance, default_fraction=DEFAULT_FRACTION)
         self.solver_, self.solver_reason_ = solver.used, solver.reason
-        primal, gaussian = model.subspace, model.gaussian
+        kept = source.smallest(HELD_OUT_ROWS)
+        self._weights, self._held = None, (kept.rows, kept.weights)
+        kind: type[FeatureSubspace] = AnchoredSubspace
         if hasattr(feature_map, "landmark_weights"):
-            points = feature_map.landmarks_
-            features = np.asarray(feature_map.transform(points), dtype=np.float64)
-            subspace: FeatureSubspace = NystroemSubspace(feature_map, primal, points, features)
-            self.dual_coef_ = np.asarray(feature_map.landmark_weights((primal.components.T * gaussian.gains).T)).T
+            kind, points = NystroemSubspace, feature_map.landmarks_
         else:
-            features = np.asarray(feature_map.transform(X), dtype=np.float64)
-            centering = Centering(raw_weights / raw_weights.sum(), self.center)
-            vectors = centering.transpose(features @ primal.components.T) / np.sqrt(gaussian.eigenvalues)
-            axes = centering.apply(vectors) / np.sqrt(gaussian.eigenvalues)
-            subspace = RandomFeatureSubspace(feature_map, primal, X, features, centering.affine, axes)
-            self.dual_coef_ = axes * gaussian.gains
-            points = X
-        self._store(LatentModel(subspace, gaussian, model.spectrum))
-        self.eigenvectors_ = model.spectrum.eigenvectors
+            points = kept.rows
+        features = np.asarray(feature_map.transform(points), dtype=np.float64)
         self.X_fit_ = points
-        self._fit_preimage(LazyGram(self.kernel_, points))
+        self._store_features(replace(model, subspace=kind(feature_map, model.subspace, points, features)))
+        self._fit_preimage()
 
-    def _feature_map(self, n: int) -> Any:
-        if not isinstance(self.approximation, str):
-            return clone(self.approximation)
-        count = self.n_landmarks if self.n_landmarks is not None else min(n, DEFAULT_LANDMARKS)
-        if self.approximation == "nystroem":
-            if count > n:
-                raise ValueError(f"n_landmarks={count} exceeds the {n} training rows.")
-            return FEATURE_MAPS["nystroem"](self.kernel_, n_landmarks=count, random_state=self.random_state)
-        return FEATURE_MAPS["rff"](self.kernel_, n_features=count, random_state=self.random_state)
+    def _store_features(self, model: LatentModel) -> None:
+        self._store(model)
+        self.eigenvectors_ = model.spectrum.eigenvectors
+        axes = model.subspace.primal.components.T * model.gaussian.gains
+        self.dual_coef_ = np.asarray(model.subspace.noise_weights(axes.T)).T
+
+    def _feature_map(self, count: int, n_rows: int) -> Any:
+        if self.approximation == "rff":
+            return FEATURE_MAPS["rff"](self.kernel_, n_features=count, random_state=self.random_state)
+        if self.n_landmarks is not None and count > n_rows:
+            warnings.warn(
+                f"n_landmarks={count} exceeds the {n_rows} training rows; {n_rows} landmarks are used.",
+                NumericalWarning,
+                stacklevel=4,
+            )
+        return FEATURE_MAPS["nystroem"](self.kernel_, n_landmarks=min(count, n_rows))
+
+    # ------------------------------------------------------------ fewer components
+
+    def truncate(self, n_components: int) -> KernelPPCA:
+        """A new fitted model with the first q components, without a new fit: as a fit with ``n_components=q`` would be.
+
+        Parameters
+        ----------
+        n_components : int
+            q, at most ``n_components_``. Noise that was estimated is estimated anew; a fixed noise stays.
+
+        Returns
+        -------
+        KernelPPCA
+        """
+        check_is_fitted(self)
+        q = check_count("n_components", n_components, 0)
+        if q > self.n_components_:
+            raise ValueError(
+                f"n_components={q} exceeds the {self.n_components_} components of the model. Fit anew for more."
+            )
+        model = clone(self).set_params(n_components=q)
+        left_out = (*self._transient, "_preimage", "selection_", "log_likelihoods_", "converged_")
+        parameters = set(self.get_params(deep=False))
+        model.__dict__.update({k: v for k, v in vars(self).items() if k not in parameters and k not in left_out})
+        spectrum = self._model.spectrum.leading(q)
+        noise = resolve_noise(self.noise_variance, spectrum, self._gaussian.dim)
+        gaussian = replace(self._gaussian, eigenvalues=spectrum.eigenvalues, noise_variance=noise)
+        cut = LatentModel(self._model.subspace.take(q), gaussian, spectrum)
+        if self._weights is None:
+            model._store_features(cut)
+        else:
+            model._store_dual(cut)
+        model._fit_preimage()
+        return model
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,44 @@
-"""Moments of explicit features, streamed over the rows: a table of features never exists whole."""
+"""Moments of explicit features, summed over blocks of rows: a table of features never exists whole [13]."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array, blas_threads, row_chunks, single_blas_thread, thread_map
+from gramian._arrays import Array, row_chunks
+from gramian._content import SmallestRows
 from gramian.features import Nystroem
 from gramian.kernels import finite_gram
 from gramian.operators.moments import Moments
+from gramian.rows import Block, Rows
 
 CHUNK_BYTES = 16_000_000
-FIRST_ROWS = 256
+SHIFT_ROWS = 256
 LONG = 16_384
 """From so many rows on, float32 is worth its rounding."""
 UNSEEN = 1e-10
 """Rounding of float64 that does not show in the moments, over their trace."""
 
 
-def precision(feature_map: Any, X: Any, tol: float) -> Any:
+@dataclass(frozen=True)
+class DrawnRows:
+    """The distinct rows of smallest hash, and how many rows of positive weight there are."""
+
+    rows: SmallestRows
+    n_rows: int
+
+    def __add__(self, other: DrawnRows) -> DrawnRows:
+        return DrawnRows(self.rows + other.rows, self.n_rows + other.n_rows)
+
+
+def draw_rows(block: Block, limit: int) -> DrawnRows:
+    """The draw from one block: what landmarks, widths and held-out rows are taken from."""
+    return DrawnRows(SmallestRows.of(block.X, block.weights, limit), int(np.count_nonzero(block.weights)))
+
+
+def precision(feature_map: Any, dtype: Any, n_rows: int, tol: float) -> Any:
     """The dtype of kernel values that the moments can be gathered from; None if they need the features themselves.
 
     Rounding ε of kernel values becomes at most about ε k(x, x) / λ_min(K_mm) in the moments of Nyström features, over their trace
@@ -29,46 +47,59 @@ def precision(feature_map: Any, X: Any, tol: float) -> Any:
     if not isinstance(feature_map, Nystroem):
         return None
     magnified = feature_map.magnification
-    coarse = X.dtype == np.float32 or (X.shape[0] >= LONG and feature_map.kernel_.stationary)
+    coarse = dtype == np.float32 or (n_rows >= LONG and feature_map.kernel_.stationary)
     if coarse and np.finfo(np.float32).epsneg * magnified <= tol:
         return np.float32
     return np.float64 if np.finfo(np.float64).epsneg * magnified <= UNSEEN else None
 
 
-def feature_moments(feature_map: Any, X: Any, weights: Array, tol: float = 0.0) -> Moments:
-    """The weighted moments of φ̂(x) over the rows of X, on as many threads as BLAS may use, good to ``tol``.
+def feature_moments(feature_map: Any, rows: Rows, n_rows: int, tol: float = 0.0) -> Moments:
+    """The weighted moments of φ̂(x) over the rows, good to ``tol``.
 
     Nyström features are linear in the kernel values k_m(x). Where L^-½ magnifies rounding little, the moments of those
     are gathered and mapped once, which saves the larger half of the work.
     """
-    dtype = precision(feature_map, X, tol)
-    linear = dtype is not None
-    weighted = bool((weights != 1.0).any())
-
+    dtype = precision(feature_map, getattr(feature_map, "landmarks_", np.empty(0)).dtype, n_rows, tol)
+    if dtype is None:
+        return rows.fold(_moments_of_features, feature_map)
     # about a point near their mean, kernel values lose no digits, and need no further shift
-    shift = feature_map.kernel_values(X[:FIRST_ROWS], dtype).mean(axis=0) if linear else np.zeros(0)
-
-    def one(rows: slice) -> Moments:
-        if linear:
-            values = feature_map.kernel_values(X[rows], dtype)
-            own = feature_map.kernel_.stationary  # a user's function may keep what it returns
-            block = np.subtract(values, shift, out=values if own else None)
-        else:
-            block = np.asarray(feature_map.transform(X[rows]), dtype=np.float64)
-        part = Moments.of(block, weights[rows] if weighted else None)
-        if linear and not np.isfinite(np.trace(part.scatter)):
-            finite_gram(block, feature_map.kernel_)  # says what is wrong
-        return part
-
-    width = feature_map.landmarks_.shape[0] if linear else feature_map.dim
-    chunks = list(row_chunks(X.shape[0], max(256, CHUNK_BYTES // (width * np.dtype(dtype or np.float64).itemsize))))
-    n_threads = blas_threads()
-    moments: Moments | None = None
-    with single_blas_thread():
-        for start in range(0, len(chunks), n_threads):  # not all at once: their scatters are matrices
-            for part in thread_map(one, chunks[start : start + n_threads], n_threads):
-                moments = part if moments is None else moments.merge(part)
-    assert moments is not None
-    if not linear:
-        return moments
+    shift = feature_map.kernel_values(feature_map.landmarks_[:SHIFT_ROWS], dtype).mean(axis=0)
+    moments = rows.fold(_moments_of_values, feature_map, dtype, shift)
     return replace(moments, mean=moments.mean + shift).mapped(feature_map.normalization_)
+
+
+def _moments_of_values(block: Block, feature_map: Any, dtype: Any, shift: Array) -> Moments:
+    """Of the kernel values at the landmarks, less ``shift``."""
+    own = feature_map.kernel_.stationary  # a user's function may keep what it returns
+    width = len(shift) * np.dtype(dtype).itemsize
+
+    def values(part: slice) -> Array:
+        found = feature_map.kernel_values(block.X[part], dtype)
+        return np.subtract(found, shift, out=found if own else None)
+
+    return _summed(block, values, width, feature_map.kernel_)
+
+
+def _moments_of_features(block: Block, feature_map: Any) -> Moments:
+    def features(part: slice) -> Array:
+        return np.asarray(feature_map.transform(block.X[part]), dtype=np.float64)
+
+    return _summed(block, features, 8 * feature_map.dim, None)
+
+
+def _summed(block: Block, make: Any, width: int, kernel: Any) -> Moments:
+    weighted = bool((block.weights != 1.0).any())
+    total: Moments | None = None
+    for part in row_chunks(len(block), max(256, CHUNK_BYTES // max(1, width))):
+        weights = block.weights[part] if weighted else None
+        if weights is not None and not weights.any():
+            continue
+        values = make(part)
+        found = Moments.of(values, weights)
+        if kernel is not None and not np.isfinite(np.trace(found.scatter)):
+            finite_gram(values, kernel)  # says what is wrong
+        total = found if total is None else total + found
+    if total is None:
+        size = make(slice(0, 1)).shape[1]
+        return Moments(0.0, np.zeros(size), np.zeros((size, size)))
+    return total

@@ -233,7 +233,9 @@ class DualSubspace:
         if self.points is not None:
             return LazyGram(self.kernel, self.points)
         if self.gram is None:
-            raise ValueError("Noise of feature space needs the Gram matrix, and this model does not keep it. Fit it again.")
+            raise ValueError(
+                "Noise of feature space needs the Gram matrix, and this model does not keep it. Fit it again."
+            )
         return DenseGram(self.gram)
 
     @cached_property

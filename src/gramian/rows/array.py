@@ -61,10 +61,20 @@ class ArrayRows:
             return thread_map(lambda item: task(self._block(*item), *common), enumerate(slices), threads)
 
     def fold(self, task: Callable[..., Sum], *common: Any) -> Sum:
-        parts = self.map(task, *common)
-        if not parts:
+        slices = list(enumerate(self._slices()))
+        if not slices:
             raise ValueError(NO_ROWS)
-        return reduce(add, parts)
+        if len(slices) == 1:
+            return self.map(task, *common)[0]
+        threads, total = blas_threads(), None
+        with single_blas_thread():
+            for start in range(0, len(slices), threads):  # not all at once: summaries may be matrices
+                parts = thread_map(
+                    lambda item: task(self._block(*item), *common), slices[start : start + threads], threads
+                )
+                total = reduce(add, parts if total is None else [total, *parts])
+        assert total is not None
+        return total
 
     def prepare(self, task: Callable[..., Any], *common: Any) -> ArrayRows:
         prepared = replace(self, preparation=(task, *common), kept=None)

@@ -25,7 +25,17 @@ SOLVERS: dict[str, type[Solver]] = {
     "em": Em,
     "stiefel": Stiefel,
 }
-"""The names that ``solver=`` accepts."""
+"""The names that ``solver=`` accepts, one row per solver; its class says what it suits."""
+
+
+def solvers_for(side: str) -> tuple[str, ...]:
+    """The names of the solvers that suit "primal", "dual" or "views".
+
+    >>> "krylov" in solvers_for("dual"), "krylov" in solvers_for("primal")
+    (True, False)
+    """
+    return tuple(name for name, made in SOLVERS.items() if side in made.suits)
+
 
 __all__ = [
     "SOLVERS",
@@ -40,6 +50,7 @@ __all__ = [
     "Spectrum",
     "Stiefel",
     "as_solver",
+    "solvers_for",
 ]
 
 

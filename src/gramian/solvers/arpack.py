@@ -44,6 +44,7 @@ class Arpack(Solver):
     [249001.0, 248004.0]
     """
 
+    suits = ("dual",)
     rtol = 1e-8
     atol = 1e-6
 

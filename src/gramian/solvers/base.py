@@ -29,6 +29,8 @@ class Solver(BaseEstimator):
     """Relative error of the eigenvalues on well-separated spectra, held by the solver contract."""
     atol = 1e-8
     """Allowed 1 - cosine between the found and the exact subspace."""
+    suits: tuple[str, ...] = ("primal", "dual", "views")
+    """Where its name may be given: covariances ("primal"), Gram matrices ("dual"), several views ("views")."""
 
     def solve(
         self, operator: Operator, n_components: int, *, dim: float | None = None, noise_variance: float | None = None

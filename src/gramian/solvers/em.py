@@ -58,6 +58,7 @@ class Em(Solver):
     ([5.0, 3.0], True)
     """
 
+    suits = ("primal", "dual")
     rtol = 1e-8
     atol = 1e-8
 

@@ -75,6 +75,7 @@ class Krylov(Solver):
     (True, True)
     """
 
+    suits = ("dual",)
     rtol = 1e-8
     atol = 1e-6
 

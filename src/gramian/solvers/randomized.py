@@ -36,6 +36,7 @@ class Randomized(Krylov):
     [499.0, 498.0]
     """
 
+    suits = ("primal",)
     rtol = 1e-10
     atol = 1e-9
 

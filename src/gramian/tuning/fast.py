@@ -280,7 +280,10 @@ class FoldModel:
         """The pre-image of a cut model, fitted; the smoother does not look at scores and so serves every q."""
         if "smoother" in self.fitted:
             return self.fitted["smoother"]
-        method = clone(as_preimage(self.template.preimage, kernel=self.kernel))
+        given = self.template.preimage
+        # "auto" is judged by what it starts from: to choose a method in each trial would cost more than the trial
+        given = "smoother" if isinstance(given, str) and given == "auto" else given
+        method = clone(as_preimage(given, kernel=self.kernel))
         rows = self.evaluation.X[self.evaluation.folds[self.number][0]]
         vectors = self.model.spectrum.eigenvectors[:, : gaussian.n_components]
         method.fit(rows, self.gram, kernel=self.kernel, scores=vectors * np.sqrt(gaussian.eigenvalues * len(rows)))

@@ -21,7 +21,7 @@ SIGNATURES = {
         "verbose": 0,
     },
     "KernelPPCA": {
-        "n_components": None,
+        "n_components": "auto",
         "kernel": "rbf",
         "noise_variance": "ml",
         "noise_dim": None,
@@ -29,7 +29,7 @@ SIGNATURES = {
         "solver": "auto",
         "approximation": None,
         "n_landmarks": None,
-        "preimage": "smoother",
+        "preimage": "auto",
         "memory_limit": None,
         "tol": 5e-5,
         "max_iter": 1000,
@@ -150,7 +150,7 @@ POSITIONAL = {
 }
 METHODS = {
     "PPCA": "fit partial_fit fit_batches transform inverse_transform scores posterior reconstruct impute sample score_samples score mahalanobis residual get_covariance get_precision aic bic anomaly",
-    "KernelPPCA": "fit transform scores posterior score_samples score mahalanobis residual inverse_transform reconstruct sample center_kernel kernel_mean sample_kernel decode_weights",
+    "KernelPPCA": "fit transform scores posterior score_samples score mahalanobis residual inverse_transform reconstruct sample center_kernel kernel_mean sample_kernel decode_weights anomaly truncate",
     "PPCAMixture": "predict predict_proba score_samples score sample reconstruct transform impute bic aic",
     "KernelPPCAMixture": "predict predict_proba score_samples score sample reconstruct transform",
     "KernelPPCAClassifier": "predict decision_function predict_proba",

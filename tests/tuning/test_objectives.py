@@ -113,16 +113,16 @@ def test_likelihoods_of_different_kernels_are_not_compared(arc):
 
 def test_the_default_search_finds_a_good_width(arc):
     train, test = arc[:110], arc[110:]
-    search = BayesSearch(KernelPPCA(), n_trials=15, random_state=0).fit(train)
+    search = BayesSearch(KernelPPCA(preimage="smoother"), n_trials=15, random_state=0).fit(train)
     assert search.objective_ == "reconstruction"
 
     def error(model):
         return np.mean((model.reconstruct(test) - test) ** 2)
 
     tuned = error(search.best_estimator_)
-    assert tuned < error(KernelPPCA(kernel=RBF(20.0), n_components=2).fit(train))
-    assert tuned < error(KernelPPCA(kernel=RBF(0.02), n_components=10).fit(train))
-    assert tuned < error(KernelPPCA().fit(train))
+    assert tuned < error(KernelPPCA(preimage="smoother", kernel=RBF(20.0), n_components=2).fit(train))
+    assert tuned < error(KernelPPCA(preimage="smoother", kernel=RBF(0.02), n_components=10).fit(train))
+    assert tuned < error(KernelPPCA(preimage="smoother").fit(train))
 
 
 # ---------------------------------------------------------------- series, intervals, views

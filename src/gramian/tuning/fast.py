@@ -339,8 +339,8 @@ def kernel_path(plan: Any) -> Evaluation | None:
         return None
     if model.approximation is not None or model.noise_dim == "rank" or model.solver not in ("auto", "eigh"):
         return None
-    if _is_precomputed(plan):
-        return None
+    if _is_precomputed(plan) or (counts is None and model.n_components == "auto"):
+        return None  # a kernel matrix; or a q that each fit chooses for itself
     table = dense_table(plan.X)
     if table is None:
         return None

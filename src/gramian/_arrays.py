@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from contextvars import copy_context
 from functools import lru_cache
+from threading import RLock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -75,3 +76,30 @@ def thread_map(function: Callable[[Item], Result], items: Iterable[Item], n_thre
 def symmetrized(matrix: Array) -> Array:
     """The nearest symmetric matrix: rounding makes products only nearly so."""
     return 0.5 * (matrix + matrix.swapaxes(-1, -2))
+
+
+_keeping = RLock()
+
+
+class Kept:
+    """Values computed on first need and kept beside fitted state. Files, copies and pickles leave them out, so nothing that is
+    looked at changes: they can always be made again, with the same numbers."""
+
+    _transient = ("_values",)
+
+    def get(self, name: str, make: Callable[[], Result]) -> Result:
+        """``make()``, called once per name: one thread computes, the others wait."""
+        values = self.__dict__.setdefault("_values", {})
+        if name not in values:
+            with _keeping:
+                if name not in values:
+                    values[name] = make()
+        found: Result = values[name]
+        return found
+
+    def peek(self, name: str) -> Any:
+        """What is there under the name, or None."""
+        return self.__dict__.get("_values", {}).get(name)
+
+    def __reduce__(self) -> Any:
+        return Kept, ()

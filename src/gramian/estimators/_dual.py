@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, float_dtype
+from gramian._arrays import Array, Kept, float_dtype
 from gramian._checks import check_choice, check_count, check_flag, check_number, check_random_state, check_table
 from gramian._content import row_hashes
 from gramian.estimators._base import LatentModelMixin
@@ -18,7 +18,7 @@ from gramian.estimators._kernel_held_out import (
     HeldOutLimits,
     HeldOutRows,
     PreimageEvidence,
-    once,
+    held_out_std,
     preimage_evidence,
 )
 from gramian.kernels import Precomputed, as_kernel
@@ -39,11 +39,7 @@ class DualMixin(LatentModelMixin):
     _weights: Array | None
     _held: tuple[Any, Array] | None
 
-    _transient = (
-        "_auto_preimages",
-        "_preimage_evidence",
-        "_held_out_limits",
-    )  # made on first need; files leave them out
+    _kept: Kept
 
     @property
     def _precomputed(self) -> bool:
@@ -152,7 +148,11 @@ class DualMixin(LatentModelMixin):
             return self.__dict__["preimage_"]  # from a model file of the first version
         if not self._auto_preimage:
             return self._preimage
-        return once(self, "_auto_preimages", self._chosen_preimages) if self._has_inputs else None
+        return self._on_need("preimages", self._chosen_preimages) if self._has_inputs else None
+
+    def _on_need(self, name: str, make: Any) -> Any:
+        kept: Kept = self.__dict__.get("_kept") or Kept()  # model files of the first version have none
+        return kept.get(name, make)
 
     def _chosen_preimages(self) -> dict[str, Any]:
         fitted = {name: self._fitted_preimage(name) for name in dict.fromkeys(self._evidence.names.values())}
@@ -169,13 +169,18 @@ class DualMixin(LatentModelMixin):
     @property
     def _evidence(self) -> PreimageEvidence:
         """What held-out rows say of pre-images."""
-        given = None if self._auto_preimage else self.preimage
-        return once(self, "_preimage_evidence", lambda: preimage_evidence(self, self._held_source(), given))
+        return self._on_need("evidence", lambda: preimage_evidence(self, self._held_source()))
+
+    @property
+    def _errors(self) -> Array:
+        """Of held-out rows, one standard deviation per column."""
+        method = self._evidence.names["reconstruct"] if self._auto_preimage else self.preimage
+        return self._on_need("std", lambda: held_out_std(self, self._held_source(), method))
 
     @property
     def _limits(self) -> HeldOutLimits:
         """T² and SPE of held-out rows."""
-        return once(self, "_held_out_limits", lambda: HeldOutLimits.of(self, self._held_source()))
+        return self._on_need("limits", lambda: HeldOutLimits.of(self, self._held_source()))
 
     def _held_source(self) -> HeldOutRows:
         subspace = self._model.subspace
@@ -261,7 +266,7 @@ class DualMixin(LatentModelMixin):
         return (rows, self._std(rows)) if return_std else rows
 
     def _std(self, rows: Array) -> Array:
-        return np.broadcast_to(self._evidence.std, rows.shape).astype(rows.dtype)
+        return np.broadcast_to(self._errors, rows.shape).astype(rows.dtype)
 
     def sample(self, n_samples: int = 1, *, latent: Any = None, noise: bool = True, random_state: Any = None) -> Array:
         """Draw inputs: latents (or ``latent=Z``), feature noise unless ``noise=False``, then the pre-image [3, 4]."""
@@ -332,7 +337,7 @@ class DualMixin(LatentModelMixin):
         t2, spe, limits = self._gaussian.t_squared(seen), self._gaussian.residual(seen), self._limits
         contributions = np.empty((len(t2), 0))
         if self._has_inputs and not self._precomputed:
-            spread = np.where(self._evidence.std > 0, self._evidence.std, 1.0)
+            spread = np.where(self._errors > 0, self._errors, 1.0)
             rebuilt = self._preimages(self._map_scores(seen), "reconstruct")[0]
             contributions = ((np.asarray(X, dtype=np.float64) - rebuilt) / spread) ** 2
         return Anomaly(
@@ -351,7 +356,7 @@ class DualMixin(LatentModelMixin):
         words = [super().explain()]
         if hasattr(self, "selection_"):
             words.append(f"{self.selection_.reason}.")
-        evidence = self.__dict__.get("_preimage_evidence")
+        evidence = self.__dict__["_kept"].peek("evidence") if "_kept" in self.__dict__ else None
         if evidence is not None:
             words.extend(f"{chosen.reason}." for chosen in evidence.selections.values())
         return " ".join(words)

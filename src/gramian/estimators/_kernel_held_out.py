@@ -7,9 +7,8 @@ model has been saved and loaded. Each fold is held out once from a model of the 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -25,8 +24,12 @@ from gramian.preimage import has_identity_features
 
 HELD_OUT_ROWS = 2000
 """Rows that limits come from."""
-PREIMAGE_ROWS = 1000
-"""Rows that pre-images are judged on."""
+ERROR_ROWS = 1000
+"""Rows that the errors of a pre-image come from."""
+CHOOSING_ROWS = 500
+"""Rows that pre-images are compared on."""
+MDS_COLUMNS = 50
+"""Above so many columns "mds" costs more than it may gain."""
 N_FOLDS = 5
 RESIDUAL_LEVEL = 0.99
 """Rows farther off the subspace than this share of held-out rows are taken to be noisy."""
@@ -34,8 +37,6 @@ ADDED_NOISE = 0.5
 """Noise for the denoising test, in root mean squared deviations of the columns."""
 N_SAMPLES = 400
 """Draws of each fold's model, for the energy distance."""
-
-_computing = RLock()
 
 
 @dataclass(frozen=True)
@@ -170,70 +171,66 @@ class HeldOutLimits:
 
 @dataclass(frozen=True)
 class PreimageEvidence:
-    """How pre-images did on held-out rows: the chosen names, their evidence, and the error of each column."""
+    """How pre-images did on held-out rows: the chosen names and their evidence."""
 
     names: dict[str, str]
     selections: dict[str, Selection]
-    std: Array  # (d,)
 
 
-def preimage_evidence(model: Any, source: HeldOutRows, given: Any = None) -> PreimageEvidence:
-    """Reconstruction, denoising and samples of held-out rows by each method; ``given`` is the only one where it was asked for."""
-    source = source.smallest(PREIMAGE_ROWS)
-    exact = has_identity_features(model.kernel_)
-    methods = candidates(model.kernel_) if given is None and not exact else {name: ["exact"] for name in JOBS}
-    hashes = source.hashes()
+def preimage_evidence(model: Any, source: HeldOutRows) -> PreimageEvidence:
+    """Reconstruction, denoising and samples of held-out rows by each method that suits, and the one to take for each."""
+    if has_identity_features(model.kernel_):
+        return PreimageEvidence(dict.fromkeys(JOBS, "exact"), {})
+    source = source.smallest(CHOOSING_ROWS)
     rows = np.asarray(source.rows, dtype=np.float64)
+    methods = candidates(model.kernel_, rows.shape[1])
     spread = float(np.sqrt(rows.var(axis=0).mean())) or 1.0
-    noise = ADDED_NOISE * spread * ndtri(np.clip(cell_uniforms(hashes, rows.shape[1], 0), 1e-12, 1 - 1e-12))
+    draws = np.clip(cell_uniforms(source.hashes(), rows.shape[1], 0), 1e-12, 1 - 1e-12)
+    noise = ADDED_NOISE * spread * ndtri(draws)
     scores: dict[str, list[list[float]]] = {job: [] for job in JOBS}
-    weights, squares = [], np.zeros((0, rows.shape[1]))
-    misses: dict[str, list[Array]] = {}
+    weights = []
     for part, out in source.fits(model):
         share = source.weights[out] / source.weights[out].sum()
         weights.append(float(source.weights[out].sum()))
-        fitted = {name: part._fitted_preimage(given if given is not None else name) for name in _names(methods)}
-        clean = part._map_scores(source.seen_by(part, out))
-        for name, method in fitted.items():
-            found = part._decoded(method, clean)
-            misses.setdefault(name, []).append(share @ (found - rows[out]) ** 2)
-        scores["reconstruct"].append([-float(misses[name][-1].sum()) for name in methods["reconstruct"]])
-        if given is None and source.gram is None:
-            noisy = part._map_scores(part._project(rows[out] + noise[out]))
-            scores["denoise"].append(
-                [
-                    -float(share @ np.square(part._decoded(fitted[name], noisy) - rows[out]).sum(axis=1))
-                    for name in methods["denoise"]
-                ]
-            )
-        if given is None:
-            drawn = {name: part._drawn(fitted[name], N_SAMPLES, 0) for name in methods["sample"]}
-            scores["sample"].append([-energy_distance(drawn[name], rows[out], share) for name in methods["sample"]])
-    if not weights:  # nothing can be held out
-        first = {job: methods[job][0] for job in JOBS}
-        return PreimageEvidence(first, {}, np.sqrt(rows.var(axis=0)))
+        names = list(dict.fromkeys(name for allowed in methods.values() for name in allowed))
+        fitted = {name: part._fitted_preimage(name) for name in names}
+        questions = {"reconstruct": part._map_scores(source.seen_by(part, out))}
+        if source.gram is None:
+            questions["denoise"] = part._map_scores(part._project(rows[out] + noise[out]))
+        for job, asked in questions.items():
+            misses = [part._decoded(fitted[name], asked) - rows[out] for name in methods[job]]
+            scores[job].append([-float(share @ np.square(missed).sum(axis=1)) for missed in misses])
+        drawn = [part._drawn(fitted[name], N_SAMPLES, 0) for name in methods["sample"]]
+        scores["sample"].append([-energy_distance(found, rows[out], share) for found in drawn])
     words = {"reconstruct": "held-out error", "denoise": "held-out error with noise added", "sample": "energy distance"}
     selections = {
         job: choose(methods[job], np.array(found), np.array(weights), what=f"preimage ({job})", score=words[job])
         for job, found in scores.items()
         if found
     }
-    names = {job: selections[job].chosen if job in selections else methods[job][0] for job in JOBS}
-    squares = np.array(misses[names["reconstruct"]])
-    return PreimageEvidence(names, selections, np.sqrt(np.average(squares, axis=0, weights=weights)))
+    chosen = {job: selections[job].chosen if job in selections else methods[job][0] for job in JOBS}
+    return PreimageEvidence(chosen, selections)
+
+
+def held_out_std(model: Any, source: HeldOutRows, method: Any) -> Array:
+    """The root mean squared error of each column when rows that a model has not seen are rebuilt, (d,)."""
+    source = source.smallest(ERROR_ROWS)
+    rows = np.asarray(source.rows, dtype=np.float64)
+    squares, weights = [], []
+    for part, out in source.fits(model):
+        found = part._decoded(part._fitted_preimage(method), part._map_scores(source.seen_by(part, out)))
+        squares.append(source.weights[out] @ (found - rows[out]) ** 2)
+        weights.append(source.weights[out].sum())
+    return np.sqrt(np.sum(squares, axis=0) / np.sum(weights)) if weights else rows.std(axis=0)
 
 
 JOBS = ("reconstruct", "denoise", "sample")
 
 
-def candidates(kernel: Any) -> dict[str, list[str]]:
+def candidates(kernel: Any, n_columns: int) -> dict[str, list[str]]:
     """The methods that a kernel allows, the simplest first; costly ones are left to those who ask."""
-    near = ["smoother", "ridge"] + (["mds"] if kernel.isotropic else [])
+    near = ["smoother", "ridge"] + (["mds"] if kernel.isotropic and n_columns <= MDS_COLUMNS else [])
     return {"reconstruct": near, "denoise": ["smoother", "ridge"], "sample": ["smoother", "transport"]}
-
-
-def _names(methods: dict[str, list[str]]) -> Sequence[str]:
-    return list(dict.fromkeys(name for names in methods.values() for name in names))
 
 
 def energy_distance(X: Array, Y: Array, weights: Array | None = None) -> float:
@@ -241,12 +238,3 @@ def energy_distance(X: Array, Y: Array, weights: Array | None = None) -> float:
     weights = np.full(len(Y), 1.0 / len(Y)) if weights is None else weights
     between = float(cdist(X, Y).mean(axis=0) @ weights)
     return 2 * between - float(cdist(X, X).mean()) - float(weights @ cdist(Y, Y) @ weights)
-
-
-def once(model: Any, name: str, make: Any) -> Any:
-    """``make()``, kept on the model under ``name``: one thread computes, the others wait."""
-    if name not in model.__dict__:
-        with _computing:
-            if name not in model.__dict__:
-                model.__dict__[name] = make()
-    return model.__dict__[name]

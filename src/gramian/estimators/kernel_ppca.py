@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array
+from gramian._arrays import Array, Kept
 from gramian._checks import (
     check_choice,
     check_count,
@@ -172,7 +172,9 @@ class KernelPPCA(DualMixin, BaseEstimator):
             With a precomputed kernel: the rows behind it, so that pre-images and samples can be had.
         """
         self._check_params()
-        forget(self, "_model", "_weights", "_held", "_copies", "_preimage", *self._transient)
+        self.__dict__.pop("preimage_", None)  # model files of the first version hold one; now it is a property
+        forget(self, "_model", "_weights", "_held", "_preimage", "_kept")
+        self._kept = Kept()
         if inputs is not None and not self._precomputed:
             raise ValueError("inputs= goes with kernel='precomputed' only: otherwise X holds the inputs already.")
         if self._precomputed:
@@ -418,9 +420,10 @@ class KernelPPCA(DualMixin, BaseEstimator):
                 f"n_components={q} exceeds the {self.n_components_} components of the model. Fit anew for more."
             )
         model = clone(self).set_params(n_components=q)
-        left_out = (*self._transient, "_preimage", "selection_", "log_likelihoods_", "converged_")
+        left_out = ("_preimage", "selection_", "log_likelihoods_", "converged_")
         parameters = set(self.get_params(deep=False))
         model.__dict__.update({k: v for k, v in vars(self).items() if k not in parameters and k not in left_out})
+        model._kept = Kept()
         spectrum = self._model.spectrum.leading(q)
         noise = resolve_noise(self.noise_variance, spectrum, self._gaussian.dim)
         gaussian = replace(self._gaussian, eigenvalues=spectrum.eigenvalues, noise_variance=noise)

@@ -51,6 +51,7 @@ CLASSES: dict[str, str] = {
     "preimage.KernelRidge": "gramian.preimage.ridge:KernelRidge",
     "preimage.KernelSmoother": "gramian.preimage.smoother:KernelSmoother",
     "preimage.Transport": "gramian.preimage.transport:Transport",
+    "arrays.Kept": "gramian._arrays:Kept",
     "latent.LatentModel": "gramian.latent.model:LatentModel",
     "latent.LatentGaussian": "gramian.latent.gaussian:LatentGaussian",
     "latent.Projection": "gramian.latent.gaussian:Projection",

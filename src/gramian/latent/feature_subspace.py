@@ -3,13 +3,12 @@ so that pre-images and kernel-space methods need not know the difference."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 
-from gramian._arrays import Array
+from gramian._arrays import Array, Kept
 from gramian._checks import check_finite
 from gramian.latent.gaussian import Projection
 from gramian.latent.noise_field import UnitNoise
@@ -94,15 +93,12 @@ class NystroemSubspace(FeatureSubspace):
 class AnchoredSubspace(FeatureSubspace):
     """Any explicit features: points are told by weights over a few anchors, the nearest in the least-squares sense."""
 
-    _transient = ("_inverse",)
-
-    @cached_property
-    def _inverse(self) -> Array:
-        return np.linalg.pinv(self.point_features, rcond=1e-10)  # (r, m)
+    kept: Kept = field(default_factory=Kept, compare=False, repr=False)
 
     def noise_weights(self, noise: Array) -> Array:
         """Weights over the anchors of a vector of R^r, by least squares."""
-        return noise @ self._inverse
+        inverse = self.kept.get("inverse", lambda: np.linalg.pinv(self.point_features, rcond=1e-10))  # (r, m)
+        return noise @ inverse
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,13 @@ known over some rows (training rows, landmarks, anchors) can say of them: kernel
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
 from scipy import sparse
 
-from gramian._arrays import Array, blas_threads, row_chunks, single_blas_thread, thread_map
+from gramian._arrays import Array, Kept, blas_threads, row_chunks, single_blas_thread, thread_map
 from gramian._checks import check_finite
 from gramian.kernels.base import Kernel
 from gramian.latent.gaussian import Projection
@@ -145,7 +144,7 @@ class DualSubspace:
     dim: float
     gram: Array | None = None  # K₀ itself where points are None and noise may be asked for
 
-    _transient = ("noise_field",)  # computed on first need; model files leave it out
+    kept: Kept = field(default_factory=Kept, compare=False, repr=False)  # the noise field, once it was needed
 
     @property
     def size(self) -> int:
@@ -222,11 +221,8 @@ class DualSubspace:
         return
 
     def take(self, n_components: int) -> DualSubspace:
-        """The same with the first axes only; the noise field, once made, goes along."""
-        taken = replace(self, axes=self.axes[:, :n_components], images=self.images[:, :n_components])
-        if "noise_field" in self.__dict__:
-            taken.__dict__["noise_field"] = self.noise_field
-        return taken
+        """The same with the first axes only."""
+        return replace(self, axes=self.axes[:, :n_components], images=self.images[:, :n_components])
 
     def raw_gram(self) -> RawGram:
         """K₀ of the training points as an operator."""
@@ -238,10 +234,11 @@ class DualSubspace:
             )
         return DenseGram(self.gram)
 
-    @cached_property
+    @property
     def noise_field(self) -> NoiseField:
         """The factor behind draws of feature noise, made on first need and kept: it costs more than all the rest of a draw."""
-        return noise_field(self.raw_gram())
+        kept = self.__dict__.get("kept") or Kept()  # files of the first version have none
+        return kept.get("noise_field", lambda: noise_field(self.raw_gram()))
 
     def unit_noise(self, n_draws: int, rng: np.random.Generator) -> UnitNoise:
         """Draws of isotropic unit noise of feature space [3]."""

@@ -56,7 +56,7 @@ def anomaly_histogram(model: Any, X: Any, *, statistic: str = "spe", level: floa
     check_is_fitted(model)
     check_choice("statistic", statistic, tuple(NAMES))
     check_number("level", level, 0.0, 1.0, open_low=True, open_high=True)
-    if hasattr(model, "anomaly"):
+    if hasattr(model, "anomaly") and not hasattr(model, "offset_"):  # a detector has a threshold of its own
         found = model.anomaly(X, level=level)
         values, limit, name = (
             np.asarray(getattr(found, statistic)),

@@ -32,7 +32,12 @@ def test_shared_decompositions_give_the_scores_of_refitting(case, scoring):
     X = load_digits().data[:90] / 16.0
     kernel = case if case in ("rbf", "matern", "laplacian", "polynomial") else "rbf"
     search = BayesSearch(
-        KernelPPCA(None, kernel=kernel, preimage="smoother"), SPACES[case], scoring=scoring, cv=2, n_trials=4, random_state=0
+        KernelPPCA(None, kernel=kernel, preimage="smoother"),
+        SPACES[case],
+        scoring=scoring,
+        cv=2,
+        n_trials=4,
+        random_state=0,
     ).fit(X)
     assert search._plan(X, None, {}).fast is not None
     np.testing.assert_allclose(search.trials_["score"], refitted(search, X), rtol=1e-8, atol=1e-10)

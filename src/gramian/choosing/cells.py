@@ -119,7 +119,8 @@ class _Draw:
             while start.n_components < q:
                 start = grown(start, self.problem.spread)
         found = self.problem.climb(start, LOOSE, LOOSE_STEPS)
-        if self.problem.fixed is None and found.point.noise_variance[0] < ALMOST_NONE and not found.converged:
+        one_noise = self.problem.fixed is None and self.problem.blocks is None
+        if one_noise and found.point.noise_variance[0] < ALMOST_NONE and not found.converged:
             found = self.problem.climb(found.point, TIGHT, TIGHT_STEPS)  # exact structure, or nearly: look closely
         self.parameters = found.point
         if self.problem.ends(found.point):
@@ -136,7 +137,8 @@ class _Draw:
         covariance = np.empty((len(latents), q, q))
         lower, other = np.tril_indices(q)
         covariance[:, lower, other] = covariance[:, other, lower] = posterior.covariance[:, 0].T
-        variances = signal_variance(loadings, covariance)[rows, columns] + float(parameters.noise_variance[0])
+        noise = np.broadcast_to(parameters.column_noise[0], len(loadings))
+        variances = signal_variance(loadings, covariance)[rows, columns] + noise[columns]
         scale, shift = self.problem.scale, self.problem.shift[columns]
         return HiddenPredictions(
             shift + scale * self.values,
@@ -150,7 +152,9 @@ class _Draw:
         )
 
 
-def _draws(X: Array, weights: Array, n_draws: int, noise_variance: Any, center: bool) -> list[_Draw]:
+def _draws(
+    X: Array, weights: Array, n_draws: int, noise_variance: Any, center: bool, blocks: Array | None
+) -> list[_Draw]:
     hashes = row_hashes(X)
     found = []
     for number in range(n_draws):
@@ -158,13 +162,13 @@ def _draws(X: Array, weights: Array, n_draws: int, noise_variance: Any, center: 
         if not hidden.any():
             continue
         problem = MissingProblem.of(
-            as_rows(np.where(hidden, np.nan, X), weights), noise_variance=noise_variance, center=center
+            as_rows(np.where(hidden, np.nan, X), weights), noise_variance=noise_variance, center=center, blocks=blocks
         )
         if problem.scale == 0.0:
             continue
         where = hidden.nonzero()
         values = (X[where] - problem.shift[where[1]]) / problem.scale
-        chunk = Chunk.of((np.where(hidden, np.nan, X) - problem.shift) / problem.scale)
+        chunk = Chunk.of((np.where(hidden, np.nan, X) - problem.shift) / problem.scale, blocks)
         found.append(_Draw(problem, chunk, values, where, weights, number))
     return found
 
@@ -191,13 +195,14 @@ def choose_by_cells(
     noise_variance: Any = None,
     center: bool = True,
     n_draws: int = N_DRAWS,
+    blocks: Array | None = None,
 ) -> CellChoice | None:
     """The smallest q whose density of hidden cells is within one standard error (paired over draws) of the best; None if none can be hidden.
 
-    ``largest`` bounds the candidates. Each model starts from the one before it.
+    ``largest`` bounds the candidates. Each model starts from the one before it. ``blocks`` (d,): each block of columns has its own noise.
     """
     drawn = SmallestRows.of(X, weights, MOST_ROWS)
-    draws = _draws(drawn.rows.astype(np.float64), drawn.weights, n_draws, noise_variance, center)
+    draws = _draws(drawn.rows.astype(np.float64), drawn.weights, n_draws, noise_variance, center, blocks)
     if len(draws) < 2:
         return None
     tried: list[int] = []

@@ -106,12 +106,17 @@ def main(which: str = "decide") -> None:
         inside, cells = inside + int(covered.sum()), cells + covered.size
         peers = [value for name in PEERS for value in peer_error(name, job)]
         rows.append((*ours, *peers, float(covered.mean())))
-        print(f"{job.name:45s} {job.X.shape!s:12s} {ours[0]:.3f} mean {peers[0]:.3f} iterative {peers[2]:.3f} knn {peers[4]:.3f}", flush=True)
+        print(
+            f"{job.name:45s} {job.X.shape!s:12s} {ours[0]:.3f} mean {peers[0]:.3f} iterative {peers[2]:.3f} knn {peers[4]:.3f}",
+            flush=True,
+        )
     found = np.array(rows)
     ratio = {name: found[:, 0] / found[:, 2 + 2 * i] for i, name in enumerate(PEERS)}
     print(f"\n{len(found)} tables, geometric means of the ratio of errors")
     for name, values in ratio.items():
-        print(f"  against {name}: {np.exp(np.log(values).mean()):.3f}, CPU {found[:, 1].sum() / found[:, 3 + 2 * list(PEERS).index(name)].sum():.2f}x")
+        print(
+            f"  against {name}: {np.exp(np.log(values).mean()):.3f}, CPU {found[:, 1].sum() / found[:, 3 + 2 * list(PEERS).index(name)].sum():.2f}x"
+        )
     print(f"  above 1.02 of the mean's error: {(ratio['mean'] > 1.02).mean():.1%}, worst {ratio['mean'].max():.3f}")
     print(f"  90 % intervals cover {inside / cells:.1%} pooled, {found[:, -1].min():.1%} at worst")
 

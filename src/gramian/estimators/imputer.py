@@ -2,28 +2,62 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array
-from gramian._checks import check_table
+from gramian._arrays import Array, float_dtype
+from gramian._checks import check_count, check_flag, check_table, check_weights, positive_rows
+from gramian._content import row_hashes
+from gramian.choosing.cell_scales import column_scales, corrected_deviations
+from gramian.choosing.cells import MOST_ROWS, N_DRAWS, CellChoice, choose_by_cells, hidden_cells
+from gramian.choosing.selection import Selection
 from gramian.estimators._base import BaseEstimator, atomic, forget
+from gramian.estimators._containers import like
+from gramian.estimators._standardize import check_standardize
 from gramian.estimators.ppca import PPCA
+from gramian.exceptions import NumericalWarning
+from gramian.kernels.units import in_data_units
+from gramian.latent.units import Units
+from gramian.rows import BatchRows, Rows, as_rows, is_dask, lazily
+from gramian.rows.draws import smallest_rows
+from gramian.rows.in_units import RowsInUnits
+
+REFITS = 2
+"""Draws of hidden cells on which an estimator other than PPCA is fitted again, to calibrate its standard deviations."""
 
 
 class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Fills missing entries with their expectation given the observed ones, as a transformer for pipelines [5].
 
+    Columns are brought to unit variance, the number of components is chosen on cells that are hidden from the model (none at all is a
+    candidate: then entries are filled with column means), and standard deviations are held to what they promise on hidden cells.
+
     Parameters
     ----------
-    estimator : object with ``fit`` and ``impute``, default=None
-        None is ``PPCA(n_components="bic")``; a ``PPCAMixture`` works as well.
+    estimator : object with ``fit`` and ``impute`` (or ``reconstruct``), default=None
+        None is ``PPCA()``, whose "auto" may here also be 0. `PPCAMixture` and `MultiViewRKM` work as well.
+    standardize : bool or "auto", default="auto"
+        Columns to unit variance on the way in, undone on the way out. "auto": yes, unless a kernel of the estimator is told in units of
+        the data.
+    n_folds : int or None, default=5
+        Draws of hidden cells for the choice and the calibration. None: standard deviations as the model gives them.
 
     Attributes
     ----------
-    estimator_ : the fitted model
+    estimator_ : the fitted model, in the units of the columns
+    selection_ : Selection
+        What was tried on hidden cells; only where q was "auto".
+    std_scales_ : ndarray of shape (n_features,)
+        By how much the model's standard deviations are multiplied.
+
+    References
+    ----------
+    [5], [10], [12] docs/theory.md, sections of these numbers.
 
     Examples
     --------
@@ -39,8 +73,12 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, estimator: Any = None) -> None:
+    _units: Units | None
+
+    def __init__(self, estimator: Any = None, *, standardize: Any = "auto", n_folds: Any = 5) -> None:
         self.estimator = estimator
+        self.standardize = standardize
+        self.n_folds = n_folds
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -48,21 +86,233 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    # ------------------------------------------------------------ fitting
+
     @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LatentImputer:
-        """Fit the model to the observed entries of X."""
-        forget(self)
+        """Fit the model to the observed entries of X.
+
+        Parameters
+        ----------
+        X : array-like, data frame or Dask collection of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Integer weights equal repeated rows, zero weight a removed row.
+        """
+        model = self._checked()
+        forget(self, "_units")
+        if is_dask(X):
+            return self._fit_rows(model, as_rows(X, sample_weight))
         table = check_table(self, X, reset=True, missing=True, min_samples=2)
-        model = PPCA(n_components="bic") if self.estimator is None else clone(self.estimator)
-        if not hasattr(model, "impute"):
-            raise TypeError(
-                f"estimator={model!r} cannot impute. Use PPCA, PPCAMixture or another model with impute(X)."
-            )
-        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        self.estimator_ = model.fit(table, **weight)
+        table, weights = positive_rows(table, check_weights(sample_weight, table))
+        table, weights = self._shown(table, weights)
+        self._check_columns(~np.isnan(table).all(axis=0))
+        self._units = Units.of(as_rows(table, weights)) if self._scales(model) else None
+        scaled = table if self._units is None else self._units.into(table)
+        if isinstance(model, PPCA):
+            model, choice = self._with_q(model, scaled, weights, len(table))
+            self.estimator_ = model.fit(scaled, sample_weight=weights)
+            self._calibrate(choice, scaled, weights)
+        else:
+            given = {} if sample_weight is None else {"sample_weight": weights}
+            self.estimator_ = model.fit(scaled, **given)
+            self._calibrate_by_refits(model, scaled, weights, given)
         return self
 
+    @atomic
+    def fit_batches(self, batches: Any) -> LatentImputer:
+        """Fit on all rows of batches that can be read again (a list, or a function that opens an iterator), out of core; PPCA only."""
+        model = self._checked()
+        forget(self, "_units")
+        return self._fit_rows(model, BatchRows.of(batches))
+
+    def _fit_rows(self, model: Any, rows: Rows) -> LatentImputer:
+        if not isinstance(model, PPCA):
+            raise TypeError(
+                f"estimator={model!r} cannot be fitted to batches or Dask rows here. Use PPCA (the default), or fit on a table in memory."
+            )
+        self.n_features_in_ = rows.n_columns
+        if rows.feature_names is not None:
+            self.feature_names_in_ = np.asarray(rows.feature_names, dtype=object)
+        self._units = Units.of(rows) if self._scales(model) else None
+        if self._units is not None:
+            rows = RowsInUnits(rows, self._units.mean, self._units.scale)
+        drawn = smallest_rows(rows, MOST_ROWS)
+        shown = ~np.isnan(drawn.rows).all(axis=1)
+        scaled, weights = drawn.rows[shown].astype(np.float64), drawn.weights[shown]
+        model, choice = self._with_q(model, scaled, weights, len(scaled))
+        self.estimator_ = model._fit_rows(rows)
+        self._calibrate(choice, scaled, weights)
+        return self
+
+    def _checked(self) -> Any:
+        check_standardize(self.standardize)
+        if self.n_folds is not None:
+            check_count("n_folds", self.n_folds, 2)
+        model = PPCA() if self.estimator is None else clone(self.estimator)
+        if not hasattr(model, "impute") and not hasattr(model, "predict_view"):
+            raise TypeError(
+                f"estimator={model!r} cannot impute. Use PPCA, PPCAMixture, MultiViewRKM or another model with impute(X)."
+            )
+        return model
+
+    def _scales(self, model: Any) -> bool:
+        if self.standardize == "auto":
+            return not in_data_units(getattr(model, "kernel", None) or "auto")
+        return check_flag("standardize", self.standardize)
+
+    def _shown(self, table: Array, weights: Array) -> tuple[Array, Array]:
+        shown = ~np.isnan(table).all(axis=1)
+        if shown.all() or not shown.any():
+            return table, weights
+        warnings.warn(
+            f"{int((~shown).sum())} row(s) of X show no value at all and are dropped from the fit.",
+            NumericalWarning,
+            stacklevel=4,
+        )
+        return table[shown], weights[shown]
+
+    def _check_columns(self, seen: Array) -> None:
+        empty = np.flatnonzero(~seen)
+        if empty.size:
+            names = getattr(self, "feature_names_in_", None)
+            named = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in empty[:10])
+            raise ValueError(f"No value is observed in column(s) {named}. Drop them, or give at least one value.")
+
+    def _with_q(
+        self, model: PPCA, scaled: Array, weights: Array, n_rows: int
+    ) -> tuple[PPCA, tuple[int, CellChoice] | None]:
+        """The model with q settled on hidden cells where it was open, and what it said of them."""
+        limit = max(min(n_rows - int(model.center), scaled.shape[1] - 1), 0)
+        options: dict[str, Any] = {"center": model.center, "n_draws": self.n_folds or N_DRAWS}
+        if model.n_components == "auto" and isinstance(model.noise_variance, str):
+            choice = choose_by_cells(scaled, weights, limit, smallest=0, **options)
+            if choice is None:
+                return clone(model).set_params(n_components=0), None
+            self.selection_ = not_worse_than_the_mean(choice)
+            q = int(self.selection_.chosen)
+            return clone(model).set_params(n_components=q), (q, choice)
+        if self.n_folds is None or not isinstance(model.n_components, int):
+            return model, None
+        q = min(model.n_components, limit)
+        noise = None if isinstance(model.noise_variance, str) else float(model.noise_variance)
+        if noise == 0:
+            return model, None
+        choice = choose_by_cells(scaled, weights, q, smallest=q, noise_variance=noise, **options)
+        return model, None if choice is None else (q, choice)
+
+    # ------------------------------------------------------------ calibration
+
+    def _calibrate(self, choice: tuple[int, CellChoice] | None, scaled: Array, weights: Array) -> None:
+        self.std_scales_ = np.ones(scaled.shape[1])
+        if self.n_folds is None or choice is None or choice[0] not in choice[1].predictions:
+            return
+        q, found = choice[0], choice[1].predictions[choice[0]]
+        deviations = corrected_deviations(found.values, found.means, found.variances, found.counts, q, found.latents)
+        self.std_scales_ = column_scales(deviations, found.columns, scaled.shape[1])
+
+    def _calibrate_by_refits(self, model: Any, scaled: Array, weights: Array, given: dict[str, Any]) -> None:
+        """Models other than PPCA are fitted again without the hidden cells of some draws."""
+        d = scaled.shape[1]
+        self.std_scales_ = np.ones(d)
+        if self.n_folds is None:
+            return
+        hashes = row_hashes(scaled)
+        deviations, columns = [], []
+        for draw in range(REFITS):
+            hidden = hidden_cells(scaled, draw, hashes)
+            if not hidden.any():
+                continue
+            table = np.where(hidden, np.nan, scaled)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the fit on all cells has said it
+                filled, std = _filled(clone(model).fit(table, **given), table)
+            at = hidden & (std > 0)
+            deviations.append((scaled - filled)[at] / std[at])
+            columns.append(at.nonzero()[1])
+        if deviations:
+            self.std_scales_ = column_scales(np.concatenate(deviations), np.concatenate(columns), d)
+
+    # ------------------------------------------------------------ filling
+
+    @lazily
     def transform(self, X: Any) -> Array:
         """The table with its holes filled; observed entries are untouched."""
+        return self._impute(X)[0]
+
+    @lazily
+    def impute(self, X: Any, return_std: bool = False) -> Any:
+        """Fill the missing entries; the same container, observed entries untouched.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Also return standard deviations, 0 where observed, calibrated on hidden cells: 1.645 of them cover 90 %.
+
+        Returns
+        -------
+        The filled table, or (table, std)
+        """
+        check_flag("return_std", return_std)
+        filled, std = self._impute(X)
+        return (like(X, filled), like(X, std)) if return_std else like(X, filled)
+
+    def _impute(self, X: Any) -> tuple[Array, Array]:
         check_is_fitted(self)
-        return self.estimator_.impute(check_table(self, X, reset=False, missing=True))
+        table = check_table(self, X, reset=False, missing=True)
+        dtype = float_dtype(table)
+        scaled = table if self._units is None else self._units.into(table)
+        filled, std = _filled(self.estimator_, scaled)
+        std = std * self.std_scales_
+        if self._units is not None:
+            filled, std = self._units.back(filled), std * self._units.scale
+        holes = np.isnan(table)
+        return np.where(holes, filled, table).astype(dtype, copy=False), np.where(holes, std, 0.0).astype(dtype)
+
+    def explain(self) -> str:
+        """How many components were taken and why, and how the model was fitted."""
+        check_is_fitted(self)
+        inner = self.estimator_.explain() if hasattr(self.estimator_, "explain") else repr(self.estimator_)
+        return f"{self.selection_.reason}. {inner}" if hasattr(self, "selection_") else inner
+
+
+def not_worse_than_the_mean(choice: CellChoice) -> Selection:
+    """The selection, or 0 where the chosen model misses the hidden cells by more than the column mean does."""
+    selection = choice.selection
+    errors = {
+        q: float(np.average((part.values - part.means) ** 2, weights=part.weights))
+        for q, part in choice.predictions.items()
+    }
+    if 0 not in errors or errors[int(selection.chosen)] <= errors[0]:
+        return selection
+    return replace(
+        selection, chosen=0, reason="q = 0: column means are nearer to the hidden cells than any model's guess"
+    )
+
+
+def _filled(model: Any, table: Array) -> tuple[Array, Array]:
+    """The table filled by a model, and standard deviations: its own, or 1 where it has none to give (held-out cells settle them)."""
+    if hasattr(model, "impute"):
+        filled, std = model.impute(table, return_std=True)
+        return np.asarray(filled, dtype=np.float64), np.asarray(std, dtype=np.float64)
+    rebuilt = model.reconstruct(table)
+    if isinstance(rebuilt, dict):
+        whole = np.empty(table.shape)
+        names = getattr(model, "feature_names_in_", None)
+        for name, part in rebuilt.items():
+            spec = model.views[name]
+            whole[:, _positions(spec, table.shape[1], names)] = part
+        rebuilt = whole
+    holes = np.isnan(table)
+    return np.where(holes, rebuilt, table), holes.astype(np.float64)
+
+
+def _positions(spec: Any, n_columns: int, names: Any) -> Array:
+    """The columns of a view by position."""
+    columns = np.arange(n_columns)
+    if isinstance(spec, slice):
+        return columns[spec]
+    wanted = list(spec) if isinstance(spec, list | tuple | np.ndarray) else [spec]
+    known = {} if names is None else {str(name): j for j, name in enumerate(names)}
+    return np.array([known[name] if isinstance(name, str) else columns[name] for name in wanted])

@@ -1,0 +1,234 @@
+"""LatentImputer: better than the mean or equal to it, calibrated, with any model that can fill."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from gramian import PPCA, KernelPPCA, LatentImputer, MultiViewRKM, NumericalWarning, PPCAMixture, load, save
+from gramian.choosing.cell_scales import column_scales, corrected_deviations
+from gramian.choosing.cells import HiddenPredictions, candidates, choose_by_cells, hidden_cells
+from gramian.latent.small_sample import inflation
+from oracles.tables import TABLES, with_holes
+
+X = TABLES["tall"]
+
+
+def low_rank(n, d, q, noise, seed=0, holes=0.2):
+    """A table, and the same with holes; ``noise`` is one number or one per column."""
+    gen = np.random.default_rng(seed)
+    whole = gen.standard_normal((n, q)) @ gen.standard_normal((q, d)) + noise * gen.standard_normal((n, d))
+    whole = whole * gen.uniform(0.1, 100, d) + gen.uniform(-50, 50, d)
+    return whole, np.where(gen.random((n, d)) < holes, np.nan, whole)
+
+
+# ---------------------------------------------------------------- hidden cells
+
+
+def test_hidden_cells_leave_every_row_and_column_enough_and_follow_content():
+    table = with_holes(np.random.default_rng(0).standard_normal((30, 6)), 0.6)
+    order = np.random.default_rng(1).permutation(30)
+    for draw in range(5):
+        hidden = hidden_cells(table, draw)
+        seen = ~np.isnan(table)
+        assert not (hidden & ~seen).any()
+        assert ((seen & ~hidden).any(axis=1) == seen.any(axis=1)).all()
+        assert (2 * hidden.sum(axis=0) <= seen.sum(axis=0)).all()
+        assert ((seen & ~hidden).sum(axis=0) >= np.minimum(seen.sum(axis=0), 3)).all()
+        assert (hidden_cells(table[order], draw) == hidden[order]).all()
+    assert (hidden_cells(table, 0) != hidden_cells(table, 1)).any()
+
+
+def test_predictions_of_hidden_cells_are_those_of_the_conditional_gaussian():
+    from oracles.naive import conditional
+
+    _, table = low_rank(60, 5, 2, 0.3)
+    found = choose_by_cells(table, np.ones(60), 2, smallest=2).predictions[2]
+    fit_rows = np.where(hidden_cells(table, 0), np.nan, table)
+    model = PPCA(2, tol=1e-8).fit(fit_rows)
+    hidden = hidden_cells(table, 0)
+    exact = np.array(
+        [
+            conditional(row, model.mean_, model.loadings_, model.noise_variance_)[0][
+                np.flatnonzero(np.isnan(row)) == j
+            ][0]
+            for i, row in enumerate(fit_rows)
+            for j in np.flatnonzero(hidden[i])
+        ]
+    )
+    mine = found.draws == 0
+    spread = np.nanstd(table, axis=0)
+    # rows come by rising hash there: compare as sets of (value, prediction)
+    order, other = np.argsort(found.values[mine]), np.argsort(table[hidden])
+    assert_allclose(found.values[mine][order], table[hidden][other], rtol=1e-9)
+    columns = np.nonzero(hidden)[1][other]
+    assert_allclose(found.means[mine][order] / spread[columns], exact[other] / spread[columns], atol=0.1)
+
+
+@pytest.mark.parametrize(("n", "d", "q"), [(100, 8, 3), (30, 20, 4), (40, 60, 3)])
+def test_the_number_of_components_is_found(n, d, q):
+    gen = np.random.default_rng(0)
+    table = with_holes(gen.standard_normal((n, q)) @ gen.standard_normal((q, d)) + 0.3 * gen.standard_normal((n, d)))
+    model = LatentImputer(standardize=False).fit(table)
+    assert model.selection_.chosen == model.estimator_.n_components_ == q
+    assert model.selection_.candidates[0] == 0
+
+
+def test_candidates_thin_out():
+    assert candidates(0, 3) == [0, 1, 2, 3]
+    assert candidates(5, 5) == [5]
+    assert candidates(1, 40)[-3:] == [27, 33, 40]
+
+
+def test_pure_noise_is_filled_with_column_means():
+    table = with_holes(np.random.default_rng(0).standard_normal((150, 6)), 0.2)
+    model = LatentImputer().fit(table)
+    assert model.estimator_.n_components_ == 0
+    assert_allclose(
+        model.transform(table)[np.isnan(table)],
+        np.broadcast_to(np.nanmean(table, axis=0), table.shape)[np.isnan(table)],
+    )
+
+
+# ---------------------------------------------------------------- the imputer
+
+
+def test_observed_cells_stay_and_units_do_not_matter():
+    whole, table = low_rank(120, 6, 2, 0.3)
+    filled = LatentImputer(PPCA(2)).fit_transform(table)
+    seen = ~np.isnan(table)
+    assert (filled[seen] == table[seen]).all()
+    factors = 10.0 ** np.arange(-3, 3)
+    scaled = LatentImputer(PPCA(2)).fit_transform(table * factors)
+    assert_allclose(scaled, filled * factors, rtol=1e-6)
+    plain = LatentImputer(PPCA(2), standardize=False).fit_transform(table)
+    assert_allclose(plain, PPCA(2).fit(table).impute(table))
+    errors = [np.sqrt(np.mean(((f - whole) / whole.std(axis=0))[~seen] ** 2)) for f in (filled, plain)]
+    assert errors[0] < errors[1]
+
+
+def test_intervals_cover_in_the_noisiest_and_the_quietest_column():
+    noise = np.array([0.05, 0.2, 0.5, 1.0, 2.0, 4.0])
+    inside, count = np.zeros(6), np.zeros(6)
+    for seed in range(6):
+        whole, table = low_rank(300, 6, 2, noise, seed=seed)
+        filled, std = LatentImputer().fit(table).impute(table, return_std=True)
+        holes = np.isnan(table)
+        inside += ((abs(filled - whole) <= 1.6449 * std) & holes).sum(axis=0)
+        count += holes.sum(axis=0)
+    assert 0.87 <= inside.sum() / count.sum() <= 0.93
+    assert (inside / count >= 0.84).all()
+    assert (inside / count <= 0.97).all()
+
+
+def test_no_folds_is_the_model_as_it_is():
+    _, table = low_rank(100, 5, 2, 0.3)
+    model = LatentImputer(PPCA(2), standardize=False, n_folds=None).fit(table)
+    assert (model.std_scales_ == 1).all()
+    assert_allclose(model.impute(table, return_std=True)[1], PPCA(2).fit(table).impute(table, return_std=True)[1])
+
+
+def test_order_copies_batches_and_dask_do_not_matter():
+    da = pytest.importorskip("dask.array")
+    _, table = low_rank(90, 6, 2, 0.3)
+    weights = np.random.default_rng(0).integers(1, 3, 90)
+    exact = LatentImputer().fit(table, sample_weight=weights)
+    filled, std = exact.impute(table, return_std=True)
+    batches = [(table[:40], weights[:40]), (table[40:], weights[40:])]
+    lazy = LatentImputer().fit(da.from_array(table, chunks=(30, 6)), sample_weight=weights.astype(float))
+    for model in (
+        LatentImputer().fit(np.repeat(table, weights, axis=0)),
+        LatentImputer().fit(table[::-1], sample_weight=weights[::-1]),
+        LatentImputer().fit_batches(batches),
+        lazy,
+    ):
+        again, same = model.impute(table, return_std=True)
+        assert_allclose(again, filled, rtol=1e-6)
+        assert_allclose(same, std, rtol=1e-6)
+    answer = lazy.transform(da.from_array(table, chunks=(30, 6)))
+    assert hasattr(answer, "compute")
+    assert_allclose(answer.compute(), filled, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PPCAMixture(2, 1, random_state=0),
+        MultiViewRKM(2),
+        MultiViewRKM(2, views={"first": [0, 1, 2], "second": slice(3, 6)}),
+    ],
+    ids=["mixture", "one view", "two views"],
+)
+def test_other_models_fill_too_and_are_calibrated(estimator):
+    whole, table = low_rank(150, 6, 2, 0.3)
+    filled, std = LatentImputer(estimator).fit(table).impute(table, return_std=True)
+    holes = np.isnan(table)
+    mean = np.broadcast_to(np.nanmean(table, axis=0), table.shape)
+    units = whole.std(axis=0)
+    errors = [np.sqrt(np.mean(((f - whole) / units)[holes] ** 2)) for f in (filled, mean)]
+    assert errors[0] < 0.8 * errors[1]
+    assert 0.8 < (abs(filled - whole) <= 1.6449 * std)[holes].mean() < 0.98
+
+
+def test_containers_dtypes_and_files(tmp_path):
+    _, table = low_rank(60, 4, 1, 0.3)
+    frame = pd.DataFrame(table, columns=list("abcd"))
+    model = LatentImputer().fit(frame)
+    filled, std = model.impute(frame, return_std=True)
+    assert list(filled.columns) == list(std.columns) == list("abcd")
+    assert LatentImputer().fit_transform(table.astype(np.float32)).dtype == np.float32
+    save(model, tmp_path / "imputer.model")
+    assert_allclose(load(tmp_path / "imputer.model").transform(frame), filled)
+    assert model.explain().startswith(model.selection_.reason)
+
+
+def test_bad_estimators_options_columns_and_rows_are_named():
+    with pytest.raises(TypeError, match="cannot impute"):
+        LatentImputer(KernelPPCA()).fit(X)
+    with pytest.raises(ValueError, match="standardize="):
+        LatentImputer(standardize="yes").fit(X)
+    with pytest.raises(ValueError, match="n_folds="):
+        LatentImputer(n_folds=1).fit(X)
+    table = with_holes(X)
+    table[:, 2] = np.nan
+    with pytest.raises(ValueError, match="column"):
+        LatentImputer().fit(table)
+    with pytest.warns(NumericalWarning, match="1 row"):
+        LatentImputer().fit(np.vstack([with_holes(X), np.full((1, 6), np.nan)]))
+    with pytest.raises(TypeError, match="PPCA"):
+        LatentImputer(PPCAMixture(2)).fit_batches([X])
+
+
+# ---------------------------------------------------------------- scales
+
+
+def test_corrected_deviations_follow_the_formula():
+    gen = np.random.default_rng(0)
+    latents = gen.standard_normal((7, 2))
+    counts = np.array([20.0, 50.0])
+    factor, _ = inflation(counts, 2, latents)
+    values, variances = gen.standard_normal(7), gen.random(7)
+    found = corrected_deviations(values, np.zeros(7), variances, np.full(7, 50.0), 2, (latents**2).sum(axis=1))
+    assert_allclose(found, values / np.sqrt(variances * factor[:, 1]))
+
+
+def test_a_column_without_hidden_cells_gets_the_scale_of_all():
+    gen = np.random.default_rng(0)
+    scales = column_scales(3.0 * gen.standard_normal(5000), np.repeat([0, 1], 2500), 3)
+    assert_allclose(scales, 3.0, rtol=0.1)
+    assert (column_scales(np.empty(0), np.empty(0, dtype=int), 2) == 1).all()
+
+
+def test_a_model_that_misses_more_than_the_mean_is_not_taken():
+    from gramian.choosing.cells import CellChoice
+    from gramian.choosing.selection import choose
+    from gramian.estimators.imputer import not_worse_than_the_mean
+
+    def said(means):
+        ones = np.ones(4)
+        return HiddenPredictions(np.arange(4.0), means, ones, ones, ones, ones, ones, ones)
+
+    selection = choose([0, 1], np.array([[0.0, 1.0], [0.0, 1.0]]))
+    good, bad = np.arange(4.0) + 0.1, np.full(4, 9.0)
+    assert not_worse_than_the_mean(CellChoice(selection, {0: said(bad), 1: said(good)})).chosen == 1
+    assert not_worse_than_the_mean(CellChoice(selection, {0: said(good), 1: said(bad)})).chosen == 0

@@ -11,7 +11,7 @@ import gramian
 REQUIRED = object()
 SIGNATURES = {
     "PPCA": {
-        "n_components": None,
+        "n_components": "auto",
         "noise_variance": "ml",
         "center": True,
         "solver": "auto",
@@ -120,7 +120,7 @@ SIGNATURES = {
         "standardize": True,
         "strategy": "recursive",
     },
-    "LatentImputer": {"estimator": None},
+    "LatentImputer": {"estimator": None, "standardize": "auto", "n_folds": 5},
     "LatentOutlierDetector": {"estimator": None, "contamination": 0.01},
     "BayesSearch": {
         "estimator": REQUIRED,

@@ -29,6 +29,7 @@ HOSTILE = [
 SINGLE = {
     "scree": lambda get, **o: plotting.scree(get("ppca"), get("iris"), **o),
     "cumulative_variance": lambda get, **o: plotting.cumulative_variance(get("kernel_model"), **o),
+    "selection": lambda get, **o: plotting.selection(PPCA().fit(get("iris")), **o),
     "heldout_curve": lambda get, **o: plotting.heldout_curve(get("ppca"), get("iris"), cv=3, **o),
     "latent_scatter": lambda get, **o: plotting.latent_scatter(
         get("ppca_holed"), get("holed"), np.arange(150) % 3, **o

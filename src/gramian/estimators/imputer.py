@@ -106,7 +106,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         table = check_table(self, X, reset=True, missing=True, min_samples=2)
         table, weights = positive_rows(table, check_weights(sample_weight, table))
         table, weights = self._shown(table, weights)
-        self._check_columns(~np.isnan(table).all(axis=0))
+        self._check_columns(np.asarray(~np.isnan(table).all(axis=0)))
         self._units = Units.of(as_rows(table, weights)) if self._scales(model) else None
         scaled = table if self._units is None else self._units.into(table)
         if isinstance(model, PPCA):

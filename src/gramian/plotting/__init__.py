@@ -13,6 +13,7 @@ from gramian.plotting.kernel import kernel_components
 from gramian.plotting.latent import biplot, latent_scatter
 from gramian.plotting.missing import interval_calibration, missingness_map
 from gramian.plotting.mixture import responsibilities
+from gramian.plotting.selection import selection
 from gramian.plotting.spectrum import cumulative_variance, heldout_curve, scree
 from gramian.plotting.training import em_trace
 from gramian.plotting.tuning import parameter_importance, search_history, surrogate_slice
@@ -37,6 +38,7 @@ __all__ = [
     "samples_grid",
     "scree",
     "search_history",
+    "selection",
     "surrogate_slice",
     "view_contributions",
     "view_prediction",

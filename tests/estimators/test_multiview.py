@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.compose import make_column_selector
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -465,3 +465,137 @@ def test_the_model_keeps_its_own_copy_of_the_data(views):
     before = model.predict_view({"x": views["x"]}, "y")
     X[:] = 0.0
     assert_array_equal(model.predict_view({"x": views["x"]}, "y"), before)
+
+
+# ---------------------------------------------------------------- defaults
+
+
+def test_the_defaults_are_those_of_the_contract():
+    given = {
+        "n_components": "auto",
+        "kernel": "linear",
+        "views": None,
+        "space": "auto",
+        "solver": "auto",
+        "rotate": True,
+        "noise_variance": "per-view",
+        "view_weights": None,
+        "n_folds": 5,
+        "tol": 1e-6,
+        "max_iter": 1000,
+        "random_state": None,
+        "verbose": 0,
+    }
+    params = MultiViewRKM().get_params()
+    assert given == {name: params[name] for name in given}
+
+
+@pytest.mark.parametrize("noise", [0.0, "ml", "per-view"])
+def test_auto_finds_the_factors_and_keeps_its_evidence(views, noise):
+    model = MultiViewRKM(noise_variance=noise).fit(views)
+    assert model.n_components_ == model.selection_.chosen == 2
+    assert model.selection_.chosen in model.selection_.candidates
+    assert model.selection_.reason in model.explain()
+    assert not hasattr(MultiViewRKM(2, noise_variance=noise).fit(views), "selection_")
+
+
+def test_auto_of_a_single_view(views):
+    assert MultiViewRKM(noise_variance="ml").fit(views["x"]).n_components_ == PPCA().fit(views["x"]).n_components_
+    exact = MultiViewRKM(noise_variance=0.0).fit(views["x"])
+    assert exact.explained_variance_ratio_.sum() >= 0.95
+    assert "95 %" in exact.selection_.reason
+    given = MultiViewRKM(noise_variance=0.05).fit(views["x"])
+    assert given.n_components_ == MultiViewRKM(None, noise_variance=0.05).fit(views["x"]).n_components_
+
+
+def test_auto_is_never_zero_and_noise_is_never_believed():
+    rng = np.random.default_rng(0)
+    noise = {"a": rng.standard_normal((50, 4)), "b": rng.standard_normal((50, 3))}
+    model = MultiViewRKM().fit(noise)
+    assert model.n_components_ == 1
+    assert_allclose(model.predict_view({"a": noise["a"]}, "b"), [noise["b"].mean(axis=0)] * 50, atol=0.2)
+
+
+def test_order_and_repetition_of_rows_change_no_choice(views):
+    order = np.random.default_rng(0).permutation(60)
+    a = MultiViewRKM().fit(views)
+    b = MultiViewRKM().fit({name: X[order] for name, X in views.items()})
+    assert_allclose(a.selection_.scores, b.selection_.scores, rtol=1e-9)
+    for one, two in zip(a.trusts_, b.trusts_):
+        assert_allclose(one[2], two[2], rtol=1e-9)
+        assert_allclose(one[3], two[3], rtol=1e-7)
+
+
+def test_max_iter_of_the_noises_is_honoured(views):
+    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+        model = MultiViewRKM(3, max_iter=2, tol=1e-12).fit(views)
+    assert model.n_iter_ == 2
+    assert not model.converged_
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_constant_view_warns_of_nothing(views):
+    model = MultiViewRKM(2).fit({**views, "flat": np.full((60, 2), 3.0)})
+    assert model.noise_variances_[-1] == 0.0
+    assert_allclose(model.predict_view({"x": views["x"]}, "flat"), 3.0)
+
+
+# ---------------------------------------------------------------- every view has deviations and draws
+
+
+class Doubling(BaseEstimator):
+    """A feature map with its own way back."""
+
+    def fit(self, X):
+        self.shift_ = X.mean(axis=0)
+        return self
+
+    def transform(self, X):
+        return 2.0 * (np.asarray(X) - self.shift_)
+
+    def inverse_transform(self, F):
+        return np.asarray(F) / 2.0 + self.shift_
+
+
+def test_a_map_with_an_inverse_is_decoded_by_it_and_keeps_no_inputs(views):
+    plain = MultiViewRKM(2).fit(views)
+    mapped = MultiViewRKM(2, kernel={"x": Doubling(), "y": Doubling(), "w": "linear"}).fit(views)
+    shown = {"x": views["x"]}
+    for found, expected in zip(
+        mapped.predict_view(shown, "y", return_std=True), plain.predict_view(shown, "y", return_std=True)
+    ):
+        assert_allclose(found, expected, atol=1e-6)
+    assert mapped.preimages_ == [None] * 3
+    largest = max(array.size for part in mapped._subspace.parts[:2] for array in vars(part.subspace.primal).values())
+    assert largest <= 2 * 5  # axes and means alone: nothing has a row per training row
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", Doubling()], ids=["linear", "kernel", "map"])
+@pytest.mark.parametrize("n_folds", [None, 5])
+def test_draws_follow_the_law_of_the_deviations(views, kernel, n_folds):
+    model = MultiViewRKM(2, kernel={"x": "linear", "y": kernel, "w": "linear"}, n_folds=n_folds).fit(views)
+    shown = {"x": views["x"][:10]}
+    mean, std = model.predict_view(shown, "y", return_std=True)
+    draws = model.predict_view(shown, "y", n_draws=2000, random_state=0)
+    assert draws.shape == (2000, 10, 3)
+    inside = (np.abs(draws - mean) < 1.645 * std).mean()
+    assert 0.85 < inside < 0.95
+    assert (np.abs(mean - views["y"][:10]) < 1.645 * std).mean() > 0.6
+
+
+def test_impute_fills_entries_and_whole_views_and_leaves_the_rest(views):
+    table, columns = stack_views(views)
+    holed = table.copy()
+    holed[3, 1], holed[7, 5:8], holed[9, :] = np.nan, np.nan, np.nan
+    model = MultiViewRKM(2, views=columns).fit(table)
+    filled, std = model.impute(holed, return_std=True)
+    seen = ~np.isnan(holed)
+    assert_array_equal(filled[seen], holed[seen])
+    assert_array_equal(std == 0, seen)
+    assert np.abs(filled - table)[[3, 7]].max() < 0.5
+    assert_allclose(filled[9], table.mean(axis=0), atol=1e-6)
+    whole = model.predict_view(holed, "y", return_std=True)
+    assert_allclose([filled[7, 5:8], std[7, 5:8]], [part[7] for part in whole])
+    frame = pd.DataFrame(holed, columns=[f"c{i}" for i in range(12)], index=np.arange(60) + 5)
+    with pytest.warns(UserWarning, match="feature names"):
+        assert list(model.impute(frame).index) == list(frame.index)

@@ -145,3 +145,46 @@ def test_what_cannot_be_calibrated_is_refused(train, options, questions, rows, w
         model.calibrate({name: X[:rows] for name, X in train.items()}, questions)
     with pytest.raises(ValueError, match="n_folds"):
         model.calibrate(train, n_folds=1)
+
+
+def test_with_all_rows_in_the_ridge_is_smaller_by_the_share_that_was_kept(train, monkeypatch):
+    import gramian.estimators._view_trusts as trusts
+
+    monkeypatch.setattr(trusts, "choose_ridge", lambda folds, question, q, noise: 4.0)
+    model = MultiViewRKM(3, n_folds=5).fit(train)
+    assert_allclose([trust for _, _, trust, _ in model.trusts_], 1.0 / (0.8 * 4.0))
+
+
+def test_fit_asks_every_question_of_three_views(train):
+    asked = {(tuple(given), view) for given, view, *_ in MultiViewRKM(3).fit(train).trusts_}
+    assert len(asked) == 9
+    assert (("a",), "y") in asked
+    assert (("a", "b"), "y") in asked
+
+
+def test_a_noise_that_was_given_is_taken_at_its_word(train):
+    assert MultiViewRKM(3, noise_variance=0.5).fit(train).trusts_ == []
+    assert MultiViewRKM(3, noise_variance=0.0).fit(train).trusts_ == []
+
+
+def test_sets_that_were_not_asked_take_the_trust_of_the_set_most_like_them(train):
+    from gramian.estimators._view_trusts import nearest_trust
+
+    asked = [(["a"], "y", 0.1, None), (["a", "b", "c"], "y", 0.5, None), (["b"], "y", 0.2, None)]
+    assert nearest_trust(asked, ["b"], "y", 4)[2] == 0.2
+    assert nearest_trust(asked, ["a", "c"], "y", 4)[2] == 0.5
+    assert nearest_trust(asked, ["a", "c"], "z", 4) is None
+    assert nearest_trust(asked[:1], ["a", "c"], "y", 4) is None  # a list of a user's own
+
+
+@pytest.mark.parametrize("n", [20, 60])
+def test_default_intervals_cover_what_they_say_at_small_samples(n):
+    rng = np.random.default_rng(n)
+    inside = []
+    for _ in range(8):
+        z, mix = rng.standard_normal((n + 100, 2)), [rng.standard_normal((2, d)) for d in (5, 4)]
+        left, right = (z @ W + 0.5 * rng.standard_normal((n + 100, W.shape[1])) for W in mix)
+        model = MultiViewRKM().fit({"l": left[:n], "r": right[:n]})
+        mean, std = model.predict_view({"l": left[n:]}, "r", return_std=True)
+        inside.append((np.abs(mean - right[n:]) < 1.645 * std).mean())
+    assert 0.84 < np.mean(inside) < 0.95

@@ -135,6 +135,27 @@ class ViewAnswers:
             variance[~asked] *= factor
         return Prediction(mean, np.sqrt(variance), posterior, degrees if not asked.any() else None)
 
+    def filled(self, rows: ViewRows, v: int, *, small_sample: bool) -> tuple[Array, Array]:
+        """View v with what was not seen at its expectation, and standard deviations that are 0 where it was seen.
+
+        Entries of a row that shows a part of the view are given all that the row shows; whole views as `predicted`.
+        """
+        found = self.predicted(rows.without(v), v, small_sample=small_sample)
+        values, std = found.mean.copy(), found.std.copy()
+        view = rows.views[v]
+        if view is None:
+            return values, std
+        if self.subspace.parts[v].invertible:
+            posterior = self.posterior(rows)
+            variance = np.broadcast_to(self._plug_in(v, posterior), values.shape)
+            if small_sample:
+                variance = variance * inflation(self.counts[v], self.gaussian.n_components, posterior.mean)[0]
+            partly = rows.seen[:, v]
+            values[partly] = self.inputs(v, posterior.mean)[partly]
+            std[partly] = np.sqrt(variance)[partly]
+        seen = ~np.isnan(view)
+        return np.where(seen, view, values), np.where(seen, 0.0, std)
+
     def draws(self, found: Prediction, v: int, n_draws: int, rng: np.random.Generator) -> Array:
         """(n_draws, n, d) draws of view v: posterior draws of the latents, decoded, with the residual that the law leaves."""
         latents = found.posterior.sample(n_draws, rng)

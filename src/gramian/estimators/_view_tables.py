@@ -13,6 +13,7 @@ from sklearn.utils._indexing import _get_column_indices
 
 from gramian._arrays import Array, float_dtype, has_nan
 from gramian._checks import check_scale, check_table
+from gramian.estimators._containers import like
 from gramian.exceptions import NumericalWarning
 from gramian.latent.views import check_same_rows
 
@@ -234,6 +235,20 @@ class ViewLayout:
             return views
         assert self.columns is not None
         return np.concatenate(views, axis=-1)[..., np.argsort(np.concatenate(self.columns))]
+
+    def put_back(self, X: Any, views: list[Array]) -> Any:
+        """Views in the container of X; a table keeps its other columns, a frame its names."""
+        kind = kind_of(X)
+        if kind == "dict":
+            return dict(zip(self.names, views))
+        if kind == "list":
+            return views
+        if self.columns is None:
+            return like(X, views[0])
+        table = np.array(check_table(None, X, reset=False, missing=True), dtype=views[0].dtype)
+        for found, view in zip(self.columns, views):
+            table[:, found] = view
+        return like(X, table)
 
     def position(self, view: Any) -> int:
         """The position of a view given by name or position."""

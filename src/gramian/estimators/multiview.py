@@ -511,6 +511,18 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
             return draws.astype(rows.dtype, copy=False)
         return found.mean.astype(rows.dtype, copy=False), found.std.astype(rows.dtype, copy=False)
 
+    def impute(self, X: Any, return_std: bool = False, *, small_sample: bool = True) -> Any:
+        """The views with what is missing at its expectation given what each row shows, in the container given; the rest untouched.
+
+        With ``return_std`` also the predictive standard deviations, 0 where an entry was seen. Views that a row misses whole are
+        answered as by `predict_view`.
+        """
+        rows = self._rows(X)
+        answers, layout = self._answers, self._layout
+        pairs = [answers.filled(rows, v, small_sample=small_sample) for v in range(len(self.view_names_))]
+        filled, std = (layout.put_back(X, [pair[k].astype(rows.dtype, copy=False) for pair in pairs]) for k in (0, 1))
+        return (filled, std) if return_std else filled
+
     def inverse_transform(self, Z: Any) -> Any:
         """Every view of the latents Z, E[φ_v | z] = μ_v + W_v z mapped back to inputs, in the container given to `fit`.
 

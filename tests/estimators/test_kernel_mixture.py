@@ -14,8 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from gramian import KernelPPCA, KernelPPCAMixture, NumericalWarning
 from gramian.datasets import make_c_shapes, make_moons
 from gramian.kernels import RBF, Linear
-from gramian.latent.kernel_kmeans import graph_kmeans, graph_starts, kernel_kmeans
-from gramian.latent.kernel_mixture import CLEAR_GAIN, DualRows
+from gramian.latent.kernel_kmeans import graph_kmeans, kernel_kmeans
+from gramian.latent.kernel_mixture import CLEAR_GAIN
 
 
 def agreement(labels, truth):
@@ -184,7 +184,7 @@ def test_every_restart_uses_another_start_and_the_best_objective_is_kept():
 
 
 @pytest.mark.parametrize("kernel", ["rbf", RBF(0.4)])
-def test_a_wrong_cut_of_one_graph_is_mended_by_the_others(kernel):
+def test_a_wrong_start_is_left_only_for_a_clearly_likelier_one(kernel):
     from sklearn.datasets import make_moons as noisy_moons
 
     X, truth = noisy_moons(200, noise=0.1, random_state=3)
@@ -199,20 +199,55 @@ def test_a_wrong_cut_of_one_graph_is_mended_by_the_others(kernel):
     assert agreement(model.predict(X), truth) > 0.97
 
 
-def test_graphs_that_agree_are_one_start_and_attempts_never_repeat_one(monkeypatch):
-    X, _ = make_c_shapes(random_state=0)
-    rows = DualRows(RBF(3.0), X, RBF(3.0)(X))
-    assert len(graph_starts(rows, np.ones(len(X)), 2, np.random.default_rng(0))) == 1
-    sizes = []
+@pytest.mark.parametrize("noise, least", [(0.05, 1.0), (0.1, 0.9)])
+def test_rings_and_moons_separate_with_default_settings(noise, least):
+    from sklearn.datasets import make_circles
+    from sklearn.datasets import make_moons as noisy_moons
 
-    def noted(gram, weights, n_clusters, n_neighbors, rng):
-        sizes.append(n_neighbors)
-        return rng.integers(0, n_clusters, len(gram))
+    for seed in range(3):
+        X, truth = noisy_moons(300, noise=noise, random_state=seed)
+        assert agreement(KernelPPCAMixture(random_state=seed).fit_predict(X), truth) >= least
+        X, truth = make_circles(300, factor=0.5, noise=0.05, random_state=seed)
+        assert agreement(KernelPPCAMixture(random_state=seed).fit_predict(X), truth) == 1.0
 
-    monkeypatch.setattr("gramian.latent.kernel_kmeans.graph_kmeans", noted)
-    lengths = [len(graph_starts(rows, np.ones(len(X)), 2, np.random.default_rng(1), t)) for t in range(20)]
-    assert lengths == [3, 1] * 10
-    assert len(sizes) == len(set(sizes)) == 30
+
+def test_defaults_keep_their_evidence_and_given_values_do_without(shapes):
+    X, _ = shapes
+    model = KernelPPCAMixture(random_state=0).fit(X)
+    assert model.selection_.chosen in model.selection_.candidates
+    assert max(model.n_components_) <= model.selection_.chosen
+    assert (
+        model.kernel_ == RBF("local").resolve(X) or model.kernel_.length_scale == RBF("local").resolve(X).length_scale
+    )
+    assert not hasattr(KernelPPCAMixture(2, 2, random_state=0).fit(X), "selection_")
+
+
+def test_an_indefinite_kernel_is_told_of_once(shapes):
+    X, _ = shapes
+    with pytest.warns(NumericalWarning, match="indefinite") as caught:
+        KernelPPCAMixture(2, 2, kernel=lambda A, B: -RBF(3.0)(A, B) + 2 * RBF(6.0)(A, B), random_state=0).fit(X)
+    assert sum("indefinite" in str(warning.message) for warning in caught) == 1
+
+
+def test_standardized_columns_are_undone_on_the_way_out(shapes):
+    X, _ = shapes
+    stretched = X * [1.0, 1000.0] + [0.0, 5.0]
+    model = KernelPPCAMixture(2, 3, standardize=True, random_state=0).fit(stretched)
+    by_hand = KernelPPCAMixture(2, 3, random_state=0).fit((X - X.mean(axis=0)) / X.std(axis=0))
+    assert_allclose(model.score(stretched), by_hand.score((X - X.mean(axis=0)) / X.std(axis=0)), rtol=1e-6)
+    rows, _ = model.sample(30, noise=False, random_state=0)
+    assert (np.abs(rows - stretched.mean(axis=0)) < 4 * stretched.std(axis=0)).all()
+    assert np.sqrt(np.mean(((model.reconstruct(stretched) - stretched) / stretched.std(axis=0)) ** 2)) < 0.5
+    assert KernelPPCAMixture(2, 3, kernel=RBF(1.0), standardize="auto").fit(X)._units is None
+    assert KernelPPCAMixture(2, 3, standardize="auto").fit(X)._units is not None
+    with pytest.raises(ValueError, match="standardize"):
+        KernelPPCAMixture(standardize="yes").fit(X)
+
+
+def test_more_landmarks_than_rows_are_cut_with_a_warning(shapes):
+    with pytest.warns(NumericalWarning, match="n_landmarks"):
+        model = KernelPPCAMixture(2, 2, approximation="nystroem", n_landmarks=10**6, random_state=0).fit(shapes[0])
+    assert len(model.X_fit_) == len(shapes[0])
 
 
 # ---------------------------------------------------------------- weights, approximation, precomputed

@@ -536,3 +536,83 @@ def test_fit_predict_is_fit_and_predict():
     X, _ = make_blobs(100, random_state=0)
     model = PPCAMixture(3, 1, random_state=0)
     assert_array_equal(model.fit_predict(X), model.predict(X))
+
+
+# ---------------------------------------------------------------- defaults
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2], ids=["complete", "holes"])
+def test_defaults_choose_the_latents_and_keep_their_evidence(share):
+    X, labels = clusters()
+    X = holed(X, share)
+    model = PPCAMixture(random_state=0).fit(X)
+    assert model.n_components_ == [2, 2]
+    assert model.selection_.chosen == 2
+    assert model.selection_.candidates[0] == 0
+    assert adjusted_rand_score(labels, model.predict(X)) > 0.9
+    assert not hasattr(PPCAMixture(2, 2, random_state=0).fit(X), "selection_")
+
+
+def test_the_number_of_clusters_is_chosen_too():
+    X, labels = clusters(n=240, K=3)
+    model = PPCAMixture("auto", 2, random_state=0).fit(X)
+    assert model.selection_.chosen == {"n_clusters": 3}
+    assert adjusted_rand_score(labels, model.predict(X)) > 0.95
+    assert model.weights_.shape == (3,)
+    with pytest.raises(ValueError, match="n_clusters='auto'"):
+        PPCAMixture("auto", init=np.eye(3)[labels]).fit(X)
+
+
+def test_one_choice_is_saved_with_the_model(tmp_path):
+    X, _ = clusters()
+    model = PPCAMixture(standardize=True, random_state=0).fit(X)
+    save(model, tmp_path / "mixture.gramian")
+    again = load(tmp_path / "mixture.gramian")
+    assert again.selection_.chosen == model.selection_.chosen
+    assert_array_equal(again.score_samples(X), model.score_samples(X))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2], ids=["complete", "holes"])
+def test_standardized_columns_are_undone_on_the_way_out(share):
+    X, _ = clusters()
+    X = holed(X, share)
+    factors, shift = np.array([1.0, 100.0, 1e-3, 5.0, 1.0]), np.array([0.0, 7.0, 0.0, -3.0, 1.0])
+    one = PPCAMixture(2, 2, standardize=True, random_state=0, tol=1e-9).fit(X)
+    other = PPCAMixture(2, 2, standardize=True, random_state=0, tol=1e-9).fit(X * factors + shift)
+    assert_allclose(other.means_, one.means_ * factors + shift, rtol=1e-4, atol=1e-4)
+    assert_allclose(other.noise_variances_, one.noise_variances_, rtol=1e-4)
+    jacobian = ~np.isnan(X) @ np.log(factors)
+    assert_allclose(other.score_samples(X * factors + shift), one.score_samples(X) - jacobian, rtol=1e-4, atol=1e-3)
+    filled, std = other.impute(holed(X) * factors + shift, return_std=True)
+    again, deviation = one.impute(holed(X), return_std=True)
+    assert_allclose((filled - shift) / factors, again, atol=1e-3)
+    assert_allclose(std / factors, deviation, atol=1e-3)
+    rows, labels = other.sample(4000, random_state=0)
+    for k in range(2):
+        part = (rows[labels == k] - shift) / factors
+        assert_allclose(part.mean(axis=0), one.means_[k], atol=0.25)
+
+
+def test_samples_without_noise_lie_in_the_subspaces():
+    X, _ = clusters()
+    model = PPCAMixture(2, 2, random_state=0).fit(X)
+    rows, labels = model.sample(50, noise=False, random_state=0)
+    for k in range(2):
+        rest = rows[labels == k] - model.means_[k]
+        U = np.linalg.qr(model.loadings_[k])[0]
+        assert_allclose(rest, rest @ U @ U.T, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::gramian.exceptions.NumericalWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("init", ["random", "kmeans"])
+def test_emptied_clusters_are_rescued_whatever_the_table(init):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = np.round(rng.standard_normal((int(rng.integers(8, 40)), int(rng.integers(2, 5)))))
+        if seed % 2:
+            X[: len(X) // 2] = X[0]
+        model = PPCAMixture(4, 1, init=init, random_state=seed).fit(X)
+        assert np.isfinite(model.score_samples(X)).all()
+        assert_allclose(model.predict_proba(X).sum(axis=1), 1.0, atol=1e-12)
+        assert (np.diff(model.log_likelihoods_) >= 0).all()

@@ -47,6 +47,8 @@ DRAWS = 3
 PATIENCE = 2
 """Candidates that must do worse than the best before the search for more ends."""
 MOST_CLUSTERS = 10
+CLUSTER_PATIENCE = 3
+"""So many numbers of components in a row must do worse than the best before no more are tried."""
 MOST_KERNEL_LATENTS = 20
 LOOSE_TOL, LOOSE_STEPS = 1e-4, 50
 """The EM of a candidate need not be finished to be judged."""
@@ -240,7 +242,7 @@ def _hidden_score(X: Array, table: Array, hidden: Array, weights: Array, found: 
 
 
 def choose_clusters(X: Array, weights: Array, n_components: Any, shared: bool, rng: np.random.Generator) -> Selection:
-    """K = 1 to 10 by the held-out log-likelihood of rows, with the q (or fraction) given, or with that chosen for each K if it is None."""
+    """K = 1 to 10 (as far as it gets better) by the held-out log-likelihood of rows, with the q (or fraction) given, or with that chosen for each K if it is None."""
     drawn = SmallestRows.of(X, weights, CLUSTER_ROWS)
     X, weights = drawn.rows, drawn.weights
     folds, fold = content_folds(X, FOLDS)
@@ -253,6 +255,9 @@ def choose_clusters(X: Array, weights: Array, n_components: Any, shared: bool, r
         candidates.append({"n_clusters": K} if n_components is not None else {"n_clusters": K, "n_components": q})
         if most > 1:
             scores.append([_row_score(X, weights, fold == f, K, q, shared, rng) for f in range(folds.n_folds)])
+            means = [float(np.mean(row)) for row in scores]
+            if K - 1 - int(np.argmax(means)) >= CLUSTER_PATIENCE:
+                break
     if most == 1:
         reason = f"1 component: {len(X)} different rows are too few to hold any out from more"
         return Selection(candidates, np.zeros(1), np.zeros(1), candidates[0], reason)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,8 @@ Product = Callable[[Array], Array]
 MAX_STEPS = 100
 DENSE_GRAPH = 800
 """Up to this many rows the graph's eigenvectors are found densely."""
+GRAPH_VALUES = 1 << 22
+"""Neighbours are looked for among so many distances at a time."""
 BACKGROUND = 1e-3
 """The share of an edge's weight that connects every pair: so that a graph in pieces is cut where it matters."""
 
@@ -82,16 +86,67 @@ def _lloyd(product: Product, diagonal: Array, weights: Array, labels: Array, n_c
     return labels, inertia
 
 
+@dataclass(frozen=True)
+class Neighbours:
+    """The nearest other rows of each row in feature space, nearest first, with |φ - φ'|²."""
+
+    near: Array  # (n, m)
+    squares: Array  # (n, m)
+
+    @classmethod
+    def of(cls, gram: Array, count: int) -> Neighbours:
+        """The ``count`` nearest of each row, or all others."""
+        n = len(gram)
+        count = min(count, n - 1)
+        diagonal = np.diagonal(gram)
+        near, squares = np.empty((n, count), dtype=np.intp), np.empty((n, count))
+        for rows in row_chunks(n, max(1, GRAPH_VALUES // n)):
+            distances = diagonal - 2 * gram[rows]  # but for k(x, x), which is the same along a row
+            distances[np.arange(rows.stop - rows.start), np.arange(rows.start, rows.stop)] = np.inf
+            found = np.argpartition(distances, count - 1, axis=1)[:, :count]
+            values = np.take_along_axis(distances, found, axis=1)
+            order = np.argsort(values, axis=1, kind="stable")
+            near[rows] = np.take_along_axis(found, order, axis=1)
+            squares[rows] = np.take_along_axis(values, order, axis=1) + diagonal[rows, None]
+        return cls(near, np.maximum(squares, 0.0))
+
+    def graph(self, count: int) -> sparse.csr_array:
+        """Edges to the ``count`` nearest, weighted by exp(-d²/(σ σ')) with σ² the squared distance to the last of them."""
+        near, squares = self.near[:, :count], self.squares[:, :count]
+        # rows with that many copies have no scale of their own: a small one keeps the copies together
+        scale = np.maximum(squares[:, -1], 1e-12 * float(squares.max()) or 1.0)
+        return self._symmetric(near, np.exp(-squares / np.sqrt(scale[:, None] * scale[near])))
+
+    def graph_of_one_width(self, sharpness: float) -> sparse.csr_array:
+        """Edges weighted by exp(-c d²/w²), c the sharpness, w² the median squared distance to the tenth neighbour: the same for all rows.
+
+        Where rows are sparse, as between two noisy shapes, its edges are faint, while those of `graph` are as strong as anywhere.
+        """
+        rank = min(WIDTH_NEIGHBOUR, self.near.shape[1]) - 1
+        width = float(np.median(self.squares[:, rank])) or float(self.squares.max()) or 1.0
+        return self._symmetric(self.near, np.maximum(np.exp(-sharpness * self.squares / width), np.finfo(float).tiny))
+
+    def _symmetric(self, near: Array, values: Array) -> sparse.csr_array:
+        n, count = near.shape
+        rows = np.repeat(np.arange(n), count)
+        graph = sparse.csr_array((values.ravel(), (rows, near.ravel())), shape=(n, n))
+        return sparse.csr_array(graph.maximum(graph.T))
+
+
 def graph_kmeans(gram: Array, weights: Array, n_clusters: int, n_neighbors: int, rng: np.random.Generator) -> Array:
-    """Labels by the normalised cut of the graph of nearest neighbours in feature space.
+    """Labels by the normalised cut of the graph of nearest neighbours in feature space: `graph_cut`."""
+    if len(gram) <= n_clusters:
+        return np.arange(len(gram)) % n_clusters
+    return graph_cut(Neighbours.of(gram, n_neighbors).graph(n_neighbors), weights, n_clusters, rng)
+
+
+def graph_cut(edges: sparse.csr_array, weights: Array, n_clusters: int, rng: np.random.Generator) -> Array:
+    """Labels by the normalised cut of a graph.
 
     Normalised cut is kernel k-means with the graph as its kernel (Dhillon, Guan & Kulis 2004). Neighbours follow a curved
     cluster where a wide kernel sees only its hull, so interlocked shapes come apart.
     """
-    n = len(gram)
-    if n <= n_clusters:
-        return np.arange(n) % n_clusters
-    edges = neighbour_graph(gram, min(n_neighbors, n - 1))
+    n = edges.shape[0]
     degree = np.asarray(edges.sum(axis=1)).ravel()
     background = BACKGROUND * degree.mean()
     total = degree + background
@@ -121,34 +176,23 @@ def _leading(scaled: sparse.csr_array, uniform: Array, count: int) -> Array:
     return np.asarray(eigsh(operator, k=count, which="LA", v0=np.ones(n), tol=1e-6, maxiter=50 * n)[1])
 
 
-def neighbour_graph(gram: Array, n_neighbors: int) -> sparse.csr_array:
-    """Edges to the nearest neighbours by |φ - φ'|², weighted by exp(-d²/(σ σ')) with σ² the distance to the last of them."""
-    n = len(gram)
-    diagonal = np.diagonal(gram)
-    distances = np.maximum(diagonal[:, None] + diagonal[None, :] - 2 * gram, 0.0)
-    np.fill_diagonal(distances, np.inf)
-    near = np.argpartition(distances, n_neighbors - 1, axis=1)[:, :n_neighbors]
-    squares = np.take_along_axis(distances, near, axis=1)
-    # rows with that many copies have no scale of their own: a small one keeps the copies together
-    scale = np.maximum(squares.max(axis=1), 1e-12 * float(squares.max()) or 1.0)
-    values = np.exp(-squares / np.sqrt(scale[:, None] * scale[near]))
-    rows = np.repeat(np.arange(n), n_neighbors)
-    graph = sparse.csr_array((values.ravel(), (rows, near.ravel())), shape=(n, n))
-    return sparse.csr_array(graph.maximum(graph.T))
-
-
 # ---------------------------------------------------------------- starting responsibilities
 
 
-GRAPH_SIZES = (10, 7, 30)
-"""A sparse graph may cut a thin place of a cluster, a dense one jumps gaps: which of them is right, the objective says."""
+SHARPNESS = 2.0
+"""Of the first start, a graph of one width ..."""
+WIDTH_NEIGHBOUR = 10
+"""... from the distance to this neighbour."""
+GRAPH_SIZES = (10, 30)
+"""Neighbours of further graphs, with a width per row. A sparse one may cut a thin place of a cluster, a dense one jumps gaps: which start is
+right, the objective says."""
 ALIKE = 0.02
 """Starts that differ in at most this share of the rows climb to the same top."""
 
 
 def graph_start(rows: Any, weights: Array, n_clusters: int, rng: np.random.Generator) -> Array:
-    """Starting responsibilities (N, I), zeros and ones, by the graph of ten nearest neighbours."""
-    return graph_starts(rows, weights, n_clusters, rng, sizes=GRAPH_SIZES[:1])[0]
+    """Starting responsibilities (N, I), zeros and ones, by the first of `graph_starts`."""
+    return graph_starts(rows, weights, n_clusters, rng, n_starts=1)[0]
 
 
 def graph_starts(
@@ -157,21 +201,22 @@ def graph_starts(
     n_clusters: int,
     rng: np.random.Generator,
     attempt: int = 0,
-    sizes: tuple[int, ...] = GRAPH_SIZES,
+    n_starts: int | None = None,
 ) -> list[Array]:
     """Starting responsibilities (N, I), zeros and ones: by graphs at even attempts, by kernel k-means at odd ones.
 
-    Every attempt differs: its graphs have other numbers of neighbours, its k-means other seeds. Of starts that are alike the
+    Every attempt differs: its graphs have other widths and numbers of neighbours, its k-means other seeds. Of starts that are alike the
     first is kept, so that clusters that all graphs agree on cost one EM. With explicit features the landmarks are
     clustered, and each row goes with its nearest.
     """
     gram = rows.gram if hasattr(rows, "gram") else rows.point_features @ rows.point_features.T
     heavy = weights if hasattr(rows, "gram") else np.ones(len(gram))
-    if attempt % 2:
+    if len(gram) <= n_clusters:
+        found = [np.arange(len(gram)) % n_clusters]
+    elif attempt % 2:
         found = [kernel_kmeans(gram, heavy, n_clusters, rng)]
     else:
-        # six more an attempt: with these sizes no number of neighbours comes twice
-        found = [graph_kmeans(gram, heavy, n_clusters, size + 3 * attempt, rng) for size in sizes]
+        found = [graph_cut(graph, heavy, n_clusters, rng) for graph in _graphs(gram, attempt, n_starts)]
     members: list[Array] = []
     for start in (np.eye(n_clusters)[labels] for labels in found):
         if not any(_alike(start, other) for other in members):
@@ -180,6 +225,19 @@ def graph_starts(
         nearest = _nearest_landmarks(rows.features, rows.point_features)
         return [start[nearest] for start in members]
     return members
+
+
+def _graphs(gram: Array, attempt: int, count: int | None) -> Iterator[sparse.csr_array]:
+    """At most ``count`` graphs of an attempt; no width and no number of neighbours comes twice."""
+    sizes = [size + 3 * attempt for size in GRAPH_SIZES]
+    neighbours = Neighbours.of(gram, max(sizes))
+    yield from islice(
+        chain(
+            (neighbours.graph_of_one_width(c) for c in (SHARPNESS / (1.0 + 0.5 * attempt),)),
+            (neighbours.graph(size) for size in sizes),
+        ),
+        count,
+    )
 
 
 def _alike(one: Array, other: Array) -> bool:

@@ -260,6 +260,13 @@ class _WeightedRows:
     def exact(self) -> bool:
         return self.n_clusters == 1
 
+    @property
+    def leaps(self) -> bool:
+        return False
+
+    def leapt(self, points: Sequence[tuple[Any, Array]]) -> None:
+        return None
+
     def start(self, responsibilities: Array) -> tuple[list[LatentModel], Array]:
         masses = self.weights @ responsibilities
         largest = int(masses.argmax())

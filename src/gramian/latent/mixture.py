@@ -51,6 +51,11 @@ class MixtureRows(Protocol):
         """Whether one step from any start is the maximum: a single component in closed form."""
         ...
 
+    @property
+    def leaps(self) -> bool:
+        """Whether the EM of such rows is slow enough for leaps along its steps to pay [13]."""
+        ...
+
     def start(self, responsibilities: Any) -> tuple[Any, Array]:
         """The first components from responsibilities alone, and the weight of each."""
         ...
@@ -61,6 +66,10 @@ class MixtureRows(Protocol):
 
     def refit(self, seen: Seen, components: Any) -> Any:
         """The M-step of the components that are not empty; the others stay."""
+        ...
+
+    def leapt(self, points: Sequence[tuple[Any, Array]]) -> tuple[Any, Array] | None:
+        """Components and mixing weights beyond three consecutive points of the EM, or None where the third is as far as it goes [13]."""
         ...
 
     def collapsed(self, seen: Seen, components: Any, mixing: Array) -> list[int]:
@@ -129,7 +138,7 @@ def climb(
 ) -> Ascent:
     """EM from starting responsibilities; ``mixing`` replaces their means in the first step.
 
-    It stops when the mean log-likelihood changes by less than ``tol``, relatively. A component that is empty, or that has closed in on
+    It stops when a step changes the mean log-likelihood by less than ``tol``, relatively. A component that is empty, or that has closed in on
     too few different rows, is given half of a larger one, and the history starts anew.
     """
     n_rescued, converged = 0, rows.exact
@@ -146,8 +155,8 @@ def climb(
             new = now.stepped(rows)
             gain = new.seen.level - levels[-1]
             if gain >= 0.0:  # only rounding can bring a loss: it is not taken
-                now = new
-                levels.append(new.seen.level)
+                now = new.beyond(rows, now)
+                levels.append(now.seen.level)
             if progress is not None:
                 progress.step(log_likelihood=levels[-1] / rows.total)
             unit = max(abs(levels[-1]), rows.total)
@@ -176,6 +185,19 @@ class _Point:
         components = rows.refit(self.seen, self.components)
         mixing = shares_of_weight(self.seen.masses)
         return _Point(components, mixing, rows.see(components, mixing))
+
+    def beyond(self, rows: MixtureRows, before: _Point) -> _Point:
+        """This point, or one that is not below it: a leap along what this step and the next have in common, else the next step [13]."""
+        if not rows.leaps:
+            return self
+        after = rows.refit(self.seen, self.components), shares_of_weight(self.seen.masses)
+        points = [(before.components, before.mixing), (self.components, self.mixing), after]
+        leapt = rows.leapt(points)
+        for components, mixing in (after,) if leapt is None else (leapt, after):
+            found = _Point(components, mixing, rows.see(components, mixing))
+            if found.seen.level >= self.seen.level:
+                return found
+        return self
 
     def rescued(self, rows: MixtureRows, bad: list[int], attempt: int) -> _Point:
         """The first of the collapsed components gets half of one of the largest others, of another one at every attempt."""

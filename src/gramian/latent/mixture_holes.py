@@ -105,6 +105,10 @@ class HoleView:
 class RowsWithHoles(GaussianRows):
     """Rows with holes: the M-step is one of PX-EM."""
 
+    @property
+    def leaps(self) -> bool:
+        return True
+
     def start(self, responsibilities: Responsibilities) -> tuple[Components, Array]:
         rows = self.table.rows
         seen = rows.fold(seen_columns, responsibilities)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from gramian.latent.masked_table import column_sums, masked_chunk
 from gramian.latent.mixture import EMPTY, Seen, halved
 from gramian.latent.model import LatentModel
 from gramian.latent.primal import latent_model
+from gramian.latent.squarem import leap
 from gramian.rows import Block, Rows, as_rows
 from gramian.rows.draws import smallest_rows
 
@@ -143,6 +144,10 @@ class Components:
     expand: bool = True
 
 
+def _free(parameters: Parameters) -> list[Array]:
+    return [parameters.mean, parameters.loadings, np.log(parameters.noise_variance)]
+
+
 @dataclass(frozen=True)
 class GaussianRows(ABC):
     """How the components of a mixture of PPCA see rows and are fitted to them, in sums over blocks."""
@@ -167,6 +172,10 @@ class GaussianRows(ABC):
 
     @property
     def exact(self) -> bool:
+        return False
+
+    @property
+    def leaps(self) -> bool:
         return False
 
     @abstractmethod
@@ -203,6 +212,24 @@ class GaussianRows(ABC):
             count = for_fraction(values, trace, q)
             found.append(min(self.dim - 1, len(values) if count is None else count))
         return found
+
+    def leapt(self, points: Sequence[tuple[Components, Array]]) -> tuple[Components, Array] | None:
+        """The leap of SQUAREM in means, loadings and the logarithms of noises and mixing weights; none with a noise at its floor [13]."""
+        last = points[-1][0]
+        if any((m == 0.0).any() or (c.parameters.noise_variance <= self.floor * AT_FLOOR).any() for c, m in points):
+            return None
+        found, _ = leap(*([*_free(c.parameters), np.log(m)] for c, m in points))
+        if found is None:
+            return None
+        mean, loadings, log_noise, log_mixing = found
+        with np.errstate(over="ignore"):
+            noise, shares = np.exp(log_noise), np.exp(log_mixing - log_mixing.max())
+        if not np.isfinite(noise).all():
+            return None
+        parameters = replace(
+            last.parameters, mean=mean, loadings=loadings, noise_variance=np.maximum(noise, self.floor)
+        )
+        return replace(last, parameters=parameters), shares / shares.sum()
 
     def collapsed(self, seen: Seen, components: Components, mixing: Array) -> list[int]:
         """Components that are empty or rest on no more different rows than their subspace can hold exactly."""

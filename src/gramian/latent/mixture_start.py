@@ -114,7 +114,7 @@ class Draw:
         """The best of several runs of k-means; later attempts end after the first step from other seeds, so that none is like another."""
         first = attempt == 0
         kmeans = KMeans(
-            n_clusters,
+            min(n_clusters, len(self.rows)),
             n_init=KMEANS_TRIES if first else 1,
             max_iter=300 if first else 1,
             random_state=int(rng.integers(2**31 - 1)),
@@ -122,13 +122,15 @@ class Draw:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # fewer distinct rows than clusters: the mixture has its own words
             kmeans.fit(self.rows, sample_weight=self.weights)
-        return NearestCenters(np.asarray(kmeans.cluster_centers_, dtype=np.float64), self.filler)
+        # with fewer distinct rows than clusters some centres come twice, and the start gives everyone a share
+        centers = np.asarray(kmeans.cluster_centers_, dtype=np.float64)
+        return NearestCenters(centers[np.arange(n_clusters) % len(centers)], self.filler)
 
     def random(self, n_clusters: int, attempt: int, rng: np.random.Generator) -> NearestCenters:
         """Different rows at random, by their weight, as centres."""
         count = min(n_clusters, len(self.rows))
         chosen = rng.choice(len(self.rows), count, replace=False, p=self.weights / self.weights.sum())
-        return NearestCenters(self.rows[np.resize(chosen, n_clusters)], self.filler)
+        return NearestCenters(self.rows[chosen[np.arange(n_clusters) % count]], self.filler)
 
 
 def filled(values: Array, model: LatentModel) -> Array:

@@ -9,6 +9,16 @@ import pytest
 import gramian
 
 REQUIRED = object()
+TARGET = {
+    "n_components": 0.95,
+    "kernel": "auto",
+    "noise_variance": "per-view",
+    "view_weights": "balanced",
+    "standardize": "auto",
+    "approximation": "auto",
+    "n_landmarks": None,
+    "n_folds": 5,
+}
 SIGNATURES = {
     "PPCA": {
         "n_components": "auto",
@@ -79,49 +89,35 @@ SIGNATURES = {
         "random_state": None,
     },
     "MultiViewRKM": {
-        "n_components": 2,
+        "n_components": "auto",
         "kernel": "linear",
         "views": None,
         "space": "auto",
         "solver": "auto",
         "rotate": True,
-        "noise_variance": 0.0,
+        "noise_variance": "per-view",
         "view_weights": None,
+        "n_folds": 5,
         "tol": 1e-6,
         "max_iter": 1000,
         "random_state": None,
         "verbose": 0,
     },
-    "RKMRegressor": {
-        "n_components": 0.95,
-        "kernel": "auto",
-        "noise_variance": "per-view",
-        "view_weights": "balanced",
-        "standardize": "auto",
-        "approximation": "auto",
-        "n_landmarks": None,
-        "n_folds": 5,
-    },
-    "RKMClassifier": {
-        "n_components": 0.95,
-        "kernel": "auto",
-        "noise_variance": "per-view",
-        "view_weights": "balanced",
-        "standardize": "auto",
-        "approximation": "auto",
-        "n_landmarks": None,
-        "n_folds": 5,
-    },
+    "RKMRegressor": TARGET,
+    "RKMClassifier": TARGET,
     "RKMForecaster": {
-        "lags": 10,
+        "lags": "auto",
         "n_components": 0.95,
-        "kernel": "rbf",
+        "season": "auto",
+        "difference": "auto",
+        "transform": "auto",
+        "kernel": "auto",
         "noise_variance": "per-view",
         "standardize": True,
         "strategy": "recursive",
     },
     "LatentImputer": {"estimator": None, "standardize": "auto", "n_folds": 5},
-    "LatentOutlierDetector": {"estimator": None, "contamination": 0.01},
+    "LatentOutlierDetector": {"estimator": None, "contamination": 0.01, "standardize": "auto", "n_folds": 5},
     "BayesSearch": {
         "estimator": REQUIRED,
         "space": None,
@@ -149,8 +145,8 @@ POSITIONAL = {
     "BayesSearch": 2,
 }
 METHODS = {
-    "PPCA": "fit partial_fit fit_batches transform inverse_transform scores posterior reconstruct impute sample score_samples score mahalanobis residual get_covariance get_precision aic bic anomaly",
-    "KernelPPCA": "fit transform scores posterior score_samples score mahalanobis residual inverse_transform reconstruct sample center_kernel kernel_mean sample_kernel decode_weights anomaly truncate",
+    "PPCA": "fit partial_fit fit_batches transform inverse_transform scores posterior reconstruct impute sample score_samples score mahalanobis residual get_covariance get_precision aic bic anomaly truncate explain",
+    "KernelPPCA": "fit transform anomaly truncate explain scores posterior score_samples score mahalanobis residual inverse_transform reconstruct sample center_kernel kernel_mean sample_kernel decode_weights",
     "PPCAMixture": "predict predict_proba score_samples score sample reconstruct transform impute bic aic",
     "KernelPPCAMixture": "predict predict_proba score_samples score sample reconstruct transform",
     "KernelPPCAClassifier": "predict decision_function predict_proba",

@@ -23,7 +23,9 @@ def test_sections_are_numbered_without_gaps():
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_section_that_a_docstring_cites_exists(path):
-    words = re.sub(r">>> .*?(\n\s*\n|\Z)", "", documented(path.read_text()), flags=re.S)  # an example's output is no citation
+    words = re.sub(
+        r">>> .*?(\n\s*\n|\Z)", "", documented(path.read_text()), flags=re.S
+    )  # an example's output is no citation
     for group in CITED.findall(words):
         for number in re.findall(r"\d+", group):
             assert int(number) in SECTIONS, f"[{group}]"

@@ -238,5 +238,12 @@ class PrimalMixin(LatentModelMixin):
         components = self._model.subspace.components
         contributions = np.where(holes, 0.0, contributions_of(self._gaussian, seen, centred, components))
         return anomaly_of(
-            self._gaussian, seen, contributions, weight=self.n_samples_, level=level, tail=tail, limits=limits
+            self._gaussian,
+            seen,
+            contributions,
+            weight=self.n_samples_,
+            level=level,
+            tail=tail,
+            limits=limits,
+            held_out=self.__dict__.get("_held_out_spe"),
         )

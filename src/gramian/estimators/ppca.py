@@ -29,6 +29,7 @@ from gramian._progress import Progress
 from gramian.choosing.cells import MOST_ROWS, choose_by_cells
 from gramian.choosing.dimension import not_held_out
 from gramian.choosing.fold_stream import N_FOLDS, FoldStream
+from gramian.choosing.limits import FEW_ROWS, held_out_distance
 from gramian.choosing.selection import Selection
 from gramian.choosing.tables import choose_for_moments, choose_for_table
 from gramian.estimators._base import BaseEstimator, atomic, chosen_solver, forget
@@ -57,7 +58,7 @@ FIRST_ROWS = 64
 """Holes are looked for here before the moments of all rows are."""
 SPARSE = 0.8
 """Share of missing entries from which on the number of components is held to what the table can support."""
-PRIVATE = ("_model", "_moments", "_n_rows", "_tail", "_stream", "_column_weights", "_dtype")
+PRIVATE = ("_model", "_moments", "_n_rows", "_tail", "_stream", "_column_weights", "_dtype", "_held_out_spe")
 LAZY = frozenset(
     [
         "_model",
@@ -219,6 +220,9 @@ class PPCA(PrimalMixin, BaseEstimator):
         weight = float(weights.sum())
         self._column_weights = np.full(X.shape[1], weight)
         self._fit_sample(sample, weight, lambda: self._selected(sample, stream, weights))
+        if len(weights) < FEW_ROWS and self.noise_variance_ > 0 and not sparse.issparse(X):
+            rows = np.asarray(X, dtype=np.float64)
+            self._held_out_spe = held_out_distance(rows, weights, self.n_components_, self.center)
         return self
 
     @property
@@ -558,7 +562,7 @@ class PPCA(PrimalMixin, BaseEstimator):
         subspace = PrimalSubspace(model.subspace.mean, model.subspace.components[:q])
         short = clone(self).set_params(n_components=q)
         vars(short).update({name: value for name, value in vars(self).items() if name not in vars(short)})
-        for name in {"selection_", "_moments", "_stream", "_n_rows", "_tail"} & vars(short).keys():
+        for name in {"selection_", "_moments", "_stream", "_n_rows", "_tail", "_held_out_spe"} & vars(short).keys():
             delattr(short, name)
         if "_tail" in vars(self):
             short._tail = self._tail.with_values(model.gaussian.eigenvalues[q:])

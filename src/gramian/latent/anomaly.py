@@ -65,8 +65,14 @@ def t2_law(n_components: int, weight: float) -> tuple[Any, float]:
     return stats.f(q, n - q), q * (n + 1) / (n - q)
 
 
-def spe_law(gaussian: LatentGaussian, dim: Any, weight: float, tail: Tail | None, limits: str) -> tuple[Any, Any]:
-    """SPE of new rows as (distribution, scale): chi² of the noise corrected for N, or Box's for a tail that is not flat [2]."""
+def spe_law(
+    gaussian: LatentGaussian, dim: Any, weight: float, tail: Tail | None, limits: str, held_out: float | None = None
+) -> tuple[Any, Any]:
+    """SPE of new rows as (distribution, scale) [2].
+
+    The noise corrected for N times an F with the freedom that the noise was estimated with, or Box's chi² for a tail that is not flat.
+    ``held_out`` is the mean SPE of held-out rows, where it was measured: it takes the place of the corrected noise.
+    """
     q, n = gaussian.n_components, weight
     correction = n / (n - 1 - q) * (1 + (q + 1) / n) if n > q + 1 else 1.0
     if limits == "box" and tail is not None and tail.theta2 > 0:
@@ -76,7 +82,11 @@ def spe_law(gaussian: LatentGaussian, dim: Any, weight: float, tail: Tail | None
     freedom = np.maximum(np.asarray(dim, dtype=float) - q, 1e-9)
     # without noise any distance is one too many: rounding alone is let pass
     rounding = 1e-12 * float(gaussian.eigenvalues.sum())
-    return stats.chi2(freedom), max(gaussian.noise_variance, rounding, np.finfo(float).tiny) * correction
+    noise = max(gaussian.noise_variance, rounding, np.finfo(float).tiny) * correction
+    if held_out is not None and gaussian.noise_variance > 0 and gaussian.dim > q:
+        noise = max(held_out / (gaussian.dim - q), gaussian.noise_variance)
+    estimated = max(n - 1 - q, 1.0) * max(gaussian.dim - q, 1.0)
+    return stats.f(freedom, estimated), noise * freedom
 
 
 def jackson_mudholkar(tail: Tail, level: float) -> float:
@@ -98,11 +108,12 @@ def anomaly_of(
     level: float,
     tail: Tail | None = None,
     limits: str = "flat",
+    held_out: float | None = None,
 ) -> Anomaly:
     """T², SPE and what they mean for rows that the model sees as ``seen``."""
     t2, spe = gaussian.t_squared(seen), gaussian.residual(seen)
     t2_dist, t2_scale = t2_law(gaussian.n_components, weight)
-    spe_dist, spe_scale = spe_law(gaussian, seen.dim, weight, tail, limits)
+    spe_dist, spe_scale = spe_law(gaussian, seen.dim, weight, tail, limits, held_out)
     off = (
         np.asarray(seen.dim) > gaussian.n_components
     )  # a row that shows no more than q entries cannot be off the subspace

@@ -221,8 +221,8 @@ class PPCA(PrimalMixin, BaseEstimator):
         self._column_weights = np.full(X.shape[1], weight)
         self._fit_sample(sample, weight, lambda: self._selected(sample, stream, weights))
         if len(weights) < FEW_ROWS and self.noise_variance_ > 0 and not sparse.issparse(X):
-            rows = np.asarray(X, dtype=np.float64)
-            self._held_out_spe = held_out_distance(rows, weights, self.n_components_, self.center)
+            dense = np.asarray(X, dtype=np.float64)
+            self._held_out_spe = held_out_distance(dense, weights, self.n_components_, self.center)
         return self
 
     @property

@@ -85,7 +85,7 @@ class TargetModel:
         if self.reach is None:
             return mean, std
         off, distance = self.reach(inputs[0])
-        returned = self.reach.returned(mean, off)
+        returned = self.reach.returned(mean, off, distance)
         return returned, self.reach.widened(std, off, distance, returned - mean)
 
     def interval(self, mean: Array, std: Array, level: float) -> tuple[Array, Array]:

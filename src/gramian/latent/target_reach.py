@@ -17,8 +17,8 @@ NEAR = 0.99
 """A row is on the data while its nearest reference row is no farther than this quantile of the reference rows' own distances."""
 FADE = 0.5
 """How many median distances beyond that it takes to be off the data: there 39 % are lost, twice as far 86 %."""
-MARGIN, LINEAR_MARGIN = 0.1, 1.0
-"""Predictions stay in the target's range, widened by this share of it: kernels that return to the mean, and those with a linear part."""
+MARGIN = 0.1
+"""Predictions stay in the target's range, widened by this share of it; with a linear part, farther as the row is beyond all training rows."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class TargetReach:
     target_std: Array  # (m,)
     low: Array  # (m,)
     high: Array  # (m,)
+    farthest: float  # the largest distance of a training row from the mean, in standard deviations
     returns: bool  # whether the kernel forgets: without a linear part
 
     @classmethod
@@ -54,7 +55,8 @@ class TargetReach:
             fade = (FADE * float(np.median(pairs)) if width is None else width) or 1.0
         center = weights @ Y
         spread = np.sqrt(weights @ np.square(Y - center))
-        return cls(mean, scale, points, near, fade, center, spread, Y.min(axis=0), Y.max(axis=0), returns)
+        farthest = float(_root_mean_square(scaled, scale).max(initial=0.0)) or 1.0
+        return cls(mean, scale, points, near, fade, center, spread, Y.min(axis=0), Y.max(axis=0), farthest, returns)
 
     def __call__(self, X: Any) -> tuple[Array, Array]:
         """How far off the data each row is (0 to 1), and its distance from the mean in standard deviations (rms over columns)."""
@@ -63,12 +65,12 @@ class TargetReach:
         for rows in row_chunks(len(scaled)):
             nearest[rows] = cdist(scaled[rows], self.points).min(axis=1)
         beyond = np.maximum(nearest - self.near, 0.0) / self.fade
-        counted = max(int(np.isfinite(self.scale).sum()), 1)
-        return -np.expm1(-0.5 * np.square(beyond)), np.sqrt(np.square(scaled).sum(axis=1) / counted)
+        return -np.expm1(-0.5 * np.square(beyond)), _root_mean_square(scaled, self.scale)
 
-    def returned(self, mean: Array, off: Array) -> Array:
-        """The prediction, on its way to the mean and kept in the target's range where the kernel forgets."""
-        margin = (MARGIN if self.returns else LINEAR_MARGIN) * (self.high - self.low)
+    def returned(self, mean: Array, off: Array, distance: Array) -> Array:
+        """The prediction, kept near the target's range; on its way to the mean where the kernel forgets, else along the linear part."""
+        share = MARGIN + (0.0 if self.returns else 1.0) * np.maximum(distance / self.farthest - 1.0, 0.0)
+        margin = share[:, None] * (self.high - self.low)
         held = np.clip(mean, self.low - margin, self.high + margin)
         if not self.returns:
             return held
@@ -83,3 +85,8 @@ class TargetReach:
         off = off[:, None]
         apart = np.where(off > 0, np.square(moved) * (1.0 - off) / np.where(off > 0, off, 1.0), 0.0)
         return np.sqrt((1.0 - off) * np.square(std) + off * np.square(np.maximum(far, std)) + apart)
+
+
+def _root_mean_square(scaled: Array, scale: Array) -> Array:
+    """Over the columns that vary."""
+    return np.sqrt(np.square(scaled).sum(axis=1) / max(int(np.isfinite(scale).sum()), 1))

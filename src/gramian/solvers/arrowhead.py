@@ -96,7 +96,7 @@ def secular_roots(poles: Array, squares: Array, corner: float, count: int) -> tu
     low_weight, high_weight = np.append(squares, 0.0)[:n], np.concatenate([[0.0], squares])[:n]
     middle = 0.5 * (low + high)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        at_middle = middle - corner - (squares / (middle[:, None] - poles)).sum(axis=1)
+        at_middle = middle - corner - np.reciprocal(middle[:, None] - poles) @ squares
         left = at_middle >= 0  # the root is nearer to the lower pole
         left[0] = True
         if n == k + 1:
@@ -114,16 +114,14 @@ def secular_roots(poles: Array, squares: Array, corner: float, count: int) -> tu
         active = np.arange(n)
         for _ in range(MOST_STEPS):
             delta = steps[active]
-            gaps = distances[active] + delta[:, None]
-            terms = squares / gaps
-            total = terms.sum(axis=1)
+            inverse = np.reciprocal(distances[active] + delta[:, None])
             x = origin[active] + delta
-            value = x - corner - total
-            slope = 1.0 + (terms / gaps).sum(axis=1)
+            value = x - corner - inverse @ squares
+            size = np.abs(x) + abs(corner) + np.abs(inverse) @ squares
+            slope = 1.0 + np.square(inverse, out=inverse) @ squares
             slopes[active] = slope
             lo[active] = np.where(value < 0, delta, lo[active])
             hi[active] = np.where(value < 0, hi[active], delta)
-            size = np.abs(x) + abs(corner) + np.abs(terms).sum(axis=1)
             width = hi[active] - lo[active]
             done = (np.abs(value) <= 4 * EPS * size) | (width <= 4 * EPS * np.abs(delta)) | (value == 0)
             steps[active] = np.where(

@@ -121,6 +121,18 @@ def test_intervals_cover_in_the_noisiest_and_the_quietest_column():
     assert (inside / count <= 0.97).all()
 
 
+def test_exact_structure_is_filled_exactly_with_a_deviation_that_covers():
+    whole = np.random.default_rng(0).standard_normal((100, 3)) * [1.0, 10.0, 100.0]
+    whole = np.column_stack([whole, whole.sum(axis=1), whole[:, 0] - whole[:, 2]])
+    table = with_holes(whole, 0.05)
+    filled, std = LatentImputer().fit(table).impute(table, return_std=True)
+    holes = np.isnan(table)
+    alone = holes & (holes.sum(axis=1) == 1)[:, None]
+    assert_allclose((filled / whole.std(axis=0))[alone], (whole / whole.std(axis=0))[alone], atol=1e-3)
+    assert (std[holes] > 0).all()
+    assert (abs(filled - whole) <= 1.6449 * std)[alone].mean() > 0.9
+
+
 def test_no_folds_is_the_model_as_it_is():
     _, table = low_rank(100, 5, 2, 0.3)
     model = LatentImputer(PPCA(2), standardize=False, n_folds=None).fit(table)

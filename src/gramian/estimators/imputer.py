@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +29,8 @@ from gramian.rows import BatchRows, Rows, as_rows, is_dask, lazily
 from gramian.rows.draws import smallest_rows
 from gramian.rows.in_units import RowsInUnits
 
+LEAST_STD = 1e-3
+"""No standard deviation below this share of its column's is believed: what looks like exact structure may be rounding in the table."""
 REFITS = 2
 """Draws of hidden cells on which an estimator other than PPCA is fitted again, to calibrate its standard deviations."""
 
@@ -74,6 +78,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """
 
     _units: Units | None
+    _spreads: Array  # the deviation of each column
 
     def __init__(self, estimator: Any = None, *, standardize: Any = "auto", n_folds: Any = 5) -> None:
         self.estimator = estimator
@@ -100,18 +105,21 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Integer weights equal repeated rows, zero weight a removed row.
         """
         model = self._checked()
-        forget(self, "_units")
+        forget(self, "_units", "_spreads")
         if is_dask(X):
             return self._fit_rows(model, as_rows(X, sample_weight))
         table = check_table(self, X, reset=True, missing=True, min_samples=2)
         table, weights = positive_rows(table, check_weights(sample_weight, table))
         table, weights = self._shown(table, weights)
         self._check_columns(np.asarray(~np.isnan(table).all(axis=0)))
-        self._units = Units.of(as_rows(table, weights)) if self._scales(model) else None
+        units = Units.of(as_rows(table, weights))
+        self._spreads = units.scale
+        self._units = units if self._scales(model) else None
         scaled = table if self._units is None else self._units.into(table)
         if isinstance(model, PPCA):
             model, choice = self._with_q(model, scaled, weights, len(table))
-            self.estimator_ = model.fit(scaled, sample_weight=weights)
+            with _no_density_needed():
+                self.estimator_ = model.fit(scaled, sample_weight=weights)
             self._calibrate(choice, scaled, weights)
         else:
             given = {} if sample_weight is None else {"sample_weight": weights}
@@ -123,7 +131,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def fit_batches(self, batches: Any) -> LatentImputer:
         """Fit on all rows of batches that can be read again (a list, or a function that opens an iterator), out of core; PPCA only."""
         model = self._checked()
-        forget(self, "_units")
+        forget(self, "_units", "_spreads")
         return self._fit_rows(model, BatchRows.of(batches))
 
     def _fit_rows(self, model: Any, rows: Rows) -> LatentImputer:
@@ -134,14 +142,17 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.n_features_in_ = rows.n_columns
         if rows.feature_names is not None:
             self.feature_names_in_ = np.asarray(rows.feature_names, dtype=object)
-        self._units = Units.of(rows) if self._scales(model) else None
+        units = Units.of(rows)
+        self._spreads = units.scale
+        self._units = units if self._scales(model) else None
         if self._units is not None:
             rows = RowsInUnits(rows, self._units.mean, self._units.scale)
         drawn = smallest_rows(rows, MOST_ROWS)
         shown = ~np.isnan(drawn.rows).all(axis=1)
         scaled, weights = drawn.rows[shown].astype(np.float64), drawn.weights[shown]
         model, choice = self._with_q(model, scaled, weights, len(scaled))
-        self.estimator_ = model._fit_rows(rows)
+        with _no_density_needed():
+            self.estimator_ = model._fit_rows(rows)
         self._calibrate(choice, scaled, weights)
         return self
 
@@ -227,7 +238,8 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the fit on all cells has said it
                 filled, std = _filled(clone(model).fit(table, **given), table)
-            at = hidden & (std > 0)
+            std = np.maximum(std, LEAST_STD * (1.0 if self._units is not None else self._spreads))
+            at = hidden
             deviations.append((scaled - filled)[at] / std[at])
             columns.append(at.nonzero()[1])
         if deviations:
@@ -264,7 +276,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         dtype = float_dtype(table)
         scaled = table if self._units is None else self._units.into(table)
         filled, std = _filled(self.estimator_, scaled)
-        std = std * self.std_scales_
+        std = np.maximum(std * self.std_scales_, LEAST_STD * (1.0 if self._units is not None else self._spreads))
         if self._units is not None:
             filled, std = self._units.back(filled), std * self._units.scale
         holes = np.isnan(table)
@@ -275,6 +287,14 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         inner = self.estimator_.explain() if hasattr(self.estimator_, "explain") else repr(self.estimator_)
         return f"{self.selection_.reason}. {inner}" if hasattr(self, "selection_") else inner
+
+
+@contextmanager
+def _no_density_needed() -> Iterator[None]:
+    """Exact structure leaves a model without a density, which an imputer does not need: nothing to warn of."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The kept components explain all", category=NumericalWarning)
+        yield
 
 
 def not_worse_than_the_mean(choice: CellChoice) -> Selection:

@@ -121,9 +121,11 @@ class Squarem(Generic[Point, Sums]):
                 accepted = False
                 if far is not None and self.leaps:
                     candidate = self.at(point, far)
-                    candidate_sums = self.evaluate(candidate)
-                    evaluations += 1
-                    accepted = self.level(candidate_sums) >= self.level(first_sums)
+                    if not self.ends(candidate):  # a leap beyond the end says nothing: EM itself must arrive there
+                        candidate_sums = self.evaluate(candidate)
+                        evaluations += 1
+                        found = self.level(candidate_sums)
+                        accepted = bool(np.isfinite(found)) and found >= self.level(first_sums)
             if accepted:
                 point, sums = candidate, candidate_sums
             else:

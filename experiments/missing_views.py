@@ -86,6 +86,7 @@ def pls(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
 def measured(part: str, count: int) -> list[str]:
     """The errors of both questions of every table, summed up."""
     ratios, against_mean, peers, inside, cpu = [], [], [], [], np.zeros(3)
+    ridge_above = 0
     worst: list[tuple[float, str]] = []
     for name, X in tables(part, count):
         views = halves(X)
@@ -110,6 +111,7 @@ def measured(part: str, count: int) -> list[str]:
             ratios.append((own + 1e-12) / (best + 1e-12))
             peers.append([(error + 1e-12) / (best + 1e-12) for error in errors])
             against_mean.append(own / alone)
+            ridge_above += bool(errors[0] > 1.02 * alone)
             inside.append(np.abs(mean - test[v]) <= 1.645 * std + 1e-9)
             worst.append((own / alone, f"{name} ({v})"))
     ratio, peer = np.array(ratios), np.array(peers)
@@ -119,7 +121,7 @@ def measured(part: str, count: int) -> list[str]:
     bad = [f"{name} {value:.2f}" for value, name in sorted(worst, reverse=True) if value > 1.02]
     return [
         f"| {part} | {len(ratio) // 2} | {ratio.mean():.3f} | {np.exp(np.log(ratio).mean()):.3f} | {peer[:, 0].mean():.3f} | "
-        f"{peer[:, 1].mean():.3f} | {int((above > 1.02).sum())} of {len(above)} | {100 * pooled:.1f} % | "
+        f"{peer[:, 1].mean():.3f} | {int((above > 1.02).sum())} of {len(above)} (ridge {ridge_above}) | {100 * pooled:.1f} % | "
         f"{100 * np.quantile(by_table, 0.05):.0f} % | {cpu[0]:.0f}, {cpu[1]:.0f}, {cpu[2]:.0f} |",
         *[f"  above 1.02 of the mean's error: {line}" for line in bad],
     ]

@@ -14,13 +14,19 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._content import row_hashes, smallest_positions
+from gramian._content import content_folds, row_hashes, smallest_positions
 from gramian.choosing.views import choose_ridge, from_all_others
 from gramian.estimators._base import chosen_solver
 from gramian.estimators._view_decoding import decoded_inputs, fitted_preimage, needs_preimage
+from gramian.estimators._view_fit import choice_rows
+from gramian.estimators._view_specs import fitted_view
+from gramian.estimators._view_tables import ViewLayout, ViewRows
+from gramian.latent.model import LatentModel
+from gramian.latent.subspace import DualSubspace
 from gramian.latent.target_calibration import calibrated_std
 from gramian.latent.view_folds import FoldedViews, Question
 from gramian.latent.view_noise import pinned
+from gramian.latent.view_subspace import ViewPart
 from gramian.latent.views import ViewTable
 from gramian.solvers import as_solver
 
@@ -48,6 +54,65 @@ def questions_of(targets: Sequence[int], n_views: int) -> list[Question]:
         for size in sizes
         for given in combinations([w for w in range(n_views) if w != v], size)
     ]
+
+
+def asked_question(question: Any, layout: ViewLayout) -> Question:
+    """Positions of the views shown, in their order, and of the one to be predicted, from a pair that a user gave."""
+    if not isinstance(question, list | tuple) or len(question) != 2:
+        raise ValueError(
+            f"questions holds {question!r}, which is not a pair (given, view): the views shown, and the view they predict."
+        )
+    given, view = question
+    shown = list(given) if isinstance(given, list | tuple | set | frozenset) else [given]  # a name is one view
+    positions = tuple(sorted({layout.position(w) for w in shown}))
+    v = layout.position(view)
+    if not positions or v in positions:
+        raise ValueError(f"View {layout.names[v]!r} must be predicted from other views, at least one.")
+    return positions, v
+
+
+def trusts_of_rows(
+    rows: ViewRows,
+    weights: Array,
+    model: LatentModel,
+    questions: list[Question] | None,
+    *,
+    n_folds: int,
+    preimage: Any,
+    names: Sequence[Any],
+    built: Any = None,
+) -> list[Trust] | None:
+    """The trusts of a fitted model from the rows that show everything; None where those are too few, or the model has no noise.
+
+    ``built`` are the training views behind the model, where the rows are those that it was fitted to.
+    """
+    parts, gaussian = model.subspace.parts, model.gaussian
+    targets = [v for v, part in enumerate(parts) if not _precomputed(part)]
+    asked = questions_of(targets, len(parts)) if questions is None else questions
+    complete = np.flatnonzero(rows.complete_rows)
+    if not asked or gaussian.n_components == 0 or gaussian.noise_variance == 0 or len(complete) < FEWEST_ROWS:
+        return None
+    if built is None or len(complete) < len(rows):
+        rows, weights = rows.take(complete), weights[complete]
+        built = [fitted_view(part.subspace, view) for part, view in zip(parts, rows.views)]
+    hashes = row_hashes(rows.stacked)
+    table = ViewTable(tuple(built), weights / weights.sum(), float(weights.sum()))
+    chosen = choice_rows(table, hashes)
+    folds, fold = content_folds(None, n_folds, hashes[chosen])
+    if not folds or len(np.unique(hashes[chosen])) < FEWEST_ROWS:
+        return None
+    if len(chosen) < len(hashes):
+        table, rows = table.take(chosen), rows.take(chosen)
+    scales = np.array([part.scale for part in parts])
+    inputs = [np.asarray(view, dtype=np.float64) for view in rows.views]
+    return held_out_trusts(
+        table, inputs, fold, scales, gaussian.n_components, gaussian.noise_variance, asked, preimage, names
+    )
+
+
+def _precomputed(part: ViewPart) -> bool:
+    """Whether a view has no inputs that could be predicted."""
+    return isinstance(part.subspace, DualSubspace) and part.subspace.points is None
 
 
 def held_out_trusts(

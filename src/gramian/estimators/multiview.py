@@ -19,21 +19,18 @@ from gramian._checks import (
     check_tolerance,
     check_weights,
 )
-from gramian._content import content_folds, row_hashes
 from gramian.estimators._base import BaseEstimator, LatentModelMixin, atomic, forget
 from gramian.estimators._view_answers import ViewAnswers
 from gramian.estimators._view_decoding import decoded_inputs, fitted_preimage
-from gramian.estimators._view_fit import ViewFit, ViewOptions, choice_rows, fit_views
-from gramian.estimators._view_specs import SOLVER_NAMES, NestedKernels, fitted_view, kernel_per_view
+from gramian.estimators._view_fit import ViewFit, ViewOptions, fit_views
+from gramian.estimators._view_specs import SOLVER_NAMES, NestedKernels, kernel_per_view
 from gramian.estimators._view_tables import ViewLayout, ViewRows, usable_rows
-from gramian.estimators._view_trusts import FEWEST_ROWS, Trust, held_out_trusts, questions_of
+from gramian.estimators._view_trusts import FEWEST_ROWS, Trust, asked_question, trusts_of_rows
 from gramian.kernels import Linear, Precomputed
 from gramian.latent.dimension import check_n_components
 from gramian.latent.gaussian import Posterior
 from gramian.latent.subspace import DualSubspace
-from gramian.latent.view_folds import Question
 from gramian.latent.view_subspace import ViewSubspace
-from gramian.latent.views import ViewTable
 from gramian.preimage import as_preimage
 
 
@@ -203,7 +200,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         self._store_fit(fitted, rows, weights)
         self.trusts_: list[Trust] = []
         if self.n_folds is not None and len(layout.names) > 1 and isinstance(self.noise_variance, str):
-            self.trusts_ = self._held_out(fitted.views, rows, weights, None, self.n_folds) or []
+            self.trusts_ = self._held_out(rows, weights, None, self.n_folds, fitted.views) or []
         return self
 
     def _check_params(self) -> None:
@@ -399,71 +396,27 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
                 "calibrate divides the noise of views, but noise_variance is 0. Use noise_variance='ml', 'per-view' or a number."
             )
         rows = self._rows(X)
-        asked = None if questions is None else [self._question(question) for question in questions]
-        if asked is None and not self._targets:
-            raise ValueError("Every view has a precomputed kernel, so there is nothing to calibrate.")
-        shown = rows.take(np.flatnonzero(rows.complete_rows))
-        built = [fitted_view(part.subspace, view) for part, view in zip(self._subspace.parts, shown.views)]
-        found = self._held_out(built, shown, np.ones(len(shown)), asked, n_folds)
+        asked = None if questions is None else [asked_question(question, self._layout) for question in questions]
+        found = self._held_out(rows, np.ones(len(rows)), asked, n_folds)
         if found is None:
             raise ValueError(
-                f"calibrate needs at least {FEWEST_ROWS} distinct rows that show all views, got {len(shown)}. Give more rows."
+                f"calibrate needs at least {FEWEST_ROWS} distinct rows that show all views, got "
+                f"{int(rows.complete_rows.sum())}. Give more rows."
             )
         self.trusts_ = found
         return self
 
-    @property
-    def _targets(self) -> list[int]:
-        """Views that have inputs to be predicted."""
-        parts = self._subspace.parts
-        return [
-            v
-            for v, part in enumerate(parts)
-            if not (isinstance(part.subspace, DualSubspace) and part.subspace.points is None)
-        ]
-
-    def _held_out(
-        self, built: Any, rows: ViewRows, weights: Array, questions: list[Question] | None, n_folds: int
-    ) -> list[Trust] | None:
-        """Trusts from complete rows and the views built of them; None where there are too few."""
-        asked = questions_of(self._targets, len(self.view_names_)) if questions is None else questions
-        if not asked or self.n_components_ == 0 or self._gaussian.noise_variance == 0:
-            return None
-        complete = rows.complete_rows
-        if not complete.all():
-            where = np.flatnonzero(complete)
-            rows, weights = rows.take(where), weights[where]
-            built = [fitted_view(part.subspace, view) for part, view in zip(self._subspace.parts, rows.views)]
-        if len(rows) < FEWEST_ROWS:
-            return None
-        hashes = row_hashes(rows.stacked)
-        table = ViewTable(tuple(built), weights / weights.sum(), float(weights.sum()))
-        chosen = choice_rows(table, hashes)
-        folds, fold = content_folds(None, n_folds, hashes[chosen])
-        if not folds or len(np.unique(hashes[chosen])) < FEWEST_ROWS:
-            return None
-        if len(chosen) < len(hashes):
-            table, rows = table.take(chosen), rows.take(chosen)
-        scales = np.array([part.scale for part in self._subspace.parts])
-        noise = self._gaussian.noise_variance
-        inputs = [np.asarray(view, dtype=np.float64) for view in rows.views]
-        return held_out_trusts(
-            table, inputs, fold, scales, self.n_components_, noise, asked, self.preimage, self.view_names_
+    def _held_out(self, rows: ViewRows, weights: Array, asked: Any, n_folds: int, built: Any = None) -> Any:
+        return trusts_of_rows(
+            rows,
+            weights,
+            self._model,
+            asked,
+            n_folds=n_folds,
+            preimage=self.preimage,
+            names=self.view_names_,
+            built=built,
         )
-
-    def _question(self, question: Any) -> Question:
-        """Positions of the views shown, in their order, and of the one to be predicted."""
-        if not isinstance(question, list | tuple) or len(question) != 2:
-            raise ValueError(
-                f"questions holds {question!r}, which is not a pair (given, view): the views shown, and the view they predict."
-            )
-        given, view = question
-        shown = list(given) if isinstance(given, list | tuple | set | frozenset) else [given]  # a name is one view
-        positions = tuple(sorted({self._layout.position(w) for w in shown}))
-        v = self._layout.position(view)
-        if not positions or v in positions:
-            raise ValueError(f"View {self.view_names_[v]!r} must be predicted from other views, at least one.")
-        return positions, v
 
     # ------------------------------------------------------------ views
 

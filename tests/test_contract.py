@@ -150,7 +150,7 @@ METHODS = {
     "PPCAMixture": "predict predict_proba score_samples score sample reconstruct transform impute bic aic",
     "KernelPPCAMixture": "predict predict_proba score_samples score sample reconstruct transform",
     "KernelPPCAClassifier": "predict decision_function predict_proba",
-    "MultiViewRKM": "transform posterior predict_view inverse_transform sample explain",
+    "MultiViewRKM": "transform posterior predict_view inverse_transform sample explain calibrate impute",
     "RKMRegressor": "predict",
     "RKMClassifier": "predict predict_proba",
     "RKMForecaster": "fit predict predict_interval predict_quantiles sample_paths",

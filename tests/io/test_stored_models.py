@@ -27,7 +27,7 @@ def test_a_stored_model_gives_the_numbers_it_gave(path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = numbers(path.stem, load(path))
-    assert found.keys() == expected.keys()
+    assert found.keys() >= expected.keys()  # later versions may have more methods
     for method, value in expected.items():
         if isinstance(value, str) or isinstance(np.ravel(value)[0], str):
             assert found[method] == value

@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export GRAMIAN_DATA ?= $(abspath ../shared/data)
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-deep lint bench clean
 .DEFAULT_GOAL := test
 
 # A stamp per set of extras: re-made when pyproject.toml changes. Bytecode is compiled once, whatever
@@ -20,6 +20,19 @@ demo: $(VENV)/.all
 
 test: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -q
+
+# Trained maps need torch. TORCH_PIP_ARGS are further arguments of pip, such as an index with the CPU build.
+TORCH_PIP_ARGS ?=
+$(VENV)/.torch: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0' $(TORCH_PIP_ARGS)
+	touch $@
+
+test-deep: $(VENV)/.test
+	@if $(MAKE) --no-print-directory $(VENV)/.torch; then \
+	  OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/deep src/gramian/deep; \
+	else \
+	  echo "test-deep is skipped: torch==2.13.0 could not be installed (see the message of pip above)."; \
+	fi
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -218,6 +218,12 @@ def _refusal(value: Any, path: str) -> str:
             f"{path} is a random generator, which cannot be saved: call set_params(random_state=None), or an "
             "integer seed, first."
         )
+    if any(base.__module__.startswith("torch.nn") for base in type(value).__mro__):
+        return (
+            f"{path} is the torch module {type(value).__name__}, which cannot be saved: a model file holds data, never code. "
+            "Use a net from a spec (gramian.deep.nets.MLP, nets.Conv), or keep the module's state_dict() yourself and fit again "
+            "with max_epochs=0."
+        )
     if callable(value) and not hasattr(value, "get_params"):
         name = getattr(value, "__qualname__", kind)
         return (

@@ -129,12 +129,7 @@ def _descend(
         residual = float(np.linalg.norm(image - axes @ gamma, 2) / top)
         if residual <= max(tol, 100 * np.finfo(float).eps) or n_iter == max_iter:
             break
-        momentum = MOMENTUM * momentum - (1 - MOMENTUM) * image  # the gradient is -B A
-        second = FORGET * second + (1 - FORGET) * float(np.vdot(image, image))
-        length = (1 - MOMENTUM ** (n_iter + 1)) * np.sqrt(second / (1 - FORGET ** (n_iter + 1)))
-        half = momentum - 0.5 * axes @ (axes.T @ momentum)
-        momentum = half - axes @ (half.T @ axes)  # W A, up to the length
-        moved = _cayley(axes, half, 0.5 * step / length)
+        moved, momentum, second = cayley_adam(axes, image, momentum, second, n_iter + 1, step)
         if accelerate:
             frame = _turned(frame.best(scaled, moved)[1], moved)
         else:
@@ -143,6 +138,18 @@ def _descend(
         if np.vdot(frame.axes, frame.image) < np.vdot(axes, image) * (1 - 1e-14):
             step, momentum = 0.5 * step, np.zeros_like(axes)
     return frame, residual, n_iter
+
+
+def cayley_adam(
+    axes: Array, image: Array, momentum: Array, second: float, n_step: int, rate: float
+) -> tuple[Array, Array, float]:
+    """One step (the ``n_step``-th, from 1) from the axes A with image B A: the axes moved to, and the two moments of the gradient."""
+    momentum = MOMENTUM * momentum - (1 - MOMENTUM) * image  # the gradient is -B A
+    second = FORGET * second + (1 - FORGET) * float(np.vdot(image, image))
+    length = (1 - MOMENTUM**n_step) * np.sqrt(second / (1 - FORGET**n_step))
+    half = momentum - 0.5 * axes @ (axes.T @ momentum)
+    momentum = half - axes @ (half.T @ axes)  # W A, up to the length
+    return _cayley(axes, half, 0.5 * rate / length), momentum, second
 
 
 def _turned(frame: Frame, moved: Array) -> Frame:

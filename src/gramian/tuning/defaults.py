@@ -159,6 +159,13 @@ def _views(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
     }
 
 
+def _deep(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
+    return {
+        "n_components": _count(1, min(50, shape.n_train - 1)),
+        "learning_rate": Real(2e-4, 2e-2, log=True),
+    }
+
+
 def _rkm(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
     return {
         **kernel_dimensions("kernel", estimator.kernel, X),
@@ -208,6 +215,7 @@ DEFAULTS: dict[str, Default] = {
     "KernelPPCAMixture": Default("log_likelihood", _kernel_mixture),
     "KernelPPCAClassifier": Default("accuracy", _classifier),
     "MultiViewRKM": Default("reconstruction", _views),
+    "DeepRKM": Default("reconstruction", _deep),
     "RKMRegressor": Default(None, _rkm),
     "RKMClassifier": Default("accuracy", _rkm),
     "RKMForecaster": Default("forecast", _forecaster),

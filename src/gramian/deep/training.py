@@ -1,0 +1,276 @@
+"""Training: mini-batches, one-cycle Adam, the frame kept beside, early stopping through the closed form [11]."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from gramian._arrays import Array
+from gramian._progress import Progress
+from gramian.deep._torch import Module, Tensor, torch
+from gramian.deep.checkpoint import read_checkpoint, write_checkpoint
+from gramian.deep.frame import RunningMoments, as_frame, exact_moments, frame_of, principal_axes
+from gramian.deep.objective import Completion, Pattern, Shares, shares
+
+CLOSED_FORM_ROWS = 4096
+"""Training rows whose exact moments give the frame by which held-out rows are judged after every epoch."""
+WARM_UP = 0.25
+"""Share of the steps in which the learning rate rises; it then falls to almost nothing."""
+COLUMNS = ("epoch", "loss", "reconstruction", "rkm", "cross", "held_out", "seconds")
+
+
+def one_cycle(step: int, total: int) -> float:
+    """The share of the largest learning rate at a step: up from 1/25 by a cosine, then down to 1/1000."""
+    turn = max(WARM_UP * total, 1.0)
+    if step < turn:
+        low, high, where = 0.04, 1.0, step / turn
+    else:
+        low, high, where = 1.0, 0.001, (step - turn) / max(total - turn, 1.0)
+    return float(low + (high - low) * 0.5 * (1 - np.cos(np.pi * min(where, 1.0))))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a training run is told."""
+
+    n_components: int
+    rkm_weight: float
+    cross_weight: float
+    frame: str
+    batch_size: int
+    max_epochs: int
+    learning_rate: float
+    early_stopping: bool
+    patience: int
+    seed: int
+    device: str = "cpu"
+    checkpoint: Any = None
+    fingerprint: str = ""
+    verbose: int = 0
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Rows of all views as tensors, which views each shows (None: all), and the variance of each view."""
+
+    views: list[Tensor]
+    seen: Array | None
+    variances: list[float]
+
+    def __len__(self) -> int:
+        return len(self.views[0])
+
+    def take(self, rows: Array) -> TrainingRows:
+        """The same for some rows."""
+        index = torch.as_tensor(np.asarray(rows), device=self.views[0].device)
+        views = [view.index_select(0, index) for view in self.views]
+        return TrainingRows(views, None if self.seen is None else self.seen[rows], self.variances)
+
+    def patterns(self) -> list[tuple[Pattern, Any]]:
+        """Which views are shown, and by which rows (None: all of them)."""
+        if self.seen is None or bool(self.seen.all()):
+            return [((True,) * len(self.views), None)]
+        found, inverse = np.unique(self.seen, axis=0, return_inverse=True)
+        device = self.views[0].device
+        return [
+            (tuple(bool(here) for here in shown), torch.as_tensor(np.flatnonzero(inverse.ravel() == i), device=device))
+            for i, shown in enumerate(found)
+        ]
+
+
+@dataclass
+class Run:
+    """A training run: modules, optimiser, frame and history, as they stand after ``epoch`` epochs."""
+
+    encoders: list[Module]
+    decoders: list[Module]
+    plan: Plan
+    train: TrainingRows
+    held_out: TrainingRows
+    epoch: int = 0
+    history: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in COLUMNS})
+    best: dict[str, Any] | None = None
+    best_epoch: int = 0
+
+    def __post_init__(self) -> None:
+        device = torch.device(self.plan.device)
+        self.modules = torch.nn.ModuleList([*self.encoders, *self.decoders]).to(device)
+        trained = [parameter for parameter in self.modules.parameters() if parameter.requires_grad]
+        self.optimiser = (
+            torch.optim.Adam(trained, lr=self.plan.learning_rate, fused=device.type in ("cpu", "cuda"))
+            if trained
+            else None
+        )
+        self.widths = [int(self._one(v).shape[1]) for v in range(len(self.encoders))]
+        dim = sum(self.widths)
+        if self.plan.n_components > dim:
+            raise ValueError(
+                f"n_components={self.plan.n_components} exceeds the {dim} features of the encoders. Lower it, or raise n_features."
+            )
+        self.moments = RunningMoments(self.widths)
+        self.way = as_frame(self.plan.frame, dim, self.plan.n_components)
+
+    def _one(self, v: int) -> Tensor:
+        self.modules.eval()
+        with torch.no_grad():
+            return self.encoders[v](self.train.views[v][:2])
+
+    # ------------------------------------------------------------ epochs
+
+    def go(self) -> None:
+        """Train up to the last epoch, to the patience's end or to an interrupt; then the best epoch is put in place."""
+        if self.plan.checkpoint is not None:
+            self._resume()
+        with Progress("training", total=self.plan.max_epochs, verbose=self.plan.verbose) as bar:
+            try:
+                while self.epoch < self.plan.max_epochs and not self._patience_ended():
+                    self._one_epoch()
+                    bar.step(loss=self.history["loss"][-1], held_out=self.history["held_out"][-1])
+                    if self.plan.checkpoint is not None:
+                        self._save()
+            except KeyboardInterrupt:
+                if self.best is None:
+                    raise
+                warnings.warn(
+                    f"Training was interrupted after {self.epoch} of max_epochs={self.plan.max_epochs} epochs; the best of them "
+                    f"(epoch {self.best_epoch}) is kept.",
+                    ConvergenceWarning,
+                    stacklevel=4,
+                )
+        if self.best is not None:
+            self.modules.load_state_dict(self.best)
+        self.modules.eval()
+
+    def _patience_ended(self) -> bool:
+        return self.plan.early_stopping and self.epoch - self.best_epoch >= self.plan.patience and self.best is not None
+
+    def _one_epoch(self) -> None:
+        begun = time.process_time()
+        order = np.random.default_rng([self.plan.seed, self.epoch]).permutation(len(self.train))
+        batches = np.array_split(order, max(1, -(-len(order) // self.plan.batch_size)))
+        sums, total = np.zeros(3), self.plan.max_epochs * len(batches)
+        self.modules.train()
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.plan.seed + self.epoch)  # for modules that draw, such as dropout
+            for i, rows in enumerate(batches):
+                found = self._step(self.train.take(rows), one_cycle(self.epoch * len(batches) + i, total))
+                sums += found * (len(rows) / len(order))
+        self._require_finite(sums)
+        self.epoch += 1
+        held_out = self.judged(self.held_out)
+        self._record(sums, held_out, time.process_time() - begun)
+
+    def _step(self, batch: TrainingRows, rate: float) -> Array:
+        features = torch.cat([encoder(x) for encoder, x in zip(self.encoders, batch.views)], dim=1)
+        values = features.detach().cpu().numpy()
+        self._require_finite(values)
+        self.moments.update(values, batch.seen)
+        axes = self.way.step(self.moments.scaled_covariance(), rate)
+        found = self._shares(batch, features, Completion(frame_of(self.moments, axes), self.widths, features))
+        if self.optimiser is not None:
+            for group in self.optimiser.param_groups:
+                group["lr"] = self.plan.learning_rate * rate
+            self.optimiser.zero_grad(set_to_none=True)
+            loss = found.loss(self.plan.rkm_weight, self.plan.cross_weight)
+            if loss.requires_grad:
+                loss.backward()
+                self.optimiser.step()
+        return found.numbers()
+
+    def _require_finite(self, values: Array) -> None:
+        if not np.isfinite(values).all():
+            raise ValueError(
+                f"Training diverged in epoch {self.epoch + 1} (features or loss are not finite). Lower learning_rate="
+                f"{self.plan.learning_rate!r}, or look for extreme values in X."
+            )
+
+    def _shares(self, rows: TrainingRows, features: Tensor, completion: Completion) -> Shares:
+        cross = self.plan.cross_weight > 0
+        return shares(rows.views, features, rows.patterns(), completion, self.decoders, rows.variances, cross)
+
+    def encoded(self, rows: TrainingRows) -> Tensor:
+        """Features of all views, without gradients."""
+        self.modules.eval()
+        with torch.no_grad():
+            parts = [
+                torch.cat([encoder(x[start : start + 1024]) for start in range(0, len(x), 1024)])
+                for encoder, x in zip(self.encoders, rows.views)
+            ]
+        return torch.cat(parts, dim=1)
+
+    def judged(self, rows: TrainingRows) -> float:
+        """The error of rows behind the exact principal axes of the training features: what the frozen model will do."""
+        known = self.train.take(np.arange(min(len(self.train), CLOSED_FORM_ROWS)))
+        moments = exact_moments(self.encoded(known).cpu().numpy(), self.widths, known.seen)
+        frame = frame_of(moments, principal_axes(moments.scaled_covariance(), self.plan.n_components))
+        with torch.no_grad():
+            features = self.encoded(rows)
+            found = self._shares(rows, features, Completion(frame, self.widths, features))
+        return float(found.loss(0.0, self.plan.cross_weight))
+
+    def _record(self, parts: Array, held_out: float, seconds: float) -> None:
+        loss = Shares(*parts).loss(self.plan.rkm_weight, self.plan.cross_weight)
+        for name, value in zip(COLUMNS, (self.epoch, loss, *parts, held_out, seconds), strict=True):
+            self.history[name].append(float(value) if name != "epoch" else self.epoch)
+        better = self.best is None or not self.plan.early_stopping
+        if better or held_out < self.history["held_out"][self.best_epoch - 1]:
+            self.best = {name: value.detach().clone() for name, value in self.modules.state_dict().items()}
+            self.best_epoch = self.epoch
+
+    # ------------------------------------------------------------ checkpoints
+
+    def _save(self) -> None:
+        arrays: dict[str, Array] = {
+            "moments.mean": self.moments.mean,
+            "moments.covariance": self.moments.covariance,
+            "moments.mass": self.moments.mass,
+        }
+        arrays |= {f"way.{name}": value for name, value in self.way.state().items()}
+        arrays |= {f"now.{name}": value.cpu().numpy() for name, value in self.modules.state_dict().items()}
+        arrays |= {f"best.{name}": value.cpu().numpy() for name, value in (self.best or {}).items()}
+        adam = self.optimiser.state_dict()["state"] if self.optimiser is not None else {}
+        for i, state in adam.items():
+            arrays |= {f"adam.{i}.{name}": value.cpu().numpy() for name, value in state.items()}
+        facts = {
+            "fingerprint": self.plan.fingerprint,
+            "epoch": self.epoch,
+            "best_epoch": self.best_epoch,
+            "history": self.history,
+        }
+        write_checkpoint(self.plan.checkpoint, arrays, facts)
+
+    def _resume(self) -> None:
+        found = read_checkpoint(self.plan.checkpoint)
+        if found is None:
+            return
+        arrays, facts = found
+        if facts["fingerprint"] != self.plan.fingerprint:
+            raise ValueError(
+                f"checkpoint={self.plan.checkpoint!r} belongs to other rows or other settings. Delete it, or name another file."
+            )
+        self.epoch, self.best_epoch, self.history = facts["epoch"], facts["best_epoch"], facts["history"]
+        self.moments.mean = arrays["moments.mean"]
+        self.moments.covariance, self.moments.mass = arrays["moments.covariance"], arrays["moments.mass"]
+        self.way.restore(_under(arrays, "way."))
+        self.modules.load_state_dict(_tensors(_under(arrays, "now.")))
+        self.best = _tensors(_under(arrays, "best.")) or None
+        if self.optimiser is not None:
+            whole = self.optimiser.state_dict()
+            states: dict[int, dict[str, Tensor]] = {}
+            for name, value in _tensors(_under(arrays, "adam.")).items():
+                number, _, entry = name.partition(".")
+                states.setdefault(int(number), {})[entry] = value
+            self.optimiser.load_state_dict({**whole, "state": states})
+
+
+def _under(arrays: dict[str, Array], prefix: str) -> dict[str, Array]:
+    return {name[len(prefix) :]: value for name, value in arrays.items() if name.startswith(prefix)}
+
+
+def _tensors(arrays: dict[str, Array]) -> dict[str, Any]:
+    return {name: torch.from_numpy(np.array(value)) for name, value in arrays.items()}

@@ -193,8 +193,6 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.allow_nan = MultiViewRKM().__sklearn_tags__().input_tags.allow_nan
-        tags.non_deterministic = False
         return tags
 
     def __getattr__(self, name: str) -> Any:
@@ -271,7 +269,9 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.history_, self.n_epochs_, self.best_epoch_ = run.history, run.epoch, run.best_epoch
         self._fit_model(X, layout)
         # fixed maps have not seen the rows, and MultiViewRKM's own held-out rows are right for them
-        self._errors = self._held_out_errors(views, seen, held_out if len(held_out) else train) if self.n_epochs_ else []
+        self._errors = (
+            self._held_out_errors(views, seen, held_out if len(held_out) else train) if self.n_epochs_ else []
+        )
         self._fit_prior(hashes)
         return self
 
@@ -349,7 +349,7 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             return np.asarray(draws.var(axis=0, ddof=1).mean(axis=0))
 
         def predict(given: list[Array], v: int) -> Array:
-            return np.asarray(self.model_.predict_view(given, self._layout.names[v]), dtype=np.float64)
+            return np.asarray(self._mean_view(given, v), dtype=np.float64)
 
         held = [np.asarray(view[rows], dtype=np.float64) for view in views]
         return held_out_errors(held, seen[rows], predict, spread)
@@ -493,16 +493,26 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         v = self._layout.position(view)
         rows = self._layout.rows(self, self._layout.without(X, v)).without(v)
         given, name = self._nameless(rows), self._layout.names[v]
-        if not self._errors or not small_sample or (not return_std and n_draws is None):
+        if not return_std and n_draws is None:
+            return self._mean_view(given, v)
+        if not self._errors or not small_sample:
             options = {"small_sample": small_sample, "random_state": random_state}
             return self.model_.predict_view(given, name, return_std, n_draws, **options)
         if n_draws is not None:
             rng = check_random_state(self.random_state if random_state is None else random_state)
             draws = self._decoded(self.model_.posterior(given).sample(n_draws, random_state=rng), v)
             noise = self._of_rows(rows.seen, v, "noise", draws.shape[-1])
-            return (draws + noise * rng.standard_normal(draws.shape)).astype(rows.dtype, copy=False)
-        mean = self.model_.predict_view(given, name)
+            return (draws + noise * rng.standard_normal(draws.shape)).astype(
+                self._mean_view(given, v).dtype, copy=False
+            )
+        mean = self._mean_view(given, v)
         return mean, self._of_rows(rows.seen, v, "std", mean.shape[1]).astype(mean.dtype, copy=False)
+
+    def _mean_view(self, given: list[Array], v: int) -> Array:
+        """E[x_v | o]; the only view is known through nothing but the prior."""
+        if len(given) > 1:
+            return np.asarray(self.model_.predict_view(given, self._layout.names[v]))
+        return self._decoded(self.model_.posterior(given).mean[None], v)[0].astype(self._dtype, copy=False)
 
     def _nameless(self, rows: ViewRows) -> list[Any]:
         """The views as a list; NaN rows where a view is not given, so that the number of rows is always known."""

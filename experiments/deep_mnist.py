@@ -18,7 +18,7 @@ from sklearn.decomposition import PCA
 
 from experiments._page import write_block
 from gramian.deep import DeepRKM, nets
-from gramian.deep.training import one_cycle
+from gramian.deep.training import WEIGHT_DECAY, one_cycle
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "deep.md"
 N_TRAIN, N_COMPONENTS, EPOCHS, BATCH, RATE = 16_000, 10, 60, 256, 2e-3
@@ -60,7 +60,7 @@ def plain(X: np.ndarray, T: np.ndarray, seed: int, noisy: bool) -> float:
     shift, trace = X.mean(axis=0), float(X.var(axis=0).sum())
     model = Bottleneck(shift, float(np.sqrt(trace / 784)), seed, noisy)
     rows = torch.as_tensor(X, dtype=torch.float32)
-    optimiser = torch.optim.Adam(model.parameters(), lr=RATE, fused=True)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=WEIGHT_DECAY, fused=True)
     n_batches = -(-len(X) // BATCH)
     torch.manual_seed(seed)
     model.train()

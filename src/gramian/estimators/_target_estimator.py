@@ -25,7 +25,6 @@ from gramian.choosing.target_landmarks import landmark_loss
 from gramian.estimators._base import BaseEstimator, chosen_solver
 from gramian.estimators._view_specs import (
     ALGORITHMS,
-    SOLVER_NAMES,
     choose_space,
     is_feature_map,
     training_view,
@@ -41,7 +40,7 @@ from gramian.latent.target_fit import fit_target
 from gramian.latent.target_folds import dealt_folds
 from gramian.latent.target_reach import TargetReach
 from gramian.latent.views import ExplicitView, ViewTable
-from gramian.solvers import as_solver
+from gramian.solvers import as_solver, solvers_for
 from gramian.solvers.stiefel import Stiefel
 
 NAMES = ["X", "y"]
@@ -128,7 +127,7 @@ class TargetEstimator(BaseEstimator):
             check_count("n_folds", self.n_folds, 2)
         check_choice("space", self.space, ("auto", "primal", "dual"))
         if isinstance(self.solver, str):
-            check_choice("solver", self.solver, SOLVER_NAMES)
+            check_choice("solver", self.solver, solvers_for("views"))
         check_tolerance(self.tol, self.max_iter)
         check_seed(self.random_state)
 

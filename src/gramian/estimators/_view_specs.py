@@ -18,7 +18,6 @@ from gramian.latent.subspace import DualSubspace
 from gramian.latent.views import ExplicitView, KernelView, View, ViewTable
 from gramian.operators.gram import DenseGram, LazyGram
 
-SOLVER_NAMES = ("auto", "eigh", "stiefel")
 ALGORITHMS = {
     ("primal", False): "primal eigendecomposition (AC algorithm 1)",
     ("dual", False): "dual eigendecomposition (AC algorithm 2)",

@@ -23,14 +23,14 @@ from gramian._progress import Progress
 from gramian.estimators._base import BaseEstimator, atomic, chosen_solver, forget
 from gramian.estimators._series import as_series, check_steps, correlation_root, filled, lagged
 from gramian.estimators._time_index import describe_index, is_pandas, wrapped
-from gramian.estimators._view_specs import ALGORITHMS, SOLVER_NAMES, choose_space, training_view, weights_of_views
+from gramian.estimators._view_specs import ALGORITHMS, choose_space, training_view, weights_of_views
 from gramian.exceptions import NumericalWarning
 from gramian.latent.dimension import check_n_components
 from gramian.latent.gaussian import Posterior
 from gramian.latent.subspace import PrimalSubspace
 from gramian.latent.view_regression import TargetFit, block_folds, fit_target
 from gramian.latent.views import ExplicitView, ViewTable
-from gramian.solvers import as_solver
+from gramian.solvers import as_solver, solvers_for
 from gramian.solvers.stiefel import Stiefel
 
 FARTHEST = 1e6
@@ -196,7 +196,7 @@ class RKMForecaster(BaseEstimator):
             check_count("n_folds", self.n_folds, 2)
         check_choice("space", self.space, ("auto", "primal", "dual"))
         if isinstance(self.solver, str):
-            check_choice("solver", self.solver, SOLVER_NAMES)
+            check_choice("solver", self.solver, solvers_for("views"))
         check_tolerance(self.tol, self.max_iter)
         check_seed(self.random_state)
 

@@ -30,7 +30,7 @@ from gramian.estimators._base import BaseEstimator, atomic, forget
 from gramian.estimators._dual import DualMixin
 from gramian.estimators._kernel_held_out import HELD_OUT_ROWS, N_FOLDS, HeldOutRows
 from gramian.exceptions import NumericalWarning
-from gramian.features import FEATURE_MAPS
+from gramian.features import approximation_of, approximations
 from gramian.kernels import as_kernel
 from gramian.kernels.precomputed import check_gram
 from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
@@ -45,7 +45,6 @@ from gramian.rows import Rows, as_rows
 from gramian.solvers import as_solver, solvers_for
 from gramian.solvers.budget import Budgeted
 
-APPROXIMATIONS = ("nystroem", "rff")
 DEFAULT_LANDMARKS = 500
 
 
@@ -207,7 +206,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
         if isinstance(self.solver, str):
             check_choice("solver", self.solver, solvers_for("dual"))
         if isinstance(self.approximation, str):
-            check_choice("approximation", self.approximation, APPROXIMATIONS)
+            check_choice("approximation", self.approximation, approximations())
         if self.approximation is not None and self._precomputed:
             raise ValueError(f"approximation={self.approximation!r} needs the inputs, not a precomputed Gram matrix.")
         if self.n_landmarks is not None:
@@ -268,7 +267,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
         shrink = np.sqrt(1 - gaussian.noise_variance / gaussian.eigenvalues) if gaussian.n_components else np.empty(0)
         self.dual_coef_ = np.sqrt(weights)[:, None] * self.eigenvectors_ * shrink
 
-    def _dimension(self, source: HeldOutRows, gram_of: Any, *, whole: bool, dim: float | None = None) -> Any:
+    def _dimension(self, source: HeldOutRows, gram_of: Any, dim: float | None = None, *, whole: bool) -> Any:
         """``n_components`` as `fit_latent_model` takes it, with "auto" chosen on at most 2,000 rows [10].
 
         ``whole`` says that these can be all rows. ``dim`` is D under an approximation, where it does not depend on the rows.
@@ -367,7 +366,8 @@ class KernelPPCA(DualMixin, BaseEstimator):
             return features @ features.T
 
         solver = self._solver()
-        q = self._dimension(source, gram_of, whole=False, dim=sample.dim)
+        # an approximation by name stands for the kernel, and q is the kernel's; few features leave no noise to tell q by
+        q = self._dimension(source, *((self._raw_gram, None) if named else (gram_of, sample.dim)), whole=False)
         model = fit_latent_model(sample, q, solver, self.noise_variance, default_fraction=DEFAULT_FRACTION)
         self.solver_, self.solver_reason_ = solver.used, solver.reason
         kept = source.smallest(HELD_OUT_ROWS)
@@ -389,15 +389,14 @@ class KernelPPCA(DualMixin, BaseEstimator):
         self.dual_coef_ = np.asarray(model.subspace.noise_weights(axes.T)).T
 
     def _feature_map(self, count: int, n_rows: int) -> Any:
-        if self.approximation == "rff":
-            return FEATURE_MAPS["rff"](self.kernel_, n_features=count, random_state=self.random_state)
-        if self.n_landmarks is not None and count > n_rows:
+        if self.n_landmarks is not None and self.approximation == "nystroem" and count > n_rows:
             warnings.warn(
                 f"n_landmarks={count} exceeds the {n_rows} training rows; {n_rows} landmarks are used.",
                 NumericalWarning,
                 stacklevel=4,
             )
-        return FEATURE_MAPS["nystroem"](self.kernel_, n_landmarks=min(count, n_rows))
+        count = min(count, n_rows) if self.approximation == "nystroem" else count
+        return approximation_of(self.approximation, self.kernel_, count, self.random_state)
 
     # ------------------------------------------------------------ fewer components
 

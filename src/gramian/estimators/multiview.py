@@ -23,7 +23,7 @@ from gramian.estimators._base import BaseEstimator, LatentModelMixin, atomic, fo
 from gramian.estimators._view_answers import ViewAnswers
 from gramian.estimators._view_decoding import decoded_inputs, fitted_preimage
 from gramian.estimators._view_fit import ViewFit, ViewOptions, fit_views
-from gramian.estimators._view_specs import SOLVER_NAMES, NestedKernels, kernel_per_view
+from gramian.estimators._view_specs import NestedKernels, kernel_per_view
 from gramian.estimators._view_tables import ViewLayout, ViewRows, usable_rows
 from gramian.estimators._view_trusts import FEWEST_ROWS, Trust, asked_question, trusts_of_rows
 from gramian.kernels import Linear, Precomputed
@@ -32,6 +32,7 @@ from gramian.latent.gaussian import Posterior
 from gramian.latent.subspace import DualSubspace
 from gramian.latent.view_subspace import ViewSubspace
 from gramian.preimage import as_preimage
+from gramian.solvers import solvers_for
 
 
 class NoDensityError(ValueError, AttributeError):
@@ -207,7 +208,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         check_n_components(self.n_components, rules=("auto",))
         check_choice("space", self.space, ("auto", "primal", "dual"))
         if isinstance(self.solver, str):
-            check_choice("solver", self.solver, SOLVER_NAMES)
+            check_choice("solver", self.solver, solvers_for("views"))
         check_flag("rotate", self.rotate)
         if isinstance(self.noise_variance, str):
             check_choice("noise_variance", self.noise_variance, ("ml", "per-view"))

@@ -49,9 +49,8 @@ from gramian.operators.covariance import Stored
 from gramian.operators.moments import Moments
 from gramian.rows import BatchRows, Rows, as_rows, is_dask, is_one_shot
 from gramian.rows.draws import FoldMoments, block_moments, dealt_folds, fold_moments, smallest_rows
-from gramian.solvers import as_solver
+from gramian.solvers import as_solver, solvers_for
 
-PPCA_SOLVERS = ("auto", "eigh", "randomized", "em", "stiefel")
 NO_NOISE = 1e-8
 """With holes, a noise below this share of the mean variance is none."""
 FIRST_ROWS = 64
@@ -368,7 +367,7 @@ class PPCA(PrimalMixin, BaseEstimator):
             check_number("noise_variance", self.noise_variance, 0.0)
         check_flag("center", self.center)
         if isinstance(self.solver, str):
-            check_choice("solver", self.solver, PPCA_SOLVERS)
+            check_choice("solver", self.solver, solvers_for("primal"))
         check_tolerance(self.tol, self.max_iter)
         check_seed(self.random_state)
 

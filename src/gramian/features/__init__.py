@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 from gramian.features.base import FeatureMap
@@ -16,6 +17,22 @@ FEATURE_MAPS: dict[str, type[FeatureMap]] = {
     "polynomial": Polynomial,
     "identity": Identity,
 }
+
+
+def approximations() -> tuple[str, ...]:
+    """The names that ``approximation=`` accepts: maps of a kernel with a given number of landmarks or features.
+
+    >>> approximations()
+    ('nystroem', 'rff')
+    """
+    return tuple(name for name, made in FEATURE_MAPS.items() if made.size_parameter is not None)
+
+
+def approximation_of(name: str, kernel: Any, count: int, random_state: Any = None) -> FeatureMap:
+    """The feature map of that name for a kernel, with ``count`` landmarks or features."""
+    made: Any = FEATURE_MAPS[name]
+    options = {made.size_parameter: count, "random_state": random_state}
+    return made(kernel, **{key: value for key, value in options.items() if key in signature(made).parameters})
 
 
 def as_feature_map(feature_map: Any) -> FeatureMap:
@@ -44,5 +61,7 @@ __all__ = [
     "Nystroem",
     "Polynomial",
     "RandomFourier",
+    "approximation_of",
+    "approximations",
     "as_feature_map",
 ]

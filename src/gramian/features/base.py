@@ -24,6 +24,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     accepts_sparse: Any = False
     """Whether SciPy sparse rows may be given."""
 
+    size_parameter: str | None = None
+    """The parameter that says how many landmarks or features a map ``(kernel, ...)`` takes: it can then approximate a kernel by name."""
+
     invertible: Any = False
     """Whether ``inverse_transform`` gives back the rows."""
 

@@ -55,6 +55,8 @@ class Nystroem(FeatureMap):
     True
     """
 
+    size_parameter = "n_landmarks"
+
     def __init__(self, kernel: Any = "rbf", n_landmarks: int = 100, random_state: Any = None) -> None:
         self.kernel = kernel
         self.n_landmarks = n_landmarks

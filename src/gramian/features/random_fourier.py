@@ -54,6 +54,7 @@ class RandomFourier(FeatureMap):
     """
 
     accepts_sparse: Any = True
+    size_parameter = "n_features"
 
     def __init__(
         self, kernel: Any = "rbf", n_features: int = 100, orthogonal: bool = False, random_state: Any = None

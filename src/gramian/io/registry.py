@@ -7,7 +7,7 @@ or built on a file's word.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 
 from gramian.exceptions import ModelFileError
@@ -122,23 +122,44 @@ CLASSES: dict[str, str] = {
 }
 
 
+TABLES = {
+    "kernels": ("gramian.kernels", "KERNELS"),
+    "features": ("gramian.features", "FEATURE_MAPS"),
+    "solvers": ("gramian.solvers", "SOLVERS"),
+    "preimage": ("gramian.preimage", "PREIMAGES"),
+}
+"""The tables of plug-ins: a row there is enough for its class to be stored, under the name "table.Class"."""
+
+
 @lru_cache(maxsize=1)
 def _names() -> dict[str, str]:
     return {home: name for name, home in CLASSES.items()}
 
 
+def _plug_ins(table: str) -> dict[str, type]:
+    """Name in files -> class, for the rows of a table."""
+    module, attribute = TABLES[table]
+    made = (row.func if isinstance(row, partial) else row for row in getattr(import_module(module), attribute).values())
+    return {f"{table}.{cls.__name__}": cls for cls in made if isinstance(cls, type)}
+
+
 def name_of(cls: type) -> str | None:
     """The name of ``cls`` in model files, or None where it has none."""
-    return _names().get(f"{cls.__module__}:{cls.__qualname__}")
+    known = _names().get(f"{cls.__module__}:{cls.__qualname__}")
+    if known is not None:
+        return known
+    return next((name for table in TABLES for name, row in _plug_ins(table).items() if row is cls), None)
 
 
 def class_of(name: object) -> type:
-    """The class that stands in the table under ``name``; any other name is refused, and nothing is imported for it."""
-    if not isinstance(name, str) or name not in CLASSES:
-        raise ModelFileError(
-            f"the model file names the class {str(name)[:80]!r}, which is not one of the registered "
-            "classes. Nothing was loaded."
-        )
-    module, _, attribute = CLASSES[name].partition(":")
-    found: type = getattr(import_module(module), attribute)
-    return found
+    """The class that stands in the tables under ``name``; any other name is refused, and nothing is imported for it."""
+    if isinstance(name, str) and name in CLASSES:
+        module, _, attribute = CLASSES[name].partition(":")
+        found: type = getattr(import_module(module), attribute)
+        return found
+    table = name.partition(".")[0] if isinstance(name, str) else ""
+    if table in TABLES and name in _plug_ins(table):
+        return _plug_ins(table)[str(name)]
+    raise ModelFileError(
+        f"the model file names the class {str(name)[:80]!r}, which is not one of the registered classes. Nothing was loaded."
+    )

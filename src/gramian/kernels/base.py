@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,9 @@ class Kernel(BaseEstimator):
     accepts_sparse: Any = False
     """Whether SciPy sparse rows may be given; they are never made dense."""
 
+    search: Any = MappingProxyType({})
+    """Parameters beside the length scale that `BayesSearch` looks at by default: name -> dimension in its short form."""
+
     __array_ufunc__ = None  # np.float64(2.0) * k is left to __rmul__
 
     def __call__(self, X: Any, Y: Any = None) -> Array:
@@ -62,6 +66,10 @@ class Kernel(BaseEstimator):
     def resolve(self, X: Any) -> Kernel:
         """A clone whose parameters are checked and are numbers: "median" and None are settled on the rows of X."""
         return clone(self)
+
+    def typical_distance(self, median: float, n_columns: int) -> float:
+        """The length scale to search around, from the median Euclidean distance between rows."""
+        return median
 
     def factors(self, X: Any, Y: Any, dtype: Any) -> tuple[Array, Array] | None:
         """Matrices with k(X, Y) = profile(left @ right.T), or None where that is not so, or not accurate."""

@@ -33,6 +33,10 @@ class Laplacian(Stationary):
     def __init__(self, length_scale: Any = 1.0) -> None:
         self.length_scale = length_scale
 
+    def typical_distance(self, median: float, n_columns: int) -> float:
+        """City-block distances are longer."""
+        return median * float(np.sqrt(n_columns))
+
     def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
         scale = check_length_scale(self.length_scale, X.shape[1])
         left = np.asarray(X, dtype=np.float64) / scale

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ class Polynomial(DotProduct):
     array([[36.,  9.],
            [ 9.,  4.]])
     """
+
+    search = MappingProxyType({"degree": (1, 5), "coef0": ("log", 1e-2, 1e2)})
 
     def __init__(self, degree: int = 3, gamma: float | None = None, coef0: float = 1.0) -> None:
         self.degree = degree

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ class RationalQuadratic(Radial):
     array([[1.    , 0.3333],
            [0.3333, 1.    ]])
     """
+
+    search = MappingProxyType({"alpha": ("log", 0.1, 10.0)})
 
     def __init__(self, length_scale: Any = 1.0, alpha: float = 1.0) -> None:
         self.length_scale = length_scale

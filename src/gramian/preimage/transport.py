@@ -62,7 +62,9 @@ class Transport(PreImage):
         centers = self.scores_[self.centers_]
         self.half_norms_ = 0.5 * np.einsum("mq,mq->m", centers, centers)
         self.blur_ = BLUR * _nearest_square(centers)
-        draws = np.random.default_rng(0).standard_normal((N_DRAWS, centers.shape[1])) * np.sqrt(variances)
+        # the sign of an axis is a convention: draws take that of the third moment, which the rows decide
+        signs = np.where(weights @ self.scores_**3 < 0, -1.0, 1.0)
+        draws = np.random.default_rng(0).standard_normal((N_DRAWS, centers.shape[1])) * (signs * np.sqrt(variances))
         share = weights[self.centers_] / weights[self.centers_].sum()
         self.prices_ = balanced_prices((draws @ centers.T - self.half_norms_) / self.blur_, share) * self.blur_
 

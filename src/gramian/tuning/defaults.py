@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from gramian._checks import check_table
-from gramian.tuning.space import Category, Dimension, Integer, Real, Space, build_space, named_object
+from gramian.kernels import Kernel
+from gramian.tuning.space import Category, Dimension, Integer, Real, Space, build_space, named_object, parse_dimension
 
 
 @dataclass(frozen=True)
@@ -93,14 +94,11 @@ def kernel_dimensions(name: str, kernel: Any, X: Any) -> dict[str, Dimension]:
     for parameter in params:
         if parameter.split("__")[-1] == "length_scale":
             middle = median_distance(X)
-            if type(kernel).__name__ == "Laplacian":
-                middle *= np.sqrt(np.shape(X)[1])  # its distances are city-block ones
+            if isinstance(kernel, Kernel):
+                middle = kernel.typical_distance(middle, np.shape(X)[1])
             found[f"{name}__{parameter}"] = Real(middle / 20.0, middle * 20.0, log=True)
-    if type(kernel).__name__ == "Polynomial":
-        found[f"{name}__degree"] = Integer(1.0, 5.0)
-        found[f"{name}__coef0"] = Real(1e-2, 1e2, log=True)
-    if type(kernel).__name__ == "RationalQuadratic":
-        found[f"{name}__alpha"] = Real(0.1, 10.0, log=True)
+    for parameter, dimension in getattr(kernel, "search", {}).items():
+        found[f"{name}__{parameter}"] = parse_dimension(f"{name}__{parameter}", dimension)
     return found
 
 

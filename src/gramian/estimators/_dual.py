@@ -27,6 +27,7 @@ from gramian.latent.feature_subspace import AnchoredSubspace, RandomFeatureSubsp
 from gramian.latent.gaussian import LatentGaussian, Projection
 from gramian.latent.noise_field import UnitNoise
 from gramian.latent.subspace import KernelSubspace
+from gramian.preimage import PreImage
 
 
 class DualMixin(LatentModelMixin):
@@ -301,11 +302,15 @@ class DualMixin(LatentModelMixin):
         if noise is not None:
             level = np.sqrt(self.noise_variance_)
             weights, values = weights + level * noise.weights, values + level * noise.values
+            scores = scores if noise.scores is None else scores + level * noise.scores
         first, inverse = self._distinct_points()
         if len(first) < len(inverse):
             merge = sparse.csr_array((np.ones(len(inverse)), (np.arange(len(inverse)), inverse)))
             weights, values = weights @ merge, values[:, first]
-        if hasattr(method, "transform_with_info"):
+        info: Any
+        if isinstance(method, PreImage):
+            rows, info = method.transform_with_info(weights, values, scores)
+        elif hasattr(method, "transform_with_info"):
             rows, info = method.transform_with_info(weights, values)
         else:
             rows, info = method.transform(weights, values), getattr(method, "info", None)

@@ -74,7 +74,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
     preimage : {"auto", "smoother", "fixed_point", "mds", "ridge", "gradient", "transport"} or object, default="auto"
         "auto": rows are rebuilt by the method that clean held-out rows prefer, rows whose residual exceeds the 99 % quantile of
         held-out rows by the one that noisy held-out rows prefer, and samples by the one whose draws are nearest to held-out rows
-        (energy distance). Chosen on first need, on at most 1,000 rows drawn by content: `fit` does not pay for it.
+        (energy distance). Chosen on first need, on at most 500 rows drawn by content: `fit` does not pay for it.
     memory_limit : int or None
         Bytes that a solver may store; None: what the process may use.
     tol : float, default=5e-5

@@ -69,7 +69,8 @@ class FeatureSubspace:
     def unit_noise(self, n_draws: int, rng: np.random.Generator) -> UnitNoise:
         """Unit noise drawn in R^r: no N³ [3]."""
         noise = rng.standard_normal((n_draws, self.point_features.shape[1]))
-        return UnitNoise(self.noise_weights(noise), noise @ self.point_features.T, noise @ self.centred_points().T)
+        values, centred = noise @ self.point_features.T, noise @ self.centred_points().T
+        return UnitNoise(self.noise_weights(noise), values, centred, noise @ self.primal.components.T)
 
     def noise_weights(self, noise: Array) -> Array:
         """Weights over the points of a vector of R^r."""

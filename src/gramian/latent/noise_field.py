@@ -19,11 +19,15 @@ TRACE_SHARE = 1e-10
 
 @dataclass(frozen=True)
 class UnitNoise:
-    """Draws of unit noise ε of feature space: ``weights`` c with ε = Φc, ``values`` Φᵀε, ``centred`` (Φ - μ1ᵀ)ᵀε, each (n, N)."""
+    """Draws of unit noise ε of feature space: ``weights`` c with ε = Φc, ``values`` Φᵀε, ``centred`` (Φ - μ1ᵀ)ᵀε, each (n, N).
+
+    ``scores`` are Uᵀε, (n, q), where a subspace has drawn them. Weights do not give them: they need not sum to zero.
+    """
 
     weights: Array
     values: Array
     centred: Array
+    scores: Array | None = None
 
 
 @dataclass(frozen=True)

@@ -242,4 +242,5 @@ class DualSubspace:
 
     def unit_noise(self, n_draws: int, rng: np.random.Generator) -> UnitNoise:
         """Draws of isotropic unit noise of feature space [3]."""
-        return self.noise_field.draw(n_draws, rng, self.affine)
+        drawn = self.noise_field.draw(n_draws, rng, self.affine)
+        return replace(drawn, scores=drawn.values @ self.axes)

@@ -54,6 +54,7 @@ class PreImage(BaseEstimator):
     exact_on_linear = True
     """Whether a linear kernel gives Σᵢ γᵢxᵢ; held by the pre-image contract, as is the next."""
 
+    scores_: Any
     reproduces_training = False
     """Whether φ(xᵢ) of a fitted row gives xᵢ back."""
 
@@ -77,8 +78,14 @@ class PreImage(BaseEstimator):
         """An input for each feature point: (n, m) weights γ and (n, m) values K₀γ give (n, d)."""
         return self.transform_with_info(weights, kernel_values)[0]
 
-    def transform_with_info(self, weights: Any, kernel_values: Any) -> tuple[Array, PreImageInfo]:
-        """As :meth:`transform`, with what the method has to report."""
+    def transform_with_info(
+        self, weights: Any, kernel_values: Any, scores: Array | None = None
+    ) -> tuple[Array, PreImageInfo]:
+        """As :meth:`transform`, with what the method has to report.
+
+        ``scores`` of the feature points, (n, q), are needed where their weights do not sum to one, as those of noise do not;
+        methods that look at scores take them from the weights otherwise.
+        """
         check_is_fitted(self, "X_")
         weights, values = self._pair(weights, kernel_values)
         dtype = float_dtype(self.X_)
@@ -87,10 +94,27 @@ class PreImage(BaseEstimator):
         found = np.empty((len(weights), self.X_.shape[1]), dtype=dtype)
         reports = [PreImageInfo.closed_form(0)]
         for rows in row_chunks(len(weights), max(1, CHUNK_VALUES // max(1, weights.shape[1]))):
-            points, report = self.invert(weights[rows], values[rows])
+            if self.inverts_scores:
+                known = self._scores_of(weights[rows]) if scores is None else scores[rows]
+                points, report = self.invert_scores(known, values[rows])
+            else:
+                points, report = self.invert(weights[rows], values[rows])
             found[rows] = np.clip(points, self.lower_, self.upper_)
             reports.append(report)
         return found, PreImageInfo.joined(reports)
+
+    @property
+    def inverts_scores(self) -> bool:
+        """Whether the method looks at scores: it then overrides :meth:`invert_scores` and keeps ``scores_``."""
+        return False
+
+    def _scores_of(self, weights: Array) -> Array:
+        """Scores are affine in φ: those of Φγ with weights that sum to one are Σᵢ γᵢtᵢ."""
+        return np.asarray(weights @ self.scores_)
+
+    def invert_scores(self, scores: Array, values: Array) -> tuple[Array, PreImageInfo]:
+        """As :meth:`invert`, from the scores of the points."""
+        raise TypeError(f"{type(self).__name__} does not look at scores.")
 
     def prepare(self, K0: Any, scores: Array | None) -> None:
         """Check that the method suits ``kernel_``, and learn what :meth:`invert` needs."""

@@ -81,12 +81,15 @@ class KernelRidge(PreImage):
             regression = _Regression.of(gram, gram[self.centers_], inputs)
             self.mean_, self.coefficients_ = regression.solution(self.penalty_)
 
+    @property
+    def inverts_scores(self) -> bool:
+        return self.scores_ is not None
+
     def invert(self, weights: Array, values: Array) -> tuple[Array, PreImageInfo]:
-        if self.scores_ is None:
-            similar = values[:, self.centers_]
-        else:
-            similar = self._similar(weights @ self.scores_)
-        return self.mean_ + similar @ self.coefficients_, PreImageInfo.closed_form(len(weights))
+        return self.mean_ + values[:, self.centers_] @ self.coefficients_, PreImageInfo.closed_form(len(weights))
+
+    def invert_scores(self, scores: Array, values: Array) -> tuple[Array, PreImageInfo]:
+        return self.mean_ + self._similar(scores) @ self.coefficients_, PreImageInfo.closed_form(len(scores))
 
     def _similar(self, scores: Any) -> Array:
         """r(t, tⱼ) at the centres."""

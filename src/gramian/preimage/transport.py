@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
+from scipy.special import ndtri
+from scipy.stats import qmc
 
 from gramian._arrays import Array
 from gramian._checks import check_count
@@ -15,8 +17,9 @@ from gramian.preimage.smoother import nearest
 
 MOST_ROWS = 1000
 """Rows that samples are carried to, those of smallest hash."""
-N_DRAWS = 1000
+N_DRAWS = 2048
 """Draws of the law that the prices are found on."""
+SOBOL_COLUMNS = 50
 BLUR = 10.0
 """The width ε of the choice between rows, in squared distances to the nearest row."""
 ROUNDS, STEPS = 8, 12
@@ -64,19 +67,31 @@ class Transport(PreImage):
         self.blur_ = BLUR * _nearest_square(centers)
         # the sign of an axis is a convention: draws take that of the third moment, which the rows decide
         signs = np.where(weights @ self.scores_**3 < 0, -1.0, 1.0)
-        draws = np.random.default_rng(0).standard_normal((N_DRAWS, centers.shape[1])) * (signs * np.sqrt(variances))
+        draws = even_normals(N_DRAWS, centers.shape[1]) * (signs * np.sqrt(variances))
         share = weights[self.centers_] / weights[self.centers_].sum()
         self.prices_ = balanced_prices((draws @ centers.T - self.half_norms_) / self.blur_, share) * self.blur_
 
-    def invert(self, weights: Array, values: Array) -> tuple[Array, PreImageInfo]:
+    inverts_scores = True
+
+    def invert_scores(self, scores: Array, values: Array) -> tuple[Array, PreImageInfo]:
         centers = self.scores_[self.centers_]
-        closeness = (weights @ self.scores_) @ centers.T - self.half_norms_ + self.prices_
+        closeness = scores @ centers.T - self.half_norms_ + self.prices_
         chosen = nearest(closeness, None, self.n_neighbors)
         near = np.take_along_axis(closeness, chosen, axis=1)
         shares = np.exp((near - near[:, :1]) / self.blur_)
         shares /= shares.sum(axis=1, keepdims=True)
         rows = fitted_rows(self.X_, self.centers_[chosen])
         return np.einsum("nk,nkd->nd", shares, rows), PreImageInfo.closed_form(len(values))
+
+
+def even_normals(n_draws: int, n_columns: int) -> Array:
+    """Standard normal draws, even in the first columns (a Sobol sequence), which carry nearly all of the variance."""
+    even = min(n_columns, SOBOL_COLUMNS)
+    plain = np.random.default_rng(0).standard_normal((n_draws, n_columns - even))
+    if even == 0:
+        return plain
+    points = qmc.Sobol(even, rng=np.random.default_rng(0)).random(n_draws)
+    return np.hstack([ndtri(np.clip(points, 1e-12, 1 - 1e-12)), plain])
 
 
 def balanced_prices(closeness: Array, share: Array) -> Array:

@@ -107,7 +107,7 @@ STEPS: list[tuple[str, str, list[str]]] = [
     ),
     (
         "Clusters: `fit --model mixture` and `predict`",
-        "The number of clusters is chosen by BIC unless `--clusters` gives it.",
+        "The number of clusters is chosen on held-out rows unless `--clusters` gives it.",
         [
             "gramian fit wine.csv -m clusters.model --model mixture --drop class",
             "gramian predict clusters.model wine.csv -o clusters.csv",

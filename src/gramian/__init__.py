@@ -6,20 +6,12 @@ Everything is imported on first use (PEP 562), so `import gramian` and `gramian 
 from importlib import import_module
 from typing import Any
 
+from gramian._catalogue import ESTIMATORS
+
 __version__ = "0.1.0"
 
 _HOMES = {
-    "PPCA": "gramian.estimators.ppca",
-    "KernelPPCA": "gramian.estimators.kernel_ppca",
-    "PPCAMixture": "gramian.estimators.ppca_mixture",
-    "KernelPPCAMixture": "gramian.estimators.kernel_mixture",
-    "KernelPPCAClassifier": "gramian.estimators.classifier",
-    "MultiViewRKM": "gramian.estimators.multiview",
-    "RKMRegressor": "gramian.estimators.rkm",
-    "RKMClassifier": "gramian.estimators.rkm",
-    "RKMForecaster": "gramian.estimators.forecaster",
-    "LatentImputer": "gramian.estimators.imputer",
-    "LatentOutlierDetector": "gramian.estimators.outliers",
+    **{name: entry.home for name, entry in ESTIMATORS.items()},
     "BayesSearch": "gramian.tuning.search",
     "suggest": "gramian.tuning.suggest",
     "save": "gramian.io.model_file",

@@ -13,7 +13,6 @@ from gramian.io.preprocessing import Preprocessing, Roles
 from gramian.io.table import Table
 from gramian.io.tables import read_table, write_table
 from gramian.report import pictures, write_report
-from gramian.report.analysis import dimension
 from gramian.report.blocks import Grid, Picture, Section, Text, cell_text, shortened
 from gramian.report.page import render, together
 from gramian.report.pictures import picture
@@ -327,13 +326,4 @@ def test_the_number_of_dimensions_is_found_in_tall_and_wide_tables(shape, holes)
     X = low_rank(*shape, 3)
     if holes:
         X[np.random.default_rng(1).random(shape) < 0.05] = np.nan
-    q, rule = dimension(X)
-    if q == "bic":
-        q = PPCA("bic", random_state=0).fit(X).n_components_
-    assert q == 3
-    assert ("held-out rows" in rule) == (shape[0] < 2 * shape[1])
-
-
-def test_a_number_that_was_asked_for_is_kept():
-    assert dimension(low_rank(30, 5, 2), 4) == (4, "as asked")
-    assert dimension(np.ones((30, 1)))[0] == 0
+    assert PPCA(random_state=0).fit(X).n_components_ == 3  # the report fits the library's own default

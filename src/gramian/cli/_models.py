@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._catalogue import entry_of_word, name_of_word
+from gramian._content import row_hashes, smallest_positions
+from gramian.estimators.outliers import out_of_fold_scores
 from gramian.io.preprocessing import Preprocessing
 from gramian.io.source import memory_available
 from gramian.io.table_model import TableModel
-from gramian.report.analysis import dimension
 
 LEVELS = (0.9, 0.95, 0.99, 0.995, 0.999)
-SCORED_ROWS = 5000
-MAX_CLUSTERS = 6
-CHOICE_ROWS = 5000
+SCORED_ROWS = 2000
+OPTIONS = {
+    "n_components": "components",
+    "noise_variance": "noise",
+    "n_clusters": "clusters",
+    "lags": "lags",
+    "kernel": "kernel",
+    "approximation": "landmarks",
+    "n_landmarks": "landmarks",
+    "views": "views",
+}
+"""Parameters as options of the command."""
 EXACT_ROWS, LANDMARKS = 5000, 1000
 WORDS = {"n_components": "latent dimensions", "noise_variance": "noise variance", "n_iter": "iterations"}
 """Facts as people read them."""
@@ -25,7 +36,7 @@ WORDS = {"n_components": "latent dimensions", "noise_variance": "noise variance"
 
 def parsed_components(text: Any) -> Any:
     """A count, a fraction, or a rule by name."""
-    if text is None or text in ("mle", "bic") or not isinstance(text, str):
+    if text is None or text in ("auto", "mle", "bic") or not isinstance(text, str):
         return text
     try:
         return int(text)
@@ -36,15 +47,19 @@ def parsed_components(text: Any) -> Any:
     except ValueError:
         fraction = -1.0
     if not 0 < fraction < 1:
-        raise ValueError(f"--components {text!r} must be a whole number, a fraction between 0 and 1, 'mle' or 'bic'.")
+        raise ValueError(
+            f"--components {text!r} must be a whole number, a fraction between 0 and 1, 'auto', 'mle' or 'bic'."
+        )
     return fraction
 
 
 def kernel_of(options: Mapping[str, Any]) -> Any:
-    """The kernel that ``--kernel`` and ``--length-scale`` describe."""
+    """The kernel that ``--kernel`` and ``--length-scale`` describe; None where neither was given."""
     from gramian.kernels import KERNELS, as_kernel
 
-    name = options.get("kernel") or "rbf"
+    name = options.get("kernel") or ("rbf" if options.get("length_scale") is not None else None)
+    if name is None:
+        return None
     if name == "precomputed" or name not in KERNELS:
         known = ", ".join(key for key in KERNELS if key != "precomputed")
         raise ValueError(f"--kernel {name!r} is not known. Use one of {known}.")
@@ -67,47 +82,35 @@ def approximated(kind: str, options: Mapping[str, Any], n_rows: int) -> tuple[di
 
 
 def estimator_for(kind: str, options: Mapping[str, Any], prepare: Preprocessing, verbose: int = 0) -> Any:
-    """The unfitted estimator."""
+    """The unfitted estimator: what was asked for, as far as it takes it; the library's defaults for the rest."""
     import gramian
 
-    q, noise, seed = parsed_components(options.get("components")), options.get("noise"), options.get("seed", 0)
-    given = {name: value for name, value in (("n_components", q), ("noise_variance", noise)) if value is not None}
-    common = {"random_state": seed}
-    if kind == "ppca":
-        given.setdefault("n_components", "bic")
-        return gramian.PPCA(**given, **common, verbose=verbose)
-    if kind == "mixture":
-        if "noise_variance" in given:
-            raise ValueError(
-                "--noise is not an option of --model mixture, which estimates the noise of each component."
-            )
-        default = max(1, min(3, len(prepare.features) - 1))
-        return gramian.PPCAMixture(options.get("clusters") or 2, given.get("n_components", default), **common)
-    kernel = kernel_of(options)
-    landmarks = options.get("landmarks") or None
-    approximation = {} if landmarks is None else {"approximation": "nystroem", "n_landmarks": landmarks}
-    if kind == "kernel":
-        return gramian.KernelPPCA(kernel=kernel, **given, **approximation, **common, verbose=verbose)
-    if kind == "kernel-mixture":
-        return gramian.KernelPPCAMixture(
-            options.get("clusters") or 2, kernel=kernel, **given, **approximation, **common
-        )
-    if kind == "classifier":
-        return gramian.KernelPPCAClassifier(kernel=kernel, **given, **common)
-    if kind == "regressor":
-        return gramian.RKMRegressor(kernel=kernel, **given, **common)
-    if kind == "views":
-        views = {name: list(columns) for name, columns in prepare.views.items()}
-        chosen = kernel if options.get("kernel") else "linear"
-        given.setdefault("noise_variance", "per-view")
-        return gramian.MultiViewRKM(kernel=chosen, views=views, **given, **common)
-    lags = {} if options.get("lags") is None else {"lags": options["lags"]}
-    return gramian.RKMForecaster(kernel=kernel, **lags, **given, **common)
+    made = getattr(gramian, name_of_word(kind))
+    takes = signature(made).parameters
+    asked = {
+        "n_components": parsed_components(options.get("components")),
+        "noise_variance": options.get("noise"),
+        "n_clusters": options.get("clusters"),
+        "lags": options.get("lags"),
+        "kernel": kernel_of(options),
+    }
+    if options.get("landmarks"):
+        asked |= {"approximation": "nystroem", "n_landmarks": options["landmarks"]}
+    if prepare.views:
+        asked["views"] = {name: list(columns) for name, columns in prepare.views.items()}
+    given = {name: value for name, value in asked.items() if value is not None}
+    for name in given:
+        if name not in takes:
+            raise ValueError(f"--{OPTIONS[name]} is not an option of --model {kind}.")
+    if "n_clusters" in takes and kind == "mixture":
+        given.setdefault("n_clusters", "auto")
+    common = {"random_state": options.get("seed", 0), "verbose": verbose}
+    return made(**given, **{name: value for name, value in common.items() if name in takes})
 
 
 def check_needs(kind: str, options: Mapping[str, Any]) -> None:
     """What a kind of model cannot do without, said before the file is read."""
-    if kind in ("classifier", "regressor") and not options.get("target"):
+    if entry_of_word(kind).target and not options.get("target"):
         raise ValueError(f"--model {kind} needs --target: the column to predict.")
     if kind == "views" and not options.get("views"):
         raise ValueError("--model views needs --views, as in --views a=1-5,b=6-9.")
@@ -117,7 +120,7 @@ def check_needs(kind: str, options: Mapping[str, Any]) -> None:
 
 def check_complete(kind: str, X: Array, prepare: Preprocessing) -> None:
     """Kernels need complete rows: say which column has holes, and what to do."""
-    if kind in ("ppca", "mixture", "views", "forecast"):
+    if entry_of_word(kind).holes:
         return
     holes = np.isnan(X).any(axis=0)
     if holes.any():
@@ -134,14 +137,7 @@ def fitted(
 ) -> TableModel:
     """Fit, and keep what later sub-commands need."""
     check_complete(kind, X, prepare)
-    if kind == "ppca":
-        options = {
-            **options,
-            "components": dimension(X, parsed_components(options.get("components")), options.get("seed", 0))[0],
-        }
-    if kind == "mixture" and not options.get("clusters"):
-        estimator = best_mixture(X, options, prepare)
-    elif kind == "forecast":
+    if kind == "forecast":
         estimator = estimator_for(kind, options, prepare, verbose).fit(X[:, 0] if X.shape[1] == 1 else X)
     else:
         estimator = estimator_for(kind, options, prepare, verbose)
@@ -149,38 +145,13 @@ def fitted(
     return TableModel(kind, estimator, prepare, limits_of(estimator, X), facts_of(estimator))
 
 
-def best_mixture(X: Array, options: Mapping[str, Any], prepare: Preprocessing) -> Any:
-    """The mixture with the smallest BIC among 1 to 6 clusters."""
-    best, smallest, said = None, np.inf, list[Any]()
-    if len(X) > CHOICE_ROWS:  # the number of clusters is chosen on some rows, the mixture is fitted to all
-        some = X[np.random.default_rng(options.get("seed", 0)).choice(len(X), CHOICE_ROWS, replace=False)]
-        count = best_mixture(some, options, prepare).n_clusters
-        return estimator_for("mixture", {**options, "clusters": count}, prepare).fit(X)
-    for clusters in range(1, min(MAX_CLUSTERS, max(1, len(X) // 10)) + 1):
-        candidate = estimator_for("mixture", {**options, "clusters": clusters}, prepare)
-        try:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                candidate.fit(X)
-            bic = candidate.bic(X)
-        except ValueError:
-            if best is None:
-                raise
-            break  # too few rows for so many clusters
-        if bic < smallest:
-            best, smallest, said = candidate, bic, caught
-    for warning in said:  # those of the candidates that lost are of no interest
-        warnings.warn(warning.message, warning.category, stacklevel=2)
-    return best
-
-
 def limits_of(estimator: Any, X: Array) -> dict[str, float]:
-    """Quantiles of the log-likelihood of training rows: the flags of models without control limits of their own."""
-    if not hasattr(estimator, "score_samples"):
+    """Quantiles of out-of-fold log-likelihoods: the flags of models without control limits of their own."""
+    if not hasattr(estimator, "score_samples") or hasattr(estimator, "anomaly"):
         return {}
-    rows = X if len(X) <= SCORED_ROWS else X[np.random.default_rng(0).choice(len(X), SCORED_ROWS, replace=False)]
+    rows = X[smallest_positions(row_hashes(X), SCORED_ROWS)]
     try:
-        scores = estimator.score_samples(rows)
+        scores = out_of_fold_scores(estimator, rows)
     except ValueError:
         return {}  # zero noise: there are no densities
     return {str(level): float(np.quantile(scores, 1 - level)) for level in LEVELS}

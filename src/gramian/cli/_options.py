@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 
+from gramian._catalogue import words
+
 Command = Callable[..., Any]
 
-KINDS = ("ppca", "kernel", "mixture", "kernel-mixture", "classifier", "regressor", "views", "forecast")
+KINDS = words()
 
 
 def _debug(context: click.Context, _: click.Parameter, value: bool) -> None:

@@ -14,6 +14,7 @@ import click
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._catalogue import ESTIMATORS
 from gramian.io.model_file import load
 from gramian.io.preprocessing import Preprocessing, Roles, resolve_columns
 from gramian.io.source import Source, shown
@@ -223,18 +224,9 @@ def load_model(path: str) -> TableModel:
 
 
 def _kind_of(estimator: Any) -> str:
-    kinds = {
-        "PPCA": "ppca",
-        "KernelPPCA": "kernel",
-        "PPCAMixture": "mixture",
-        "KernelPPCAMixture": "kernel-mixture",
-        "KernelPPCAClassifier": "classifier",
-        "RKMClassifier": "classifier",
-        "RKMRegressor": "regressor",
-        "MultiViewRKM": "views",
-        "RKMForecaster": "forecast",
-    }
-    return kinds.get(type(estimator).__name__, type(estimator).__name__)
+    name = type(estimator).__name__
+    entry = ESTIMATORS.get("KernelPPCAClassifier" if name == "RKMClassifier" else name)
+    return entry.word if entry is not None and entry.word else name
 
 
 def opened_for(model: TableModel, session: Session, path: str, options: Mapping[str, Any]) -> Input:

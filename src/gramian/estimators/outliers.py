@@ -209,6 +209,12 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
         return self.estimator_.anomaly(self._rows(self._check(X, reset=False)), level=level)
 
 
+def out_of_fold_scores(model: Any, X: Array, n_folds: int = 5) -> Array:
+    """The score of each row by a model like the fitted ``model``, but of the folds without it [10]."""
+    detector = LatentOutlierDetector(model, standardize=False, n_folds=n_folds).fit(X)
+    return detector.score_samples(X)
+
+
 def _fitted(model: Any, rows: Array, sample_weight: Any) -> Any:
     return model.fit(rows) if sample_weight is None else model.fit(rows, sample_weight=sample_weight)
 

@@ -10,20 +10,11 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from importlib import import_module
 
+from gramian._catalogue import ESTIMATORS
 from gramian.exceptions import ModelFileError
 
 CLASSES: dict[str, str] = {
-    "PPCA": "gramian.estimators.ppca:PPCA",
-    "KernelPPCA": "gramian.estimators.kernel_ppca:KernelPPCA",
-    "PPCAMixture": "gramian.estimators.ppca_mixture:PPCAMixture",
-    "KernelPPCAMixture": "gramian.estimators.kernel_mixture:KernelPPCAMixture",
-    "KernelPPCAClassifier": "gramian.estimators.classifier:KernelPPCAClassifier",
-    "MultiViewRKM": "gramian.estimators.multiview:MultiViewRKM",
-    "RKMRegressor": "gramian.estimators.rkm:RKMRegressor",
-    "RKMClassifier": "gramian.estimators.rkm:RKMClassifier",
-    "RKMForecaster": "gramian.estimators.forecaster:RKMForecaster",
-    "LatentImputer": "gramian.estimators.imputer:LatentImputer",
-    "LatentOutlierDetector": "gramian.estimators.outliers:LatentOutlierDetector",
+    **{name: f"{entry.home}:{name}" for name, entry in ESTIMATORS.items()},
     "kernels.Sum": "gramian.kernels.algebra:Sum",
     "kernels.Product": "gramian.kernels.algebra:Product",
     "kernels.Scaled": "gramian.kernels.algebra:Scaled",

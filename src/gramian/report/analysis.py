@@ -17,10 +17,8 @@ from gramian.io.table import Table
 LEVEL = 0.9
 HELD_OUT = 0.05
 HELD_OUT_CELLS = 100_000
-CHOICE_CELLS = 100_000
 CLUSTER_FEATURES = 200
 CLUSTER_ROWS = 20_000
-MAX_CLUSTERS = 6
 ODD_ROWS = 10
 SHOWN_CELLS = 25
 
@@ -40,12 +38,12 @@ class HeldOut:
 
 @dataclass
 class Clusters:
-    """The mixture with the smallest BIC."""
+    """The mixture that held-out rows prefer; ``scores`` are their mean log-likelihoods, one per number of clusters."""
 
     model: Any
     labels: Array
     candidates: list[int]
-    bics: list[float]
+    scores: list[float]
 
 
 @dataclass
@@ -93,8 +91,12 @@ def analyse(table: Table, prepare: Preprocessing, *, n_components: Any = None, r
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         X = prepare.matrix(table)
-        q, rule = dimension(X, n_components, random_state)
+        q = n_components if n_components is not None else "auto" if X.shape[1] > 1 else 0  # one column has no latent
         model = PPCA(q, random_state=random_state).fit(X)
+        chosen = getattr(model, "selection_", None)
+        rule = (
+            "as asked" if chosen is None else "hidden cells" if np.isnan(X).any() else "the likelihood of held-out rows"
+        )
         anomaly = model.anomaly(X, level=0.99)
         full, std = model.impute(X, return_std=True)
         flags = (anomaly.p_t2 < 0.01) | (anomaly.p_spe < 0.01)
@@ -111,59 +113,6 @@ def analyse(table: Table, prepare: Preprocessing, *, n_components: Any = None, r
         analysis.held_out = _held_out(analysis, random_state)
         analysis.clusters = _clusters(analysis, random_state)
     return analysis
-
-
-def dimension(X: Array, n_components: Any = None, random_state: int = 0) -> tuple[Any, str]:
-    """The q that was asked for, else the best one; and by which rule, in words.
-
-    The rule is BIC. With fewer than two rows a column that would take nearly all directions, since the likelihood of
-    the last ones has no bound;
-    then it is the likelihood of held-out rows. With holes every q costs an EM, so that large tables choose it on some
-    of their rows.
-    """
-    if n_components not in (None, "bic"):
-        return n_components, "as asked"
-    if min(X.shape[1], X.shape[0] - 1) < 2:
-        return 0, "nothing to choose"
-    if n_components is None and len(X) < 2 * X.shape[1]:
-        return _by_held_out_rows(X, random_state), "the likelihood of held-out rows"
-    rows = max(CHOICE_CELLS // X.shape[1], 50)
-    if rows >= len(X) or not np.isnan(X).any():
-        return "bic", "the Bayesian information criterion"
-    some = X[np.random.default_rng([random_state, 20011]).choice(len(X), rows, replace=False)]
-    some = some[:, ~np.isnan(some).all(axis=0)]
-    chosen = PPCA("bic", tol=1e-4, random_state=random_state).fit(some).n_components_
-    return chosen, f"the Bayesian information criterion on {rows} rows"
-
-
-def _by_held_out_rows(X: Array, random_state: int, n_folds: int = 5) -> int:
-    """The q whose model gives held-out rows the largest mean likelihood."""
-    n_folds = min(n_folds, len(X))
-    fold = np.random.default_rng([random_state, 20012]).permutation(len(X)) % n_folds
-    largest = min(X.shape[1] - 1, int((fold != 0).sum()) - 2)
-    candidates = [q for q in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64) if q <= max(largest, 1)]
-    totals = np.zeros(len(candidates))
-    for k in range(n_folds):
-        train, test = X[fold != k], X[fold == k]
-        seen = ~np.isnan(train).all(axis=0)  # a column that only held-out rows show has no model
-        for i, q in enumerate(candidates):
-            totals[i] += _held_out_likelihood(train[:, seen], test[:, seen], q, random_state)
-        if k == 0 and len(candidates) > 6:
-            # the first fold shows the shape: q far beyond its best are not worth the time
-            keep = int(np.argmax(totals)) + 3
-            candidates, totals = candidates[:keep], totals[:keep]
-    return candidates[int(np.argmax(totals))]
-
-
-def _held_out_likelihood(train: Array, test: Array, q: int, random_state: int) -> float:
-    """Of the rows of ``test`` under a model of ``train``; minus infinity where there is none."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a candidate need not converge to be told from a better one
-        try:
-            fitted = PPCA(q, tol=1e-4, max_iter=100, random_state=random_state).fit(train)
-            return float(np.sum(fitted.score_samples(test)))
-        except ValueError:
-            return -np.inf  # more components than the rows support, or no noise left
 
 
 def _target(table: Table, prepare: Preprocessing) -> list[str] | None:
@@ -234,7 +183,7 @@ def interval_factor(level: float) -> float:
 
 
 def _clusters(analysis: Analysis, random_state: int) -> Clusters | None:
-    """Mixtures of 1 to 6 components, the one with the smallest BIC."""
+    """The mixture that held-out rows prefer."""
     from gramian.estimators.ppca_mixture import PPCAMixture
 
     X = analysis.X
@@ -250,21 +199,13 @@ def _clusters(analysis: Analysis, random_state: int) -> Clusters | None:
     if len(X) > CLUSTER_ROWS:
         rows = X[np.random.default_rng(random_state).choice(len(X), CLUSTER_ROWS, replace=False)]
         analysis.note("clusters", f"The mixtures are fitted to {CLUSTER_ROWS} of the {len(X)} rows.")
-    q = max(1, min(analysis.model.n_components_, 3, X.shape[1] - 1))
-    found: list[tuple[int, float, Any]] = []
-    for count in range(1, MAX_CLUSTERS + 1):
-        try:
-            mixture = PPCAMixture(
-                count, q, n_init=2 if len(rows) < 1000 else 1, tol=1e-5, random_state=random_state
-            ).fit(rows)
-            found.append((count, float(mixture.bic(rows)), mixture))
-        except ValueError:
-            break  # too few rows for so many components
-    if not found:
+    try:
+        best = PPCAMixture("auto", tol=1e-5, random_state=random_state).fit(rows)
+    except ValueError:
         analysis.note("clusters", "The mixture could not be fitted to this table.")
         return None
-    best = min(found, key=lambda item: item[1])[2]
-    return Clusters(best, best.predict(X), [count for count, _, _ in found], [bic for _, bic, _ in found])
+    candidates = [c["n_clusters"] if isinstance(c, dict) else c for c in best.selection_.candidates]
+    return Clusters(best, best.predict(X), candidates, best.selection_.scores.tolist())
 
 
 # ---------------------------------------------------------------- small tables

@@ -222,11 +222,11 @@ def clusters(analysis: Any) -> list[Any]:
         from gramian.plotting._canvas import BLUE, RED, plain, single, whole_ticks
 
         ax = plain(single(None))
-        ax.plot(found.candidates, found.bics, "o-", color=BLUE, ms=5)
-        at = int(np.argmin(found.bics))
-        ax.plot(found.candidates[at], found.bics[at], "o", color=RED, ms=9)
+        ax.plot(found.candidates, found.scores, "o-", color=BLUE, ms=5)
+        at = found.candidates.index(len(found.model.weights_))
+        ax.plot(found.candidates[at], found.scores[at], "o", color=RED, ms=9)
         whole_ticks(ax.xaxis)
-        ax.set(xlabel="clusters", ylabel="BIC (smaller is better)")
+        ax.set(xlabel="clusters", ylabel="mean held-out log-likelihood")
         return ax
 
     return [
@@ -236,5 +236,5 @@ def clusters(analysis: Any) -> list[Any]:
             "The clusters on the map of rows.",
             marks=len(rows),
         ),
-        picture(criterion, "BIC of mixtures", "The criterion for each number of clusters."),
+        picture(criterion, "Numbers of clusters", "How well held-out rows are described, for each number of clusters."),
     ]

@@ -321,18 +321,18 @@ def _clusters(analysis: Analysis) -> Section:
     if clusters is None:
         return section
     count = len(clusters.model.weights_)
-    tried = ", ".join(f"{c}: {bic:,.0f}".replace(",", " ") for c, bic in zip(clusters.candidates, clusters.bics))
+    tried = ", ".join(f"{c}: {score:.2f}" for c, score in zip(clusters.candidates, clusters.scores))
     if count == 1:
         section.add(
             Text(
-                f"One Gaussian describes the table best: mixtures of up to {clusters.candidates[-1]} "
-                f"clusters have a larger BIC ({tried})."
+                f"One Gaussian describes the table as well as mixtures of up to {clusters.candidates[-1]} "
+                f"clusters do (mean log-likelihood of held-out rows, {tried})."
             )
         )
         return section
     section.add(
         Text(
-            f"A mixture of {count} probabilistic PCA models has the smallest BIC ({tried}). Each cluster "
+            f"Held-out rows prefer a mixture of {count} probabilistic PCA models (mean log-likelihood, {tried}). Each cluster "
             "has its own centre, its own directions and its own noise."
         )
     )
@@ -399,7 +399,7 @@ def _python(analysis: Analysis, path: str, options: ReadOptions) -> Section:
     if analysis.clusters is not None:
         mixture = analysis.clusters.model
         settings = (
-            f"{mixture.n_clusters}, {mixture.n_components}, n_init={mixture.n_init}, tol={mixture.tol:g}, "
+            f"{mixture.n_clusters!r}, {mixture.n_components!r}, n_init={mixture.n_init}, tol={mixture.tol:g}, "
             "random_state=0"
         )
         lines += [f"mixture = PPCAMixture({settings}).fit(X)", "clusters = mixture.predict(X)"]

@@ -38,8 +38,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     """
 
     _components: list[LatentModel]
-    _units: Units | None
-    _width: int
+    _units: Units | None = None
     weights_: Array
     responsibilities_: Array
     n_components: Any
@@ -175,7 +174,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     @property
     def _n_features_out(self) -> int:
-        return self._width
+        return max(self.n_components_)
 
     def transform(self, X: Any, combine: str = "best") -> Array:
         """Latent coordinates E[z | x] [2].
@@ -194,7 +193,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         """
         check_choice("combine", combine, ("best", "average"))
         X = self._check_rows(X)
-        latents = np.zeros((len(X), self._width))
+        latents = np.zeros((len(X), self._n_features_out))
         for rows, terms, seen in self._chunks(X, {}):
             shares = combined_shares(terms, combine)
             for k, part in enumerate(seen):

@@ -394,6 +394,10 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
 
     # ------------------------------------------------------------ evaluation
 
+    @property
+    def _n_features_out(self) -> int:
+        return int(self._width)
+
     def _check_rows(self, X: Any) -> Array:
         check_is_fitted(self)
         return check_table(self, X, reset=False)

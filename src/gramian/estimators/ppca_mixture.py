@@ -36,7 +36,7 @@ from gramian.latent.mixture_start import Draw, Given, about_means
 from gramian.latent.ppca_mixture import fit_mixture, with_directions_above_noise
 from gramian.latent.primal import predictive, rebuilt
 
-PRIVATE = ("_components", "_units", "_width")
+PRIVATE = ("_components", "_units")
 
 
 class PPCAMixture(MixtureMixin, BaseEstimator):
@@ -352,7 +352,6 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         self.loadings_ = [(model.subspace.components * scale).T * model.gaussian.gains for model in models]
         self.noise_variances_ = np.array([model.gaussian.noise_variance for model in models])
         self.noise_floor_ = found.noise_floor
-        self._width = max(self.n_components_)
 
     def _warn(self, found: MixtureFit) -> None:
         if found.n_rescued:

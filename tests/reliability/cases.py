@@ -53,7 +53,7 @@ CASES = {
         ),
         Case(
             "KernelPPCAMixture",
-            {"n_clusters": 2, "n_components": 2, "random_state": 0},
+            {"n_clusters": 2, "n_components": 2, "kernel": "rbf", "random_state": 0},
             methods=("predict", "predict_proba", "score_samples", "transform", "reconstruct"),
         ),
         Case(

@@ -26,7 +26,7 @@ def test_the_constants_are_these():
 @pytest.mark.parametrize(
     ("function", "kinds"),
     [
-        (lambda X: X @ [1.0, -2.0], (Linear,)),
+        (lambda X: X @ [1.0, -2.0], (Linear, Sum)),
         (lambda X: np.sin(3 * X[:, 0]), (RBF, Sum)),
         (lambda X: 2 * X[:, 0] + np.sin(3 * X[:, 1]), (Sum, RBF)),
     ],
@@ -36,6 +36,7 @@ def test_the_kernel_suits_the_function(function, kinds):
     choice = choose_target_kernel(X, noisy(function(X)), np.ones(len(X)), 5)
     assert isinstance(choice.kernel, kinds)
     assert choice.selection.chosen["kernel"] is choice.kernel
+    assert choice.selection.scores[choice.selection.index] == choice.selection.scores.max()
     assert len(choice.selection.candidates) == 3
     assert not choice.squash
 

@@ -61,7 +61,11 @@ def choose_target_kernel(
                 scores.append(-loss)
     if not candidates:
         return KernelChoice(RBF(width), False, None)
-    selection = choose(candidates, np.array(scores).T, what="kernel", score="held-out squared error")
+    # what held-out rows prefer: none of these is simpler to a user, and taking the linear one within one standard error of the best
+    # cost 2.4 % of error on the tables of experiments/regression_table.py that rules are settled on
+    order = np.argsort(-np.mean(scores, axis=1), kind="stable")
+    candidates = [candidates[i] for i in order]
+    selection = choose(candidates, np.array(scores)[order].T, what="kernel", score="held-out squared error")
     return KernelChoice(selection.chosen["kernel"], selection.chosen.get("squash", False), selection)
 
 

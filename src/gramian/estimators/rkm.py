@@ -31,7 +31,7 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         else 0.95.
     kernel : "auto", kernel, name, callable or feature map, default="auto"
         For the inputs. "auto": linear, a Gaussian of half, one or two median distances, or a sum of both, whichever held-out rows
-        prefer (the simplest within one standard error of the best).
+        prefer; inputs with heavy tails are tried with their far values drawn in, too.
     noise_variance : "per-view", "ml" or float, default="per-view"
         0 is AC's model.
     view_weights : "balanced", None or two numbers, default="balanced"

@@ -44,3 +44,14 @@ def test_unrelated_views_take_one_component_and_no_trust():
 def test_related_views_are_trusted_and_the_more_the_less_noise_they_have():
     ridges = [choose_ridge(folds_of(made(noise=noise), 2), ((0,), 1), 2, 0.01) for noise in (0.05, 1.0)]
     assert ridges[0] < ridges[1] < float("inf")
+
+
+def test_the_policy_of_the_search_is_what_the_page_says():
+    from gramian.choosing import views
+    from gramian.estimators import _view_fit, _view_trusts
+    from gramian.latent import view_noise
+
+    assert (views.EACH, views.GROWTH, views.PATIENCE, views.PLATEAU) == (8, 1.5, 3, 0.002)
+    assert views._sizes(30) == [1, 2, 3, 4, 5, 6, 7, 8, 12, 18, 27, 30]
+    assert (_view_fit.CHOICE_ROWS, _view_fit.CHOICE_FOLDS, _view_trusts.EVERY_SUBSET) == (2000, 5, 4)
+    assert (view_noise.ROUNDS, view_noise.COLLAPSE, view_noise.SMALLEST) == (50, 0.05, 1e-9)

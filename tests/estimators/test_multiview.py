@@ -599,3 +599,14 @@ def test_impute_fills_entries_and_whole_views_and_leaves_the_rest(views):
     frame = pd.DataFrame(holed, columns=[f"c{i}" for i in range(12)], index=np.arange(60) + 5)
     with pytest.warns(UserWarning, match="feature names"):
         assert list(model.impute(frame).index) == list(frame.index)
+
+
+@pytest.mark.filterwarnings("error")
+def test_auto_with_holes_finds_the_factors_and_calibrates_on_the_rows_that_show_everything(views):
+    holed = {name: X.copy() for name, X in views.items()}
+    holed["y"][40:], holed["x"][3, 1] = np.nan, np.nan
+    model = MultiViewRKM().fit(holed)
+    assert model.n_components_ == model.selection_.chosen == 2
+    assert len(model.trusts_) == 9
+    mean, std = model.predict_view({"x": views["x"][40:]}, "y", return_std=True)
+    assert 0.75 < (np.abs(mean - views["y"][40:]) < 1.645 * std).mean() <= 1.0

@@ -27,8 +27,8 @@ from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
 from gramian.latent.view_missing import PartialView, fit_missing_views
 from gramian.latent.views import ExplicitView, ViewSample, ViewTable
 
-FEWEST_COMPLETE = 30
-"""With fewer rows (or a quarter of all) that show everything, q is chosen on all rows."""
+FEWEST_COMPLETE = 20
+"""With fewer rows that show everything, q is chosen on all rows: means in holes look like factors, so it is then too large."""
 
 
 def fit_missing_rows(rows: ViewRows, weights: Array, options: ViewOptions) -> ViewFit:
@@ -76,7 +76,7 @@ def fit_missing_rows(rows: ViewRows, weights: Array, options: ViewOptions) -> Vi
 def _chosen_components(rows: ViewRows, weights: Array, options: ViewOptions) -> tuple[Any, Selection]:
     """q chosen on the rows that show everything, where those are many; else on all rows, linear views filled with their means."""
     complete = np.flatnonzero(rows.complete_rows)
-    if len(complete) < max(FEWEST_COMPLETE, len(rows) // 4):
+    if len(complete) < FEWEST_COMPLETE:
         if not all(is_linear(spec) for spec in options.specs):
             return None, rule("95 % of the variance, since few rows show all views")
         filled = tuple(np.where(np.isnan(view), np.nanmean(view, axis=0), view) for view in rows.views)

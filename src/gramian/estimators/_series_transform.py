@@ -1,0 +1,180 @@
+"""What is taken off a series before it is modelled, and put back exactly: the logarithm, its season, its level [8].
+
+With x = log y or y, the season keeps a profile p of one value per phase and the model sees x - p; then the level l is kept
+and the model sees the distance to it. After each value p moves by ``season_rate`` of the distance, l by ``level_rate`` of it.
+Rates of 1 are the plain differences x_t - x_(t-s) and x_t - x_(t-1); smaller rates remember more than one season or value, as
+exponential smoothing does. Either way the way back is exact: a path of the model's values is a path of the series.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.signal import lfilter
+
+from gramian._arrays import Array
+
+LARGEST_LOG = 700.0
+"""Logarithms are held at this: beyond it numbers are not finite."""
+
+
+@dataclass(frozen=True)
+class Tail:
+    """Where a series stands: the profile of the season, the next phase first, and the level."""
+
+    profile: Array  # (season,)
+    level: float
+
+
+@dataclass(frozen=True)
+class SeriesTransform:
+    """What one series is freed from.
+
+    >>> plain = SeriesTransform(season=2, difference=1)
+    >>> z, tail = plain.forward(np.array([1.0, 5.0, 2.0, 7.0, 3.0]))
+    >>> z
+    array([nan, nan, nan,  1., -1.])
+    >>> plain.back(np.array([[0.0, 1.0]]), tail)
+    array([[8., 5.]])
+    """
+
+    season: int = 0
+    difference: int = 0
+    log: bool = False
+    season_rate: float = 1.0
+    level_rate: float = 1.0
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is taken off."""
+        return not (self.season or self.difference or self.log)
+
+    @property
+    def lost(self) -> int:
+        """Values at the beginning that have nothing to be compared with."""
+        return self.season + self.difference
+
+    def forward(self, y: Array) -> tuple[Array, Tail]:
+        """z (T,), NaN where y or what it is compared with is not known, and where the series stands at its end.
+
+        A gap leaves profile and level where they are, after it has been bridged by the nearest values.
+        """
+        x = np.log(y) if self.log else np.array(y, dtype=np.float64)
+        holes = np.isnan(x)
+        known = bridged(x, self.season) if holes.any() and not self.is_plain else x
+        z, blurred = known, holes
+        profile = np.empty(0)
+        if self.season:
+            z, profile = self._off_season(z)
+            blurred = _after_holes(blurred, self.season, self.season_rate)
+        level = 0.0
+        if self.difference:
+            z, level = self._off_level(z)
+            blurred = _after_holes(blurred, 1, self.level_rate)
+        return np.where(blurred, np.nan, z), Tail(profile, level)
+
+    def _off_season(self, x: Array) -> tuple[Array, Array]:
+        s, T = self.season, len(x)
+        z = np.full(T, np.nan)
+        profile = x[:s].copy()
+        for start in range(s, T, s):
+            now = x[start : start + s]
+            z[start : start + s] = now - profile[: len(now)]
+            profile[: len(now)] += self.season_rate * z[start : start + s]
+        return z, np.roll(profile, -(T % s))
+
+    def _off_level(self, x: Array) -> tuple[Array, float]:
+        z = np.full(len(x), np.nan)
+        first = self.season
+        rate = self.level_rate
+        levels = lfilter([rate], [1.0, rate - 1.0], x[first + 1 :], zi=[(1.0 - rate) * x[first]])[0]
+        levels = np.concatenate([x[first : first + 1], levels])
+        z[first + 1 :] = x[first + 1 :] - levels[:-1]
+        return z, float(levels[-1])
+
+    def back(self, paths: Array, tail: Tail) -> Array:
+        """Paths (n, h) of the series from paths of z."""
+        if not (self.season or self.difference):
+            return self._values(paths)
+        n, steps = paths.shape
+        profile = np.repeat(tail.profile[None], n, axis=0)
+        level = np.full(n, tail.level)
+        out = np.empty((n, steps))
+        for h in range(steps):
+            x = paths[:, h]
+            if self.difference:
+                step = x
+                x = level + step
+                level = level + self.level_rate * step
+            if self.season:
+                phase = h % self.season
+                out[:, h] = profile[:, phase] + x
+                profile[:, phase] += self.season_rate * x
+            else:
+                out[:, h] = x
+        return self._values(out)
+
+    def _values(self, x: Array) -> Array:
+        return np.exp(np.clip(x, -LARGEST_LOG, LARGEST_LOG)) if self.log else x
+
+    def words(self) -> str:
+        """What is taken off, for people."""
+        parts = ["logarithm"] if self.log else []
+        if self.season:
+            parts.append(f"season of {self.season}" + _smoothed(self.season_rate))
+        if self.difference:
+            parts.append("level" + _smoothed(self.level_rate))
+        return ", ".join(parts) or "nothing"
+
+
+def _smoothed(rate: float) -> str:
+    return " (difference)" if rate == 1.0 else f" (smoothed, rate {rate:g})"
+
+
+def _after_holes(holes: Array, step: int, rate: float) -> Array:
+    """Where z is blurred by a hole: at the hole, and where it is compared with it. A smoothed value is blurred less: it passes."""
+    blurred = holes.copy()
+    if rate == 1.0:
+        blurred[step:] |= holes[:-step] if step else holes
+    return blurred
+
+
+def bridged(x: Array, season: int) -> Array:
+    """The series with straight lines over its gaps, after the mean of each phase was taken off where there is a season."""
+    T = len(x)
+    usual = np.zeros(T)
+    if season and T >= 2 * season:
+        padded = np.full(-(-T // season) * season, np.nan)
+        padded[:T] = x - _drift(x)
+        table = padded.reshape(-1, season)
+        counts = (~np.isnan(table)).sum(axis=0)
+        means = np.nansum(table, axis=0) / np.maximum(counts, 1)
+        usual = np.tile(means, len(table))[:T]
+    seen = np.flatnonzero(~np.isnan(x))
+    rest = np.interp(np.arange(T), seen, (x - usual)[seen])
+    return np.where(np.isnan(x), rest + usual, x)
+
+
+def _drift(x: Array) -> Array:
+    """The straight line through a series with gaps."""
+    seen = np.flatnonzero(~np.isnan(x))
+    if len(seen) < 2:
+        return np.zeros(len(x))
+    times = np.arange(len(x), dtype=np.float64)
+    centred = seen - seen.mean()
+    slope = float(centred @ x[seen] / (centred @ centred))
+    return slope * (times - seen.mean())
+
+
+def forward_table(transforms: tuple[SeriesTransform, ...], series: Array) -> tuple[Array, tuple[Tail, ...]]:
+    """`SeriesTransform.forward` of every column."""
+    found = [transform.forward(column) for transform, column in zip(transforms, series.T)]
+    return np.column_stack([z for z, _ in found]), tuple(tail for _, tail in found)
+
+
+def back_table(transforms: tuple[SeriesTransform, ...], paths: Array, tails: Any) -> Array:
+    """`SeriesTransform.back` of paths (n, h, d)."""
+    columns = [transform.back(paths[:, :, j], tails[j]) for j, transform in enumerate(transforms)]
+    return np.stack(columns, axis=2)

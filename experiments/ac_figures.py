@@ -21,14 +21,22 @@ from gramian.kernels import RBF
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "views.md"
 SINES = {"lags": 40, "kernel": "linear", "noise_variance": 0.0, "view_weights": None, "n_folds": None}
-LASER = {"lags": 70, "n_components": 144, "noise_variance": 0.0, "view_weights": None, "n_folds": None}
+PLAIN: dict[str, Any] = {"season": None, "difference": 0, "transform": None}
+LASER: dict[str, Any] = {
+    **PLAIN,
+    "lags": 70,
+    "n_components": 144,
+    "noise_variance": 0.0,
+    "view_weights": None,
+    "n_folds": None,
+}
 WIDTH = 2.1856
 
 
 def algorithms(**options: Any) -> dict[str, RKMForecaster]:
     return {
         f"{space}, {solver}": RKMForecaster(
-            space=space, solver=solver, tol=1e-12, max_iter=20_000, random_state=0, **options
+            space=space, solver=solver, tol=1e-12, max_iter=20_000, random_state=0, **PLAIN, **options
         )
         for space in ("primal", "dual")
         for solver in ("eigh", "stiefel")

@@ -91,8 +91,12 @@ def table(found: dict[str, dict[str, Any]], names: list[str], cyclic: set[str]) 
         best = min(row[method]["mase"] for method in PEERS)
         ratios.append(row[OWN]["mase"] / best)
         cells = [f"{row[method]['mase']:.2f}" for method in METHODS]
-        lines.append(f"| {name}{' (cyclic)' if name in cyclic else ''} | " + " | ".join(cells) + f" | {ratios[-1]:.2f} |")
-    held = {method: np.mean([row for name in names for row in found[name][method]["held"]], axis=0) for method in METHODS}
+        lines.append(
+            f"| {name}{' (cyclic)' if name in cyclic else ''} | " + " | ".join(cells) + f" | {ratios[-1]:.2f} |"
+        )
+    held = {
+        method: np.mean([row for name in names for row in found[name][method]["held"]], axis=0) for method in METHODS
+    }
     lines.append(
         "| 90 % intervals hold, steps 1, half, full | "
         + " | ".join(" ".join(f"{100 * share:.0f}" for share in held[method]) for method in METHODS)
@@ -102,7 +106,9 @@ def table(found: dict[str, dict[str, Any]], names: list[str], cyclic: set[str]) 
         f"{method} {geometric([found[name][OWN]['mase'] / found[name][method]['mase'] for name in names]):.2f}"
         for method in (BEFORE, *PEERS)
     ]
-    change = max((found[name][OWN]["mase"] / found[name][BEFORE]["mase"] for name in names if name in cyclic), default=0.0)
+    change = max(
+        (found[name][OWN]["mase"] / found[name][BEFORE]["mase"] for name in names if name in cyclic), default=0.0
+    )
     seconds = [found[name][OWN]["seconds"] for name in names]
     lines += [
         "",

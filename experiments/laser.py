@@ -61,7 +61,16 @@ def rkm(lags: int, width: float, noise: float) -> RKMForecaster:
     kept, where kernel ridge with the penalty σ²N keeps 1/(1 + σ²/l). So a noise of 1e-7 is a penalty of 1e-4 at 1000 windows.
     """
     return RKMForecaster(
-        lags, None, kernel=RBF(width), noise_variance=noise, view_weights=(1.0, 1e-5), n_folds=None, random_state=0
+        lags,
+        None,
+        kernel=RBF(width),
+        noise_variance=noise,
+        view_weights=(1.0, 1e-5),
+        n_folds=None,
+        random_state=0,
+        season=None,
+        difference=0,
+        transform=None,
     )
 
 

@@ -106,7 +106,15 @@ def laser(seed: int) -> Problem:
         "n_components": {"range": ("log", 1, 100), "integer": True},
     }
     folds = [(np.arange(o), np.arange(o, o + 20)) for o in range(240, 300, 20)]
-    return problem(RKMForecaster(noise_variance=0.0), space, "forecast", y, None, folds, seed)
+    return problem(
+        RKMForecaster(10, kernel="rbf", noise_variance=0.0, season=None, difference=0, transform=None),
+        space,
+        "forecast",
+        y,
+        None,
+        folds,
+        seed,
+    )
 
 
 def imputation(seed: int) -> Problem:

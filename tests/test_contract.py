@@ -153,7 +153,7 @@ METHODS = {
     "MultiViewRKM": "transform posterior predict_view inverse_transform sample explain calibrate impute",
     "RKMRegressor": "predict",
     "RKMClassifier": "predict predict_proba",
-    "RKMForecaster": "fit predict predict_interval predict_quantiles sample_paths",
+    "RKMForecaster": "fit predict predict_interval predict_quantiles sample_paths impute explain",
     "LatentOutlierDetector": "predict decision_function score_samples",
 }
 KERNELS = {

@@ -19,6 +19,12 @@ from gramian.estimators.rolling import rolling_origin
 SINES = make_sum_of_sines(500)
 
 
+def plain(lags=10, n_components=0.95, **options):
+    """AC's model of the series as it is; lags and kernel are the first version's defaults."""
+    given = {"season": None, "difference": 0, "transform": None, "kernel": "rbf"}
+    return RKMForecaster(lags, n_components, **(given | options))
+
+
 def test_windows_are_oldest_first():
     windows, targets = lagged(np.arange(10.0)[:, None], 3, 2)
     assert_array_equal(windows[0], [0, 1, 2])
@@ -34,26 +40,26 @@ def test_two_series_are_laid_out_time_by_time():
 
 @pytest.mark.parametrize("space", ["primal", "dual"])
 def test_a_sum_of_sines_is_forecast_exactly(space):
-    model = RKMForecaster(40, 4, kernel="linear", noise_variance=0.0, space=space).fit(SINES[:400])
+    model = plain(40, 4, kernel="linear", noise_variance=0.0, space=space).fit(SINES[:400])
     assert np.abs(model.predict(100) - SINES[400:]).max() < 1e-10
 
 
 def test_the_default_learns_a_chaotic_series():
     y = make_mackey_glass(700)
-    found = RKMForecaster().fit(y[:600]).predict(30)
+    found = plain().fit(y[:600]).predict(30)
     assert np.mean((found - y[600:630]) ** 2) < 0.05 * y.var()
 
 
 def test_one_step_is_the_regressor_on_windows():
     windows, targets = lagged(SINES[:200, None], 5, 1)
     options = {"kernel": kernels.RBF(2.0), "noise_variance": "ml", "n_components": 6}
-    model = RKMForecaster(5, standardize=False, **options).fit(SINES[:200])
+    model = plain(5, standardize=False, **options).fit(SINES[:200])
     regressor = RKMRegressor(standardize=False, **options).fit(windows, targets[:, 0])
     assert_allclose(model.predict(1), regressor.predict(SINES[195:200][None]), atol=1e-8)
 
 
 def test_steps_as_a_list_are_answered_in_its_order():
-    model = RKMForecaster(10, 4, kernel="linear", noise_variance=0.0).fit(SINES[:300])
+    model = plain(10, 4, kernel="linear", noise_variance=0.0).fit(SINES[:300])
     assert_array_equal(model.predict([3, 1, 3]), model.predict(3)[[2, 0, 2]])
     assert model.sample_paths([5, 2], 4).shape == (4, 2)
 
@@ -70,7 +76,7 @@ def test_bad_steps_are_refused(steps):
 def test_a_linear_window_with_gaps_is_seen_entry_by_entry():
     y = SINES[:300].copy()
     y[-3] = y[-7] = np.nan
-    model = RKMForecaster(40, 4, kernel="linear", noise_variance=0.0).fit(y)
+    model = plain(40, 4, kernel="linear", noise_variance=0.0).fit(y)
     assert np.abs(model.predict(20) - SINES[300:320]).max() < 1e-9
 
 
@@ -78,7 +84,7 @@ def test_a_linear_window_with_gaps_is_seen_entry_by_entry():
 def test_gaps_everywhere(kernel):
     y = SINES[:300].copy()
     y[::7] = np.nan
-    found = RKMForecaster(20, kernel=kernel).fit(y).predict(20)
+    found = plain(20, kernel=kernel).fit(y).predict(20)
     assert np.abs(found - SINES[300:320]).max() < 1e-3
 
 
@@ -92,7 +98,7 @@ def test_gaps_are_filled_from_both_sides():
 
 
 def test_a_history_with_gaps_can_be_gone_on_from():
-    model = RKMForecaster(20).fit(SINES[:300])
+    model = plain(20).fit(SINES[:300])
     past = SINES[:400].copy()
     past[-2] = np.nan
     assert_allclose(model.predict(10, history=past), SINES[400:410], atol=0.01)
@@ -105,7 +111,7 @@ def test_a_history_with_gaps_can_be_gone_on_from():
 
 def test_several_series():
     Y = np.column_stack([SINES, 100 + 50 * np.cos(np.arange(500) / 9)])
-    model = RKMForecaster(20, 6, kernel="linear", noise_variance=0.0).fit(Y[:400])
+    model = plain(20, 6, kernel="linear", noise_variance=0.0).fit(Y[:400])
     assert_allclose(model.predict(50), Y[400:450], atol=1e-6)
     assert model.sample_paths(5, 3).shape == (3, 5, 2)
     assert model.predict_quantiles(5, [0.1, 0.5, 0.9]).shape == (3, 5, 2)
@@ -114,7 +120,7 @@ def test_several_series():
 
 def test_direct_forecasts():
     y = make_mackey_glass(700)
-    model = RKMForecaster(12, strategy="direct", horizon=8).fit(y[:600])
+    model = plain(12, strategy="direct", horizon=8).fit(y[:600])
     assert np.mean((model.predict(8) - y[600:608]) ** 2) < 0.02 * y.var()
     assert model.predict(20).shape == (20,)
     assert_allclose(model.predict(20)[:8], model.predict(8))
@@ -124,7 +130,7 @@ def test_exogenous_inputs_matter_and_may_be_unknown():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 2))
     y = 2 * X[:, 0] + 0.1 * rng.standard_normal(300)
-    model = RKMForecaster(2, kernel="linear").fit(y[:290], X[:290])
+    model = plain(2, kernel="linear").fit(y[:290], X[:290])
     assert np.abs(model.predict(10, X[290:]) - y[290:]).max() < 0.5
     unknown = X[290:].copy()
     unknown[4] = np.nan
@@ -136,9 +142,9 @@ def test_exogenous_inputs_matter_and_may_be_unknown():
     with pytest.raises(ValueError, match="needed"):
         model.predict(10, X[290:293])
     with pytest.raises(ValueError, match="without exogenous"):
-        RKMForecaster(2).fit(y).predict(2, X[:2])
+        plain(2).fit(y).predict(2, X[:2])
     with pytest.raises(ValueError, match="300"):
-        RKMForecaster(2).fit(y[:290], X)
+        plain(2).fit(y[:290], X)
 
 
 # ---------------------------------------------------------------- intervals
@@ -146,7 +152,7 @@ def test_exogenous_inputs_matter_and_may_be_unknown():
 
 def test_intervals_hold_the_forecast_and_are_nested():
     y = SINES[:300] + 0.2 * np.random.default_rng(0).standard_normal(300)
-    model = RKMForecaster(15, random_state=0).fit(y)
+    model = plain(15, random_state=0).fit(y)
     middle, widest = model.predict(25), None
     for level in (0.99, 0.9, 0.5, 0.05):
         low, high = model.predict_interval(25, level=level)
@@ -170,18 +176,18 @@ def test_intervals_cover_a_noisy_autoregression():
         y = np.zeros(260)
         for t in range(1, 260):
             y[t] = 0.8 * y[t - 1] + rng.standard_normal()
-        low, high = RKMForecaster(3, kernel="linear", random_state=0).fit(y[:220]).predict_interval(40)
+        low, high = plain(3, kernel="linear", random_state=0).fit(y[:220]).predict_interval(40)
         inside.append((y[220:] >= low) & (y[220:] <= high))
     assert 0.84 < np.mean(inside) < 0.95
 
 
 def test_paths_spread_with_the_horizon_and_repeat_with_the_seed():
     y = np.cumsum(np.random.default_rng(0).standard_normal(200))
-    model = RKMForecaster(3, kernel="linear", random_state=1).fit(y)
+    model = plain(3, kernel="linear", random_state=1).fit(y)
     paths = model.sample_paths(20, 500)
     assert paths[:, 19].std() > 1.5 * paths[:, 0].std()
     assert_array_equal(model.sample_paths(5, 7), model.sample_paths(5, 7))
-    again = RKMForecaster(3, kernel="linear", random_state=1).fit(y)
+    again = plain(3, kernel="linear", random_state=1).fit(y)
     assert_array_equal(again.sample_paths(5, 7), model.sample_paths(5, 7))
     assert (model.sample_paths(5, 7, random_state=2) != model.sample_paths(5, 7)).any()
 
@@ -192,7 +198,7 @@ def test_paths_spread_with_the_horizon_and_repeat_with_the_seed():
 def test_a_pandas_index_is_continued():
     dates = pd.date_range("2020-01-31", periods=200, freq="ME")
     y = pd.Series(SINES[:200], index=dates, name="flow")
-    model = RKMForecaster(10, 4, kernel="linear", noise_variance=0.0).fit(y)
+    model = plain(10, 4, kernel="linear", noise_variance=0.0).fit(y)
     found = model.predict(3)
     assert list(found.index) == list(pd.date_range("2020-01-31", periods=203, freq="ME")[200:])
     assert found.name == "flow"
@@ -211,7 +217,7 @@ def test_a_pandas_index_is_continued():
 
 def test_models_can_be_saved_with_their_index(tmp_path):
     y = pd.Series(SINES[:200], index=pd.date_range("2020-01-01", periods=200, freq="D"))
-    model = RKMForecaster(10, 6).fit(y)
+    model = plain(10, 6).fit(y)
     gramian.save(model, tmp_path / "model.gramian")
     again = gramian.load(tmp_path / "model.gramian")
     pd.testing.assert_series_equal(again.predict(5), model.predict(5))
@@ -223,9 +229,9 @@ def test_models_can_be_saved_with_their_index(tmp_path):
 
 def test_short_series_are_refused_with_both_lengths():  # FORE-01
     with pytest.raises(ValueError, match=r"8 values.*lags=10"):
-        RKMForecaster(10).fit(SINES[:8])
+        plain(10).fit(SINES[:8])
     with pytest.raises(ValueError, match="horizon=5"):
-        RKMForecaster(3, strategy="direct", horizon=5).fit(SINES[:8])
+        plain(3, strategy="direct", horizon=5).fit(SINES[:8])
 
 
 @pytest.mark.parametrize(
@@ -234,7 +240,7 @@ def test_short_series_are_refused_with_both_lengths():  # FORE-01
     ids=["constant", "trend", "level"],
 )
 def test_constant_trending_and_high_series(y):  # FORE-05
-    model = RKMForecaster(5, random_state=0).fit(y)
+    model = plain(5, random_state=0).fit(y)
     low, high = model.predict_interval(10)
     assert np.isfinite(model.predict(10)).all()
     assert (high - low >= 0).all()
@@ -243,7 +249,7 @@ def test_constant_trending_and_high_series(y):  # FORE-05
 
 def test_an_explosive_recursion_stays_finite():  # FORE-07
     y = 1.3 ** np.arange(40)
-    model = RKMForecaster(2, 1, kernel="linear", noise_variance=0.0, random_state=0).fit(y)
+    model = plain(2, 1, kernel="linear", noise_variance=0.0, random_state=0).fit(y)
     with pytest.warns(NumericalWarning, match="unstable"):
         assert np.isfinite(model.predict(10_000)).all()
 
@@ -253,6 +259,14 @@ def test_an_explosive_recursion_stays_finite():  # FORE-07
     [
         {"lags": 0},
         {"lags": 2.5},
+        {"lags": "many"},
+        {"season": 1},
+        {"season": "yearly"},
+        {"difference": 2},
+        {"difference": True},
+        {"transform": "sqrt"},
+        {"approximation": "rff"},
+        {"n_members": 0},
         {"strategy": "both"},
         {"horizon": 0},
         {"noise_variance": "none"},
@@ -264,35 +278,35 @@ def test_an_explosive_recursion_stays_finite():  # FORE-07
 )
 def test_bad_parameters_are_refused(params):
     with pytest.raises(ValueError, match=next(iter(params))):
-        RKMForecaster(**params).fit(SINES)
+        plain(**params).fit(SINES)
 
 
 def test_bad_series_are_refused():
     with pytest.raises(ValueError, match="infinity"):
-        RKMForecaster().fit(np.r_[SINES[:50], np.inf])
+        plain().fit(np.r_[SINES[:50], np.inf])
     with pytest.raises(ValueError, match="no observed value"):
-        RKMForecaster().fit(np.full(50, np.nan))
+        plain().fit(np.full(50, np.nan))
     with pytest.raises(ValueError, match="convert"):
-        RKMForecaster().fit(np.array(["a"] * 50))
+        plain().fit(np.array(["a"] * 50))
     with pytest.raises(ValueError, match="shape"):
-        RKMForecaster().fit(np.zeros((3, 4, 5)))
+        plain().fit(np.zeros((3, 4, 5)))
     with pytest.raises(NotFittedError):
-        RKMForecaster().predict(3)
-    model = RKMForecaster(5, 3).fit(SINES)
+        plain().predict(3)
+    model = plain(5, 3).fit(SINES)
     with pytest.raises(ValueError, match="too few"):
         model.fit(SINES[:3])
     assert np.isfinite(model.predict(3)).all()
 
 
 def test_clone_and_feature_maps():
-    model = RKMForecaster(8, 20, kernel=features.RandomFourier(kernels.RBF(3.0), 60, random_state=0))
+    model = plain(8, 20, kernel=features.RandomFourier(kernels.RBF(3.0), 60, random_state=0))
     assert np.isfinite(clone(model).fit(SINES[:200]).predict(5)).all()
     assert "primal" in model.fit(SINES[:200]).algorithm_
 
 
 def test_rolling_origins_never_look_ahead():
     y = SINES[:200].copy()
-    model = RKMForecaster(10, 4, kernel="linear", noise_variance=0.0)
+    model = plain(10, 4, kernel="linear", noise_variance=0.0)
     found = rolling_origin(model, y, horizon=10, n_origins=3)
     assert_array_equal(found.origins, [170, 180, 190])
     assert found.error < 1e-12
@@ -309,9 +323,11 @@ def test_the_sktime_adapter_gives_the_same_forecasts():
     y = pd.Series(SINES[:120])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
-        model = adapter.SktimeRKMForecaster(lags=10, n_components=4, random_state=0).fit(y, fh=[1, 4])
-        plain = RKMForecaster(10, 4, random_state=0).fit(y.to_numpy())
-        assert_allclose(model.predict(), plain.predict([1, 4]))
+        model = adapter.SktimeRKMForecaster(
+            lags=10, n_components=4, season=None, difference=0, transform=None, kernel="rbf", random_state=0
+        ).fit(y, fh=[1, 4])
+        own = plain(10, 4, random_state=0, horizon=4).fit(y.to_numpy())
+        assert_allclose(model.predict(), own.predict([1, 4]))
         assert list(model.predict().index) == [120, 123]
         assert model.predict_interval(coverage=0.9).shape == (2, 2)
 
@@ -329,30 +345,29 @@ def test_sktime_common_checks():
 
 def test_one_inverse_for_all_steps_changes_nothing():
     y = make_mackey_glass(300)
-    model = RKMForecaster(8, 20, random_state=0).fit(y)
-    window, values = (y[-8:] - model._shift) / model._scale, []
+    model = plain(8, 20, random_state=0).fit(y)
+    window, values = (y[-8:] - model._members[0].model.shift[0]) / model._members[0].model.scale[0], []
     for _ in range(30):
-        values.append(model._one(window[None, -8:, None], None)[0][0, 0])
+        values.append(model._members[0].model.one(window[None, -8:, None])[0][0, 0])
         window = np.append(window, values[-1])
-    assert_allclose(model.predict(30), np.array(values) * model._scale + model._shift, rtol=1e-10)
+    held = model._members[0].model
+    assert_allclose(model.predict(30), np.array(values) * held.scale + held.shift, rtol=1e-10)
 
 
 def test_none_takes_the_components_above_a_given_noise():
     y = make_mackey_glass(300)
     options = {"kernel": kernels.RBF(2.0), "view_weights": (1.0, 1e-5), "n_folds": None}
-    model = RKMForecaster(8, None, noise_variance=1e-5, **options).fit(y)
-    assert model._fit.gaussian.eigenvalues.min() > 1e-5
+    model = plain(8, None, noise_variance=1e-5, **options).fit(y)
+    assert model._members[0].model.target.gaussian.eigenvalues.min() > 1e-5
     with pytest.raises(ValueError, match="exceeds the smallest kept eigenvalue"):
-        RKMForecaster(8, model.n_components_ + 1, noise_variance=1e-5, **options).fit(y)
-    assert RKMForecaster(8, None).fit(y).n_components_ == RKMForecaster(8).fit(y).n_components_
+        plain(8, model.n_components_ + 1, noise_variance=1e-5, **options).fit(y)
+    assert plain(8, None).fit(y).n_components_ == plain(8).fit(y).n_components_
 
 
 def test_a_small_noise_and_all_components_come_close_to_kernel_ridge():
     y = make_mackey_glass(400)
-    model = RKMForecaster(
-        8, None, kernel=kernels.RBF(2.0), noise_variance=1e-7, view_weights=(1.0, 1e-5), n_folds=None
-    ).fit(y)
+    model = plain(8, None, kernel=kernels.RBF(2.0), noise_variance=1e-7, view_weights=(1.0, 1e-5), n_folds=None).fit(y)
     windows, targets = lagged(((y - y.mean()) / y.std())[:, None], 8, 1)
     ridge = KernelRidge(alpha=1e-7 * len(windows), kernel="rbf", gamma=1 / 8).fit(windows, targets)
-    own = model._one(windows[::7].reshape(-1, 8, 1) + 0.01, None)[0]
+    own = model._members[0].model.one(windows[::7].reshape(-1, 8, 1) + 0.01)[0]
     assert_allclose(own, ridge.predict(windows[::7] + 0.01), atol=0.02)

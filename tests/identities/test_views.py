@@ -207,11 +207,15 @@ def test_explicit_features_agree_in_primal_and_dual():
     assert_allclose(primal.predict_view(new, "y"), dual.predict_view(new, "y"), atol=1e-10)
 
 
+PLAIN = {"season": None, "difference": 0, "transform": None}
+"""AC's model of the series as it is."""
+
+
 def test_sum_of_sines_is_forecast_to_ten_digits_by_all_algorithms():
     series = make_sum_of_sines(500)
     for space, solver in ALGORITHMS:
         model = RKMForecaster(
-            40, 4, kernel="linear", noise_variance=0.0, space=space, solver=solver, tol=1e-14, max_iter=20000
+            40, 4, kernel="linear", noise_variance=0.0, space=space, solver=solver, tol=1e-14, max_iter=20000, **PLAIN
         )
         error = np.abs(model.fit(series[:400]).predict(100) - series[400:]).max()
         assert error < (1e-10 if solver == "eigh" else 1e-4), (space, solver)
@@ -220,11 +224,12 @@ def test_sum_of_sines_is_forecast_to_ten_digits_by_all_algorithms():
 def test_without_the_rescaling_of_ac_figure_7_forecasts_learn_nothing():
     series = make_sum_of_sines(500)
     model = RKMForecaster(
-        40, 4, kernel="linear", noise_variance=0.0, view_weights=None, space="primal", standardize=False
+        40, 4, kernel="linear", noise_variance=0.0, view_weights=None, space="primal", standardize=False, **PLAIN
     )
     model.fit(series[:400])
     right = model.predict(100)
-    gaussian, parts = model._fit.gaussian, model._fit.model.subspace.parts
+    target = model._members[0].model.target
+    gaussian, parts = target.gaussian, target.model.subspace.parts
     U = [part.subspace.components.T for part in parts]  # Ũ, orthonormal: step 6 of algorithm 1 left out
     gamma = np.diag(360 * gaussian.eigenvalues)
     window = series[360:400].copy()

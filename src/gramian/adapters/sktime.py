@@ -21,15 +21,16 @@ class SktimeRKMForecaster(BaseForecaster):
 
     Parameters
     ----------
-    lags, n_components, kernel, noise_variance, standardize, strategy, horizon, n_folds, random_state
-        As in :class:`gramian.RKMForecaster`.
+    lags, n_components, season, difference, transform, kernel, noise_variance, standardize, strategy, horizon, n_folds, random_state
+        As in :class:`gramian.RKMForecaster`; a ``horizon`` that is left open is the farthest step of ``fh``, where that is known at `fit`.
 
     Examples
     --------
     >>> import numpy as np, pandas as pd
     >>> from gramian.adapters.sktime import SktimeRKMForecaster
     >>> y = pd.Series(np.sin(np.arange(100) / 4))
-    >>> model = SktimeRKMForecaster(lags=8, n_components=2, kernel="linear", noise_variance=0.0).fit(y, fh=[1, 2])
+    >>> plain = {"season": None, "difference": 0, "transform": None}
+    >>> model = SktimeRKMForecaster(lags=8, n_components=2, kernel="linear", noise_variance=0.0, **plain).fit(y, fh=[1, 2])
     >>> bool(abs(model.predict() - np.sin([25.0, 25.25])).max() < 1e-9)
     True
     """
@@ -56,9 +57,12 @@ class SktimeRKMForecaster(BaseForecaster):
 
     def __init__(
         self,
-        lags: int = 10,
+        lags: Any = "auto",
         n_components: Any = 0.95,
-        kernel: Any = "rbf",
+        season: Any = "auto",
+        difference: Any = "auto",
+        transform: Any = "auto",
+        kernel: Any = "auto",
         noise_variance: Any = "per-view",
         standardize: bool = True,
         strategy: str = "recursive",
@@ -68,6 +72,9 @@ class SktimeRKMForecaster(BaseForecaster):
     ) -> None:
         self.lags = lags
         self.n_components = n_components
+        self.season = season
+        self.difference = difference
+        self.transform = transform
         self.kernel = kernel
         self.noise_variance = noise_variance
         self.standardize = standardize
@@ -84,9 +91,11 @@ class SktimeRKMForecaster(BaseForecaster):
         self._names = list(y.columns) if isinstance(y, pd.DataFrame) else [y.name]
         self._series = not isinstance(y, pd.DataFrame)
         self._inputs = None if X is None or X.shape[1] == 0 else list(X.columns)
-        values = y.to_numpy(dtype=float)
         inner = RKMForecaster(**{name: getattr(self, name) for name in self.get_param_names()})
-        self.forecaster_ = inner.fit(values, None if self._inputs is None else X.to_numpy(dtype=float))
+        if inner.horizon is None and inner.strategy == "recursive" and fh is not None:
+            inner.horizon = max(1, *self._steps(fh))
+        series = y.reset_index(drop=True) if not _is_even(y.index) else y
+        self.forecaster_ = inner.fit(series, None if self._inputs is None else X.to_numpy(dtype=float))
         return self
 
     def _steps(self, fh: Any) -> list[int]:
@@ -122,9 +131,13 @@ class SktimeRKMForecaster(BaseForecaster):
     def get_test_params(cls, parameter_set: str = "default") -> list[dict[str, Any]]:
         """Settings for sktime's own tests."""
         return [
-            {"lags": 3, "n_components": 2, "random_state": 0},
+            {"lags": 3, "n_components": 2, "kernel": "rbf", "season": None, "random_state": 0},
+            {"lags": 3, "season": 2, "difference": 1, "transform": None, "kernel": "linear", "random_state": 0},
             {
                 "lags": 2,
+                "season": None,
+                "difference": 0,
+                "transform": None,
                 "kernel": "linear",
                 "noise_variance": "ml",
                 "n_components": 1,
@@ -132,3 +145,14 @@ class SktimeRKMForecaster(BaseForecaster):
                 "horizon": 2,
             },
         ]
+
+
+def _is_even(index: Any) -> bool:
+    """Whether RKMForecaster can go on from this index; sktime itself allows uneven ones, which are counted then."""
+    from gramian.estimators._time_index import describe_index
+
+    try:
+        describe_index(pd.Series(0.0, index=index))
+    except ValueError:
+        return False
+    return True

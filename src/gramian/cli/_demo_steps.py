@@ -285,7 +285,7 @@ def forecast() -> Step:
     steps = 60
     series = make_mackey_glass(560) + 0.02 * np.random.default_rng(0).normal(size=560)
     past, actual = series[:-steps], series[-steps:]
-    model = RKMForecaster(lags=24, random_state=0).fit(past)
+    model = RKMForecaster(lags=24, horizon=steps, random_state=0).fit(past)
     middle = np.ravel(model.predict(steps))
     lower, upper = (np.ravel(bound) for bound in model.predict_interval(steps, level=0.9))
     error, spread = rms(middle - actual), float(past.std())

@@ -8,6 +8,7 @@ exponential smoothing does. Either way the way back is exact: a path of the mode
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,11 +22,17 @@ LARGEST_LOG = 700.0
 
 
 @dataclass(frozen=True)
-class Tail:
-    """Where a series stands: the profile of the season, the next phase first, and the level."""
+class Ground:
+    """What was taken off a series, time by time: the profile after each value, and the level after each."""
 
-    profile: Array  # (season,)
-    level: float
+    profiles: Array  # (T,), of the phase of each time; empty without a season
+    levels: Array  # (T,), empty without a level
+
+    def at(self, origins: Any, season: int) -> Ground:
+        """Where the series stands after each of ``origins`` values: profiles (n, season), the next phase first, and levels (n,)."""
+        ends = np.atleast_1d(np.asarray(origins, dtype=int))
+        profiles = self.profiles[ends[:, None] - np.arange(season, 0, -1)] if season else np.empty((len(ends), 0))
+        return Ground(profiles, self.levels[ends - 1] if len(self.levels) else np.zeros(len(ends)))
 
 
 @dataclass(frozen=True)
@@ -33,10 +40,10 @@ class SeriesTransform:
     """What one series is freed from.
 
     >>> plain = SeriesTransform(season=2, difference=1)
-    >>> z, tail = plain.forward(np.array([1.0, 5.0, 2.0, 7.0, 3.0]))
+    >>> z, ground = plain.forward(np.array([1.0, 5.0, 2.0, 7.0, 3.0]))
     >>> z
     array([nan, nan, nan,  1., -1.])
-    >>> plain.back(np.array([[0.0, 1.0]]), tail)
+    >>> plain.back(np.array([[0.0, 1.0]]), ground.at(5, 2))
     array([[8., 5.]])
     """
 
@@ -56,64 +63,56 @@ class SeriesTransform:
         """Values at the beginning that have nothing to be compared with."""
         return self.season + self.difference
 
-    def forward(self, y: Array) -> tuple[Array, Tail]:
-        """z (T,), NaN where y or what it is compared with is not known, and where the series stands at its end.
+    def forward(self, y: Array) -> tuple[Array, Ground]:
+        """z (T,), NaN where y or what it is compared with is not known, and what was taken off.
 
-        A gap leaves profile and level where they are, after it has been bridged by the nearest values.
+        Gaps are bridged for what later values are compared with.
         """
         x = np.log(y) if self.log else np.array(y, dtype=np.float64)
-        holes = np.isnan(x)
-        known = bridged(x, self.season) if holes.any() and not self.is_plain else x
-        z, blurred = known, holes
-        profile = np.empty(0)
+        blurred = np.isnan(x)
+        z = bridged(x, self.season) if blurred.any() and (self.season or self.difference) else x
+        profiles = levels = np.empty(0)
         if self.season:
-            z, profile = self._off_season(z)
+            z, profiles = self._off_season(z)
             blurred = _after_holes(blurred, self.season, self.season_rate)
-        level = 0.0
         if self.difference:
-            z, level = self._off_level(z)
+            z, levels = self._off_level(z)
             blurred = _after_holes(blurred, 1, self.level_rate)
-        return np.where(blurred, np.nan, z), Tail(profile, level)
+        return np.where(blurred, np.nan, z), Ground(profiles, levels)
 
     def _off_season(self, x: Array) -> tuple[Array, Array]:
         s, T = self.season, len(x)
+        table = np.append(x, np.zeros(-T % s)).reshape(-1, s)
+        profiles = smoothed(table, self.season_rate).ravel()[:T]
         z = np.full(T, np.nan)
-        profile = x[:s].copy()
-        for start in range(s, T, s):
-            now = x[start : start + s]
-            z[start : start + s] = now - profile[: len(now)]
-            profile[: len(now)] += self.season_rate * z[start : start + s]
-        return z, np.roll(profile, -(T % s))
+        z[s:] = x[s:] - profiles[:-s]
+        return z, profiles
 
-    def _off_level(self, x: Array) -> tuple[Array, float]:
-        z = np.full(len(x), np.nan)
+    def _off_level(self, x: Array) -> tuple[Array, Array]:
         first = self.season
-        rate = self.level_rate
-        levels = lfilter([rate], [1.0, rate - 1.0], x[first + 1 :], zi=[(1.0 - rate) * x[first]])[0]
-        levels = np.concatenate([x[first : first + 1], levels])
-        z[first + 1 :] = x[first + 1 :] - levels[:-1]
-        return z, float(levels[-1])
+        levels = np.full(len(x), np.nan)
+        levels[first:] = smoothed(x[first:], self.level_rate)
+        z = np.full(len(x), np.nan)
+        z[first + 1 :] = x[first + 1 :] - levels[first:-1]
+        return z, levels
 
-    def back(self, paths: Array, tail: Tail) -> Array:
-        """Paths (n, h) of the series from paths of z."""
+    def back(self, paths: Array, start: Ground) -> Array:
+        """Paths (n, h) of the series from paths of z; ``start`` is where one, or each, of them begins."""
         if not (self.season or self.difference):
             return self._values(paths)
         n, steps = paths.shape
-        profile = np.repeat(tail.profile[None], n, axis=0)
-        level = np.full(n, tail.level)
+        profile = np.array(np.broadcast_to(start.profiles, (n, self.season)))
+        level = np.broadcast_to(start.levels, (n,))
         out = np.empty((n, steps))
         for h in range(steps):
             x = paths[:, h]
             if self.difference:
-                step = x
-                x = level + step
-                level = level + self.level_rate * step
+                x, level = level + x, level + self.level_rate * x
+            out[:, h] = x
             if self.season:
                 phase = h % self.season
-                out[:, h] = profile[:, phase] + x
+                out[:, h] += profile[:, phase]
                 profile[:, phase] += self.season_rate * x
-            else:
-                out[:, h] = x
         return self._values(out)
 
     def _values(self, x: Array) -> Array:
@@ -145,7 +144,7 @@ def bridged(x: Array, season: int) -> Array:
     """The series with straight lines over its gaps, after the mean of each phase was taken off where there is a season."""
     T = len(x)
     usual = np.zeros(T)
-    if season and T >= 2 * season:
+    if season and 2 * season <= T:
         padded = np.full(-(-T // season) * season, np.nan)
         padded[:T] = x - _drift(x)
         table = padded.reshape(-1, season)
@@ -168,13 +167,20 @@ def _drift(x: Array) -> Array:
     return slope * (times - seen.mean())
 
 
-def forward_table(transforms: tuple[SeriesTransform, ...], series: Array) -> tuple[Array, tuple[Tail, ...]]:
+def smoothed(x: Array, rate: float) -> Array:
+    """s_t = s_(t-1) + rate (x_t - s_(t-1)) along the first axis, from s_0 = x_0."""
+    if rate == 1.0 or not len(x):
+        return x
+    return np.asarray(lfilter([rate], [1.0, rate - 1.0], x, axis=0, zi=(1.0 - rate) * x[:1])[0])
+
+
+def forward_table(transforms: Sequence[SeriesTransform], series: Array) -> tuple[Array, tuple[Ground, ...]]:
     """`SeriesTransform.forward` of every column."""
     found = [transform.forward(column) for transform, column in zip(transforms, series.T)]
-    return np.column_stack([z for z, _ in found]), tuple(tail for _, tail in found)
+    return np.column_stack([z for z, _ in found]), tuple(ground for _, ground in found)
 
 
-def back_table(transforms: tuple[SeriesTransform, ...], paths: Array, tails: Any) -> Array:
+def back_table(transforms: Sequence[SeriesTransform], paths: Array, starts: Sequence[Ground]) -> Array:
     """`SeriesTransform.back` of paths (n, h, d)."""
-    columns = [transform.back(paths[:, :, j], tails[j]) for j, transform in enumerate(transforms)]
+    columns = [transform.back(paths[:, :, j], starts[j]) for j, transform in enumerate(transforms)]
     return np.stack(columns, axis=2)

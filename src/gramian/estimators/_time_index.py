@@ -21,7 +21,19 @@ SEASONS: dict[str, tuple[int, ...]] = {
     "s": (60, 3600),
 }
 """Values per season, by the step of the index. Every n-th of them has an n-th of the season."""
-_ALIASES = {"ME": "M", "MS": "M", "BME": "M", "BMS": "M", "QE": "Q", "QS": "Q", "BQE": "Q", "BQS": "Q", "H": "h", "T": "min", "S": "s"}
+_ALIASES = {
+    "ME": "M",
+    "MS": "M",
+    "BME": "M",
+    "BMS": "M",
+    "QE": "Q",
+    "QS": "Q",
+    "BQE": "Q",
+    "BQS": "Q",
+    "H": "h",
+    "T": "min",
+    "S": "s",
+}
 _FREQUENCY = re.compile(r"^(\d*)([A-Za-z]+)(?:-[A-Z]+)?$")
 
 
@@ -72,7 +84,11 @@ def _check_forward(times: Array, wanted: str) -> Any:
         return 1
     steps = np.diff(times.astype(np.float64 if times.dtype.kind == "f" else np.int64))
     _check_order(steps)
-    even = np.allclose(steps, np.median(steps), rtol=1e-3, atol=0) if steps.dtype.kind == "f" else (steps == steps[0]).all()
+    even = (
+        np.allclose(steps, np.median(steps), rtol=1e-3, atol=0)
+        if steps.dtype.kind == "f"
+        else (steps == steps[0]).all()
+    )
     if not even or (wanted == "one period each" and steps[0] != 1):
         _refuse_uneven(wanted)
     return float(times[-1] - times[0]) / len(steps) if steps.dtype.kind == "f" else steps[0]
@@ -80,7 +96,9 @@ def _check_forward(times: Array, wanted: str) -> Any:
 
 def _check_order(steps: Array) -> None:
     if (steps < 0).all():
-        raise ValueError("The index is descending: newest first. Turn the series round, as in y.sort_index() or y[::-1].")
+        raise ValueError(
+            "The index is descending: newest first. Turn the series round, as in y.sort_index() or y[::-1]."
+        )
     if (steps == 0).any():
         where = int(np.flatnonzero(steps == 0)[0]) + 1
         raise ValueError(
@@ -137,7 +155,7 @@ def future_index(described: dict[str, Any], steps: Array) -> Any:
     if described["kind"] == "number":
         return pd.Index(described["last"] + described["step"] * steps)
     if described["kind"] == "timedelta":
-        return pd.TimedeltaIndex(described["last"] + described["step"] * steps, unit="ns")
+        return pd.to_timedelta(described["last"] + described["step"] * steps, unit="ns")
     if described["kind"] == "period":
         last = pd.Period(described["last"], freq=described["freq"])
         return pd.period_range(last, periods=most + 1, freq=described["freq"])[steps]
@@ -153,7 +171,6 @@ def wrapped(values: Array, described: dict[str, Any] | None, steps: Array, colum
     """Forecasts (k, d) or (k,) as the Series or DataFrame that the training series was, or as they are."""
     if described is None:
         return values
-    import pandas as pd
 
     return dressed(values, future_index(described, steps), columns, name)
 

@@ -51,7 +51,7 @@ def forecast_fan(
     --------
     >>> from gramian import RKMForecaster, datasets, plotting
     >>> y = datasets.make_sum_of_sines(200)
-    >>> model = RKMForecaster(lags=30, random_state=0).fit(y[:150])
+    >>> model = RKMForecaster(lags=30, kernel="linear", random_state=0).fit(y[:150])
     >>> ax = plotting.forecast_fan(model, 20, past=y[:150], actual=y[150:170], levels=(0.9,))
     >>> ax.get_xlabel()
     'step'

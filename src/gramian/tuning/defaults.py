@@ -177,7 +177,12 @@ def _forecaster(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
         "lags": _count(min(2, most), most),
         "n_components": _count(1, max(1, min(150, shape.n_train - most - 2))),
     }
-    kernel = named_object("kernel", estimator.kernel)
+    # a kernel that the model chooses itself has no width to search
+    kernel = (
+        None
+        if isinstance(estimator.kernel, str) and estimator.kernel == "auto"
+        else named_object("kernel", estimator.kernel)
+    )
     if "length_scale" in getattr(kernel, "get_params", dict)():
         # standardised windows of p values lie about sqrt(2 p) apart
         found["kernel__length_scale"] = Real(0.3, 30.0, log=True)

@@ -1,0 +1,457 @@
+"""Choosing a forecaster on held-out stretches of the series: linear models screened by the hundred, kernels on the best of them [10].
+
+The plain model is taken unless another is better by more than one standard error. Where the choice falls on a linear model, the best of
+each structure (season or not, level or not, logarithm or not) are averaged: which of them is best changes from stretch to stretch.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian.choosing import Selection, choose
+from gramian.choosing.window_ridge import fit_window_ridge
+from gramian.estimators._forecast_candidates import (
+    PLAIN_LAGS,
+    Candidate,
+    lags_to_try,
+    seasons_to_try,
+    transforms_to_try,
+)
+from gramian.estimators._series_transform import SeriesTransform, back_table, bridged, forward_table
+from gramian.estimators._stretches import (
+    Stretch,
+    back_at,
+    held_out_stretches,
+    usual_horizon,
+    values_at,
+    windows_at,
+)
+from gramian.estimators._window_model import WindowModel, WindowOptions, fit_windows, with_fewer_components
+from gramian.kernels import RBF, Linear, as_kernel
+
+MOST_MEMBERS = 4
+"""Structures that are averaged."""
+FAR_OFF = 2.0
+"""A structure whose held-out error is larger than the best by this factor is not averaged."""
+KERNEL_VALUES = 300
+"""A kernel candidate is judged on models of at most so many values."""
+REFITS = 2
+"""Models of a kernel candidate, over all stretches."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One fitted model behind a forecast: a transformation per series, and the model of what it leaves."""
+
+    transforms: tuple[SeriesTransform, ...]
+    model: WindowModel
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be fitted: candidates per member, one transformation per series each."""
+
+    transforms: tuple[tuple[SeriesTransform, ...], ...]  # one tuple per member
+    lags: tuple[int, ...]
+    kernels: tuple[Any, ...]
+
+    def options(self, member: int, base: WindowOptions) -> WindowOptions:
+        lags = self.lags[member]
+        if lags == 0:  # no window: what was taken off goes on as it is
+            return replace(base, lags=1, kernel="linear", n_components=0)
+        return replace(base, lags=lags, kernel=self.kernels[member])
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What held-out stretches said of what was taken."""
+
+    errors: Array  # (n, horizon, d), of the forecasts; of logarithms where the logarithm was taken
+    error: float  # mean absolute error in units of the series (the first, where there are several)
+    naive: float  # of the last value
+    seasonal_naive: float | None  # of the value a season ago
+    season: int
+
+
+class Trial:
+    """A series with its held-out stretches, on which candidates are judged."""
+
+    def __init__(self, series: Array, inputs: Array | None, horizon: int, stretches: list[Stretch]) -> None:
+        self.series, self.inputs, self.horizon, self.stretches = series, inputs, horizon, stretches
+        self.known = np.column_stack([bridged(column, 0) for column in series.T])
+        self.origins = np.concatenate([stretch.origins for stretch in stretches])
+        self.truth = values_at(series, self.origins, horizon)  # (n, H, d)
+        self.folds = np.repeat(np.arange(len(stretches)), [len(stretch.origins) for stretch in stretches])
+
+    def fold_errors(self, forecasts: Array, column: int | None = None) -> Array:
+        """Mean absolute errors, one per stretch, of forecasts (n, H) of one series, or (n, H, d) of all in units of their steps."""
+        if column is not None:
+            errors = np.abs(forecasts - self.truth[:, :, column])
+        else:
+            errors = (np.abs(forecasts - self.truth) / self.steps).mean(axis=2)
+        return np.array([_mean(errors[self.folds == fold]) for fold in range(len(self.stretches))])
+
+    @property
+    def steps(self) -> Array:
+        """The usual step of each series, (d,)."""
+        usual = np.nanmean(np.abs(np.diff(self.known, axis=0)), axis=0)
+        return np.where(usual > 0, usual, 1.0)
+
+    # ------------------------------------------------------------ linear models of one series
+
+    def linear_forecasts(self, column: int, transform: SeriesTransform, lags: Sequence[int]) -> dict[int, Array]:
+        """Forecasts (n, H) of every number of lags by ridge models, one per stretch."""
+        z, _ = transform.forward(self.series[:, column])
+        history, ground = transform.forward(self.known[:, column])
+        inputs = None if self.inputs is None else transformed_inputs(self.inputs, transform)
+        found = {}
+        for count in lags:
+            paths = []
+            for stretch in self.stretches:
+                if stretch.end - count < transform.lost:
+                    break
+                known = None if inputs is None else inputs[: stretch.end]
+                model = fit_window_ridge(z[: stretch.end], count, known)
+                if model is None:
+                    break
+                future = None if inputs is None else values_at(inputs, stretch.origins, self.horizon)
+                paths.append(model.recursion(windows_at(history, stretch.origins, count), self.horizon, future))
+            else:
+                found[count] = back_at(transform, ground, np.concatenate(paths), self.origins)
+        return found
+
+    # ------------------------------------------------------------ target models of all series
+
+    def forecasts(self, plan: Plan, member: int, base: WindowOptions) -> Array | None:
+        """Forecasts (n, H, d) by target models, refitted rarely; None where the stretches are too short for it."""
+        # any solver gives the same model: stretches are fitted by the fastest
+        transforms = plan.transforms[member]
+        options = replace(plan.options(member, base), solver="auto", space="auto", verbose=0)
+        z, _ = forward_table(transforms, self.series)
+        history, grounds = forward_table(transforms, self.known)
+        inputs = None if self.inputs is None else transformed_inputs(self.inputs, shared_transform(transforms))
+        lost = max(transform.lost for transform in transforms)
+        parts = []
+        for group in np.array_split(np.arange(len(self.stretches)), min(REFITS, len(self.stretches))):
+            end = self.stretches[group[0]].end
+            start = max(lost, end - KERNEL_VALUES)
+            if end - start < options.lags + options.ahead + 2:
+                return None
+            shorter = with_fewer_components(options, end - start - options.lags - options.ahead - 1)
+            try:
+                model = fit_windows(z[start:end], None if inputs is None else inputs[start:end], shorter)
+            except ValueError:
+                return None
+            origins = np.concatenate([self.stretches[stretch].origins for stretch in group])
+            windows = (windows_at(history, origins, options.lags) - model.shift) / model.scale
+            windows = np.nan_to_num(windows)
+            future = None
+            if inputs is not None:
+                future = model.scaled_inputs(values_at(inputs, origins, self.horizon))
+            parts.append(model.run(windows, self.horizon, future))
+        starts = [ground.at(self.origins, t.season) for ground, t in zip(grounds, transforms)]
+        return back_table(transforms, np.concatenate(parts), starts)
+
+    # ------------------------------------------------------------ evidence
+
+    def naive(self, season: int) -> Array:
+        """The value a season ago (the last value for 1), (n, H, d)."""
+        back = season - np.arange(self.horizon) % season
+        return self.known[self.origins[:, None] - back]
+
+    def evidence(self, forecasts: Array, logs: Sequence[bool], season: int) -> Evidence:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            errors = [
+                np.log(np.maximum(forecasts[..., j], np.finfo(float).tiny)) - np.log(self.truth[..., j])
+                if log
+                else forecasts[..., j] - self.truth[..., j]
+                for j, log in enumerate(logs)
+            ]
+        own = _mean(np.abs(forecasts[..., 0] - self.truth[..., 0]))
+        naive = _mean(np.abs(self.naive(1)[..., 0] - self.truth[..., 0]))
+        seasonal = _mean(np.abs(self.naive(season)[..., 0] - self.truth[..., 0])) if season > 1 else None
+        return Evidence(np.stack(errors, axis=2), own, naive, seasonal, season)
+
+
+def _mean(errors: Array) -> float:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return float(np.nanmean(errors))
+
+
+def shared_transform(transforms: Sequence[SeriesTransform]) -> SeriesTransform:
+    """What inputs are freed from: the season and the level, where all series are freed from the same."""
+    first = replace(transforms[0], log=False)
+    return first if all(replace(transform, log=False) == first for transform in transforms) else SeriesTransform()
+
+
+def transformed_inputs(inputs: Array, transform: SeriesTransform) -> Array:
+    """Inputs (T, k) freed from season and level as the series is: the model is linear in both."""
+    plain = replace(transform, log=False)
+    if plain.is_plain:
+        return inputs
+    return np.column_stack([plain.forward(column)[0] if not np.isnan(column).all() else column for column in inputs.T])
+
+
+# ---------------------------------------------------------------- the choice
+
+
+@dataclass(frozen=True)
+class Row:
+    """A candidate with what it forecast for the held-out stretches."""
+
+    told: dict[str, Any]
+    plan: Plan
+    forecasts: Array  # (n, H, d)
+    errors: Array  # one per stretch
+    contends: bool = True  # else it is only told
+
+
+@dataclass(frozen=True)
+class Open:
+    """The forecaster's parameters as they were given, and what the index says of seasons."""
+
+    lags: Any
+    season: Any
+    difference: Any
+    transform: Any
+    kernel: Any
+    horizon: int | None
+    usual_seasons: tuple[int, ...]
+    n_members: int = MOST_MEMBERS
+
+    @property
+    def anything(self) -> bool:
+        return "auto" in [
+            value
+            for value in (self.lags, self.season, self.difference, self.transform, self.kernel)
+            if isinstance(value, str)
+        ]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was taken, and why."""
+
+    plan: Plan
+    selection: Selection | None
+    evidence: Evidence | None
+    horizon: int
+
+
+def choose_plan(series: Array, inputs: Array | None, given: Open, base: WindowOptions) -> Choice:
+    """What to fit to a series (T, d), from the parameters and, where they leave something open, held-out stretches."""
+    T, d = series.shape
+    longest = max(1, (T - 4) // 3)
+    per_series = [
+        seasons_to_try(column, given.usual_seasons, longest)
+        if given.season == "auto"
+        else [given.season] * bool(given.season)
+        for column in series.T
+    ]
+    seasons = sorted({season for found in per_series for season in found})
+    horizon = given.horizon if given.horizon is not None else usual_horizon(T, seasons)
+    horizon = max(1, min(horizon, T // 3))
+    fixed = (max(seasons, default=0) if given.season != "auto" else 0) + (
+        0 if given.lags == "auto" else int(given.lags)
+    )
+    most = T - max(1, horizon // 2) - 3
+    fewest = max([2 * season + 2 for season in seasons if 2 * season + 2 <= most], default=0)
+    fewest = max(fewest, 12, fixed + base.ahead + 8)
+    stretches = held_out_stretches(T, horizon, fewest)
+    if not stretches or (base.n_folds is None and not given.anything):
+        return _untried(series, given, horizon)
+    trial = Trial(series, inputs, horizon, stretches)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if d == 1:
+            return _choose_single(trial, per_series[0], given, base)
+        return _choose_table(trial, per_series, given, base)
+
+
+def _untried(series: Array, given: Open, horizon: int) -> Choice:
+    """Too short to hold out anything, or nothing to calibrate: the plain model, with what was given."""
+    transform = _plain_transform(given)
+    lags = given.lags
+    if lags == "auto":
+        lags = max(1, min(PLAIN_LAGS, (len(series) - transform.lost) // 3))
+    kernel = "rbf" if given.kernel == "auto" and isinstance(given.kernel, str) else given.kernel
+    plan = Plan(((transform,) * series.shape[1],), (lags,), (kernel,))
+    selection = None
+    if given.anything:
+        told = Candidate(transform, lags, kernel).told()
+        selection = Selection(
+            [told], np.zeros(1), np.zeros(1), told, "the series is too short to hold out stretches: the plain model"
+        )
+    return Choice(plan, selection, None, horizon)
+
+
+def _plain_transform(given: Open) -> SeriesTransform:
+    season = 0 if given.season in ("auto", None) else int(given.season)
+    difference = 0 if given.difference == "auto" else int(given.difference)
+    return SeriesTransform(season, difference, given.transform == "log")
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _is_linear(kernel: Any) -> bool:
+    if _is_auto(kernel):
+        return False
+    return kernel == "linear" if isinstance(kernel, str) else isinstance(kernel, Linear)
+
+
+def _screened(trial: Trial, column: int, seasons: Sequence[int], given: Open) -> list[tuple[Candidate, Array, Array]]:
+    """Linear candidates of one series with their forecasts and fold errors, best first."""
+    y = trial.series[:, column]
+    most = max(1, (trial.stretches[0].end - 2) // 3)
+    found = []
+    for transform in transforms_to_try(y, given.season, given.difference, given.transform, seasons):
+        counts = lags_to_try(given.lags, seasons, transform, most)
+        for count, forecasts in trial.linear_forecasts(column, transform, counts).items():
+            errors = trial.fold_errors(forecasts, column)
+            if np.isfinite(errors).all():
+                found.append((Candidate(transform, count), forecasts, errors))
+    return sorted(found, key=lambda row: float(row[2].mean()))
+
+
+def _best_of_structures(screened: list[tuple[Candidate, Array, Array]]) -> list[tuple[Candidate, Array, Array]]:
+    best: dict[Any, tuple[Candidate, Array, Array]] = {}
+    for row in screened:
+        best.setdefault(row[0].structure, row)
+    return list(best.values())
+
+
+def _choose_single(trial: Trial, seasons: list[int], given: Open, base: WindowOptions) -> Choice:
+    plain = _plain_transform(given)
+    plain_lags = (
+        given.lags if not _is_auto(given.lags) else max(1, min(PLAIN_LAGS, (trial.stretches[0].end - plain.lost) // 3))
+    )
+    auto_kernel = _is_auto(given.kernel)
+    plain_kernel = "rbf" if auto_kernel else given.kernel
+    rows: list[Row] = []
+
+    def judge(candidate: Candidate) -> None:
+        plan = Plan(((candidate.transform,),), (candidate.lags,), (candidate.kernel,))
+        _append(rows, trial, candidate.told(), plan, base)
+
+    judge(Candidate(plain, plain_lags, plain_kernel))
+    if not given.anything:
+        return _taken(trial, rows, given, None, seasons) if rows else _untried(trial.series, given, trial.horizon)
+    best = _best_of_structures(_screened(trial, 0, seasons, given))
+    if best and (auto_kernel or _is_linear(given.kernel)):
+        kernel = "linear" if auto_kernel else given.kernel
+        usable = base.noise_variance == "per-view" and not isinstance(base.n_components, int)
+        near = [row for row in best if row[2].mean() <= FAR_OFF * best[0][2].mean()][: given.n_members if usable else 1]
+        for candidate, forecasts, _ in best:
+            plan = Plan(((candidate.transform,),), (candidate.lags,), (kernel,))
+            table = forecasts[:, :, None]
+            told = replace(candidate, kernel=kernel).told()
+            rows.append(Row(told, plan, table, trial.fold_errors(table), contends=len(near) == 1))
+        if len(near) > 1:
+            plan = Plan(
+                tuple((c.transform,) for c, _, _ in near), tuple(c.lags for c, _, _ in near), (kernel,) * len(near)
+            )
+            told = {**near[0][0].told(), "averaged": len(near)}
+            mean = np.mean([forecasts for _, forecasts, _ in near], axis=0)[:, :, None]
+            rows.append(Row(told, plan, mean, trial.fold_errors(mean)))
+    if auto_kernel:
+        curved = [Candidate(plain, plain_lags, "rbf")]
+        if best:
+            lags = given.lags if not _is_auto(given.lags) else max(best[0][0].lags, plain_lags)
+            curved.append(Candidate(best[0][0].transform, lags, "rbf"))
+            judge(curved[-1])
+        _judge_sum(trial, rows, curved, judge)
+    elif not _is_linear(given.kernel):
+        for candidate, _, _ in best[:3]:
+            judge(replace(candidate, lags=max(candidate.lags, 1), kernel=given.kernel))
+    if not rows:
+        return _untried(trial.series, given, trial.horizon)
+    return _taken(trial, rows, given, rows[0].told, seasons)
+
+
+def _judge_sum(trial: Trial, rows: list[Row], curved: list[Candidate], judge: Any) -> None:
+    """RBF plus linear, on the better of the RBF candidates, if that is near the best of all."""
+    scores = {str(row.told): float(np.log(row.errors).mean()) for row in rows}
+    found = [
+        (scores[str(candidate.told())], i) for i, candidate in enumerate(curved) if str(candidate.told()) in scores
+    ]
+    if found and min(found)[0] <= min(scores.values()) + np.log(FAR_OFF):
+        judge(replace(curved[min(found)[1]], kernel=RBF("median") + as_kernel("linear")))
+
+
+def _choose_table(trial: Trial, per_series: list[list[int]], given: Open, base: WindowOptions) -> Choice:
+    """Several series: each is freed from what it needs, then one model sees them all."""
+    plain = _plain_transform(given)
+    d = trial.series.shape[1]
+    auto_kernel = _is_auto(given.kernel)
+    most = max(1, (trial.stretches[0].end - 2) // 3)
+    plain_lags = given.lags if not _is_auto(given.lags) else max(1, min(PLAIN_LAGS, most))
+    transforms, lags = [], [plain_lags]
+    for column, seasons in enumerate(per_series):
+        screened = _screened(trial, column, seasons, given)
+        if not screened:
+            transforms.append(plain)
+            continue
+        transforms.append(screened[0][0].transform)
+        lags.append(screened[0][0].lags)
+    rows: list[Row] = []
+    wanted = plain_lags if not _is_auto(given.lags) else min(max(lags), max(1, most // d))
+    kernels: list[Any] = ["rbf", "linear"] if auto_kernel else [given.kernel]
+    for chosen, count in (((plain,) * d, plain_lags), (tuple(transforms), wanted)):
+        for kernel in kernels:
+            plan = Plan((chosen,), (count,), (kernel,))
+            told = {
+                "lags": count,
+                "season": [t.season or None for t in chosen],
+                "difference": [t.difference for t in chosen],
+                "transform": ["log" if t.log else None for t in chosen],
+                "kernel": kernel if isinstance(kernel, str) else " ".join(repr(kernel).split()),
+            }
+            _append(rows, trial, told, plan, base)
+    if not rows:
+        return _untried(trial.series, given, trial.horizon)
+    return _taken(trial, rows, given, rows[0].told, per_series[0])
+
+
+def _append(rows: list[Row], trial: Trial, told: dict[str, Any], plan: Plan, base: WindowOptions) -> None:
+    """Judge a candidate that has not been judged; one that cannot be fitted to the stretches is left out."""
+    if any(told == row.told for row in rows):
+        return
+    forecasts = trial.forecasts(plan, 0, base)
+    if forecasts is None:
+        return
+    errors = trial.fold_errors(forecasts)
+    if np.isfinite(errors).all():
+        rows.append(Row(told, plan, forecasts, errors))
+
+
+def _taken(trial: Trial, rows: list[Row], given: Open, plain: dict[str, Any] | None, seasons: Sequence[int]) -> Choice:
+    """The plain candidate, unless another is better by more than one standard error."""
+    floor = 1e-12 * float(np.nanmax(np.abs(trial.known), initial=0.0)) / float(trial.steps.min()) + np.finfo(float).tiny
+    scores = {id(row): -np.log(row.errors + floor) for row in rows}
+    ordered = sorted(rows, key=lambda row: (row.told != plain, not row.contends, -float(scores[id(row)].mean())))
+    contenders = [row for row in ordered if row.contends]
+    contest, everything = (
+        choose(
+            [row.told for row in some],
+            np.array([scores[id(row)] for row in some]).T,
+            what="the model",
+            score="held-out error (minus its logarithm)",
+        )
+        for some in (contenders, ordered)
+    )
+    taken = contenders[contest.index]
+    selection = replace(everything, chosen=contest.chosen, reason=contest.reason)
+    plan = taken.plan
+    logs = [all(transforms[j].log for transforms in plan.transforms) for j in range(len(plan.transforms[0]))]
+    season = max((transform.season for transform in plan.transforms[0]), default=0) or (seasons[0] if seasons else 1)
+    evidence = trial.evidence(taken.forecasts, logs, season)
+    return Choice(plan, selection if given.anything else None, evidence, trial.horizon)

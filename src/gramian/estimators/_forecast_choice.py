@@ -64,7 +64,7 @@ class Plan:
     def options(self, member: int, base: WindowOptions) -> WindowOptions:
         lags = self.lags[member]
         if lags == 0:  # no window: what was taken off goes on as it is
-            return replace(base, lags=1, kernel="linear", n_components=0)
+            return replace(base, lags=1, kernel="linear", n_components=0, noise_variance="ml")
         return replace(base, lags=lags, kernel=self.kernels[member])
 
 

@@ -1,0 +1,238 @@
+"""The column of a table that tells the time: recognised, checked, and carried on.
+
+Recognised are ISO dates and times, d/m/Y and m/d/Y where the days decide which, ``2024-01``, ``1959Q1``, and numbers under a
+name of time (years, days, ...). Steps may be of equal length, months, quarters, years, or business days.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian.io.table import Table
+
+NAMES = frozenset(
+    ("year", "month", "day", "date", "time", "datetime", "timestamp", "t", "hour", "week", "quarter", "when", "ds")
+)
+"""Names of columns of numbers that tell the time; never forecast."""
+_MONTH = re.compile(r"^(\d{4})[-/](\d{1,2})$")
+_QUARTER = re.compile(r"^(\d{4})[- ]?[Qq]([1-4])$")
+_SLASHED = re.compile(r"^(\d{1,2})([./-])(\d{1,2})\2(\d{4})$")
+SECONDS = {3600: (24, 168), 60: (60, 1440), 1: (60, 3600), 86400: (7,), 7 * 86400: (52,)}
+
+Moment = datetime.datetime
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A column of evenly spaced numbers or dates.
+
+    Examples
+    --------
+    >>> table = Table(["year", "y"], [np.array([1700.0, 1701.0, 1702.0]), np.zeros(3)])
+    >>> Clock.of(table).after(2).tolist()
+    [1703.0, 1704.0]
+    """
+
+    name: str
+    last: Any
+    step: Any  # a number, a timedelta, or (months, day of the month; 0: its end)
+    style: str = "number"  # how cells are written
+    business: bool = False
+
+    @classmethod
+    def of(cls, table: Table, skip: Iterable[str] = ()) -> Clock | None:
+        """The first column of dates, or of numbers with a name of time, whose steps are all alike; None where there is none.
+
+        A clock that runs backwards, or stands still, is refused.
+        """
+        left = set(skip)
+        for name, column in zip(table.names, table.columns):
+            if name in left or table.n_rows < 3:
+                continue
+            if column.dtype == object:
+                clock = _of_dates(name, column)
+            elif name.strip().lower() in NAMES:
+                clock = _of_numbers(name, column)
+            else:
+                clock = None
+            if clock is not None:
+                return clock
+        return None
+
+    @property
+    def seasons(self) -> tuple[int, ...]:
+        """Values per usual season: 12 for months, 7 for days, ..."""
+        if self.business:
+            return (5,)
+        if isinstance(self.step, tuple):
+            return (12 // self.step[0],) if self.step[0] in (1, 3) else ()
+        if isinstance(self.step, datetime.timedelta):
+            return SECONDS.get(int(self.step.total_seconds()), ())
+        return ()
+
+    def after(self, steps: int) -> Array:
+        """The next cells, written as the column writes them."""
+        if self.style == "number":
+            return np.asarray(self.last + self.step * np.arange(1, steps + 1), dtype=np.float64)
+        moments: list[Moment] = []
+        now = self.last
+        for i in range(1, steps + 1):
+            if self.business:
+                now = now + datetime.timedelta(days=3 if now.weekday() == 4 else 1)
+                moments.append(now)
+            elif isinstance(self.step, tuple):
+                moments.append(_months_later(self.last, i * self.step[0], self.step[1]))
+            else:
+                moments.append(self.last + i * self.step)
+        out = np.empty(steps, dtype=object)
+        out[:] = [_written(moment, self.style) for moment in moments]
+        return out
+
+
+def calendar_columns(table: Table, clock: Clock | None) -> list[str]:
+    """Columns of whole numbers with a name of time, other than the clock: they tell the time and are not forecast."""
+    found = []
+    for name, column in zip(table.names, table.columns):
+        if clock is not None and name == clock.name:
+            continue
+        if name.strip().lower() in NAMES and column.dtype != object:
+            seen = column[~np.isnan(column)]
+            if len(seen) and (seen == np.round(seen)).all():
+                found.append(name)
+    return found
+
+
+def _of_numbers(name: str, column: Array) -> Clock | None:
+    steps = np.diff(column)
+    if np.isnan(steps).any() or not np.allclose(steps, np.median(steps), rtol=1e-3, atol=0) or steps[0] == 0:
+        return None
+    if steps[0] < 0:
+        _refuse_backwards(name)
+    step = float(steps[0]) if (steps == np.round(steps)).all() else float(column[-1] - column[0]) / len(steps)
+    return Clock(name, float(column[-1]), step)
+
+
+def _of_dates(name: str, column: Array) -> Clock | None:
+    cells = column.tolist()
+    if not all(isinstance(cell, str) for cell in cells):
+        return None
+    cells = [cell.strip() for cell in cells]
+    for style, moments in _readings(cells):
+        clock = _with_step(name, moments, style)
+        if clock is not None:
+            return clock
+    return None
+
+
+def _readings(cells: list[str]) -> Iterable[tuple[str, list[Moment]]]:
+    """Every way to read all the cells as times."""
+    ways: list[tuple[str, Callable[[str], Moment | None]]] = [
+        ("month", lambda cell: _matched(_MONTH, cell, lambda m: Moment(int(m[1]), int(m[2]), 1))),
+        ("quarter", lambda cell: _matched(_QUARTER, cell, lambda m: Moment(int(m[1]), 3 * int(m[2]) - 2, 1))),
+        ("iso", _iso),
+    ]
+    slashed = _SLASHED.match(cells[0])
+    if slashed is not None:
+        mark = slashed[2]
+        ways += [
+            (
+                f"%d{mark}%m{mark}%Y",
+                lambda cell: _matched(_SLASHED, cell, lambda m: Moment(int(m[4]), int(m[3]), int(m[1]))),
+            ),
+            (
+                f"%m{mark}%d{mark}%Y",
+                lambda cell: _matched(_SLASHED, cell, lambda m: Moment(int(m[4]), int(m[1]), int(m[3]))),
+            ),
+        ]
+    readable = []
+    for style, read in ways:
+        moments = [read(cell) for cell in cells]
+        if all(moment is not None for moment in moments):
+            readable.append((style, [moment for moment in moments if moment is not None]))
+    styles = [style for style, _ in readable]
+    if styles[:1] == ["iso"] or len(readable) < 2:
+        return readable
+    # day first and month first both fit: the one whose steps are even, and neither where both are
+    even = [row for row in readable if _with_step("", row[1], row[0]) is not None]
+    return even if len(even) == 1 else []
+
+
+def _matched(pattern: re.Pattern[str], cell: str, made: Callable[[re.Match[str]], Moment]) -> Moment | None:
+    found = pattern.match(cell)
+    if found is None:
+        return None
+    try:
+        return made(found)
+    except ValueError:
+        return None
+
+
+def _iso(cell: str) -> Moment | None:
+    if len(cell) < 8:
+        return None
+    try:
+        return Moment.fromisoformat(cell)
+    except ValueError:
+        return None
+
+
+def _with_step(name: str, moments: list[Moment], style: str) -> Clock | None:
+    """The clock of these times, if they go on evenly."""
+    try:
+        steps = [later - earlier for earlier, later in pairwise(moments)]
+    except TypeError:  # some with and some without a time zone
+        return None
+    zero = datetime.timedelta()
+    if all(step < zero for step in steps) and name:
+        _refuse_backwards(name)
+    if any(step <= zero for step in steps):
+        return None
+    if style not in ("month", "quarter") and len(set(steps)) == 1:
+        return Clock(name, moments[-1], steps[0], style)
+    months = {12 * (b.year - a.year) + b.month - a.month for a, b in pairwise(moments)}
+    if len(months) == 1 and next(iter(months)) > 0 and len({moment.time() for moment in moments}) == 1:
+        days = {moment.day for moment in moments}
+        if len(days) == 1:
+            return Clock(name, moments[-1], (next(iter(months)), days.pop()), style)
+        if all((moment + datetime.timedelta(days=1)).day == 1 for moment in moments):
+            return Clock(name, moments[-1], (next(iter(months)), 0), style)
+    usual = [datetime.timedelta(days=3 if moment.weekday() == 4 else 1) for moment in moments[:-1]]
+    if all(moment.weekday() < 5 for moment in moments) and steps == usual:
+        return Clock(name, moments[-1], steps[0], style, business=True)
+    return None
+
+
+def _refuse_backwards(name: str) -> None:
+    raise ValueError(
+        f"Column {name!r} runs backwards: the newest row comes first. Turn the rows round (sort by {name!r})."
+    )
+
+
+def _months_later(moment: Moment, months: int, day: int) -> Moment:
+    count = 12 * moment.year + moment.month - 1 + months
+    year, month = divmod(count, 12)
+    following = Moment(year + (month == 11), (month + 1) % 12 + 1, 1)
+    length = (following - datetime.timedelta(days=1)).day
+    return moment.replace(year=year, month=month + 1, day=length if day == 0 else min(day, length))
+
+
+def _written(moment: Moment, style: str) -> str:
+    if style == "month":
+        return f"{moment.year:04d}-{moment.month:02d}"
+    if style == "quarter":
+        return f"{moment.year:04d}Q{(moment.month + 2) // 3}"
+    if style == "iso":
+        return (
+            moment.date().isoformat()
+            if moment.time() == datetime.time() and moment.tzinfo is None
+            else moment.isoformat(sep=" ")
+        )
+    return moment.strftime(style)

@@ -1,0 +1,62 @@
+"""Clocks are recognised, refused or carried on as they are written."""
+
+import numpy as np
+import pytest
+
+from gramian.io.clocks import Clock, calendar_columns
+from gramian.io.table import Table
+
+
+def texts(cells):
+    out = np.empty(len(cells), dtype=object)
+    out[:] = cells
+    return out
+
+
+def clock(cells, name="when"):
+    column = texts(cells) if isinstance(cells[0], str) else np.array(cells, dtype=float)
+    return Clock.of(Table([name, "y"], [column, np.zeros(len(cells))]))
+
+
+@pytest.mark.parametrize(
+    ("cells", "following", "seasons"),
+    [
+        (["2020-02-27", "2020-02-28", "2020-02-29"], ["2020-03-01", "2020-03-02"], (7,)),
+        (["2020-01-01 22:00:00", "2020-01-01 23:00:00", "2020-01-02 00:00:00"], ["2020-01-02 01:00:00"], (24, 168)),
+        (["2024-11", "2024-12", "2025-01"], ["2025-02", "2025-03"], (12,)),
+        (["1959Q1", "1959Q2", "1959Q3"], ["1959Q4", "1960Q1"], (4,)),
+        (["2023-01-31", "2023-02-28", "2023-03-31"], ["2023-04-30", "2023-05-31"], (12,)),
+        (["2023-01-15", "2023-02-15", "2023-03-15"], ["2023-04-15"], (12,)),
+        (["29/12/2023", "30/12/2023", "31/12/2023"], ["01/01/2024"], (7,)),
+        (["12/30/2023", "12/31/2023", "01/01/2024"], ["01/02/2024"], (7,)),
+        (["01/01/2023", "01/02/2023", "01/03/2023", "01/04/2023"], None, ()),
+        (["01.01.2024", "08.01.2024", "15.01.2024"], ["22.01.2024"], (52,)),
+        (["2024-03-07", "2024-03-08", "2024-03-11", "2024-03-12"], ["2024-03-13"], (5,)),
+        (["2024-01-01", "2024-01-02", "2024-01-05"], None, ()),
+        (["apple", "pear", "plum"], None, ()),
+    ],
+)
+def test_dates(cells, following, seasons):
+    found = clock(cells)
+    if following is None:
+        assert found is None
+    else:
+        assert found.after(len(following)).tolist() == following
+        assert found.seasons == seasons
+
+
+def test_years_are_clocks_by_their_name():
+    assert clock([1999, 2000, 2001], "Year").after(2).tolist() == [2002, 2003]
+    assert clock([1999, 2000, 2001], "sales") is None
+    assert clock([1.0, 2.0, 4.0], "t") is None
+
+
+@pytest.mark.parametrize("cells", [["2024-01-03", "2024-01-02", "2024-01-01"], [2003, 2002, 2001]])
+def test_a_clock_that_runs_backwards_is_refused(cells):
+    with pytest.raises(ValueError, match="runs backwards"):
+        clock(cells, "year")
+
+
+def test_calendar_columns_are_found():
+    table = Table(["year", "month", "y"], [np.r_[1.0, 1, 1, 2], np.r_[10.0, 11, 12, 1], np.r_[0.5, 1, 2, 3]])
+    assert calendar_columns(table, None) == ["year", "month"]

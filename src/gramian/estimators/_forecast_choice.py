@@ -41,7 +41,7 @@ FAR_OFF = 2.0
 """A structure whose held-out error is larger than the best by this factor is not averaged."""
 KERNEL_VALUES = 300
 """A kernel candidate is judged on models of at most so many values."""
-REFITS = 2
+REFITS = 4
 """Models of a kernel candidate, over all stretches."""
 
 

@@ -163,7 +163,7 @@ def test_an_existing_output_is_kept_unless_forced(gramian, holes, tmp_path):
 
 def test_outputs_that_cannot_be_are_refused_before_the_work(gramian, holes, tmp_path):
     assert "does not exist" in one_line(gramian("impute", "nothing.csv", "-o", "no/o.csv"))
-    assert "cannot tell the format" in one_line(gramian("impute", "nothing.csv", "-o", "o.xlsx"))
+    assert "cannot tell the format" in one_line(gramian("impute", "nothing.csv", "-o", "o.dat"))
     assert "folder" in one_line(gramian("fit", "nothing.csv", "-m", "."))
     assert "same name" in one_line(gramian("impute", "holes.csv", "-o", "o.csv", "--std", "o.csv"))
 

@@ -88,9 +88,12 @@ def test_commas_and_points_together_are_refused(table_of):
     assert equal(values(table_of("a;b\n1,5;2,5\n3,5;4,5\n", decimal=",")), [[1.5, 3.5], [2.5, 4.5]])
 
 
-def test_thousands_are_not_taken_for_numbers(table_of):
-    with pytest.raises(TableError, match=r"line 4, column 'a'.*'1\.234,5' is not a number"):
-        table_of("a;b\n1,5;2,5\n3,5;4,5\n1.234,5;2,5\n")
+def test_thousands_are_read_with_the_decimal_mark_of_the_file(table_of):
+    assert equal(values(table_of("a;b\n1,5;2,5\n3,5;4,5\n1.234,5;2,5\n")), [[1.5, 3.5, 1234.5], [2.5, 4.5, 2.5]])
+    assert equal(values(table_of('a,b\n1.5,2\n"1,234.5","12,345"\n')), [[1.5, 1234.5], [2, 12345]])
+    table = table_of("a;b\n1,234;2\n3,456;4\n")
+    assert equal(values(table), [[1.234, 3.456], [2, 4]])
+    assert "read with a decimal comma" in table.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -158,8 +161,8 @@ BAD = {
     "many digits": ("a,b\n1,2\n" + "9" * 1000 + ",3\n", "line 3, column 'a': '99999999.* is too large"),
     "columns": (",".join(f"c{i}" for i in range(20_000)) + "\n" + ",".join("1" * 20_000) + "\n", "20000 columns"),
     "a word among numbers": ("a,b\n1,2\n3,4\n5,oops\n", "line 4, column 'b': 'oops' is not a number"),
-    "gzip": (b"\x1f\x8b\x08\x00" + bytes(50), "gzip file. Unpack it"),
-    "zip of Excel": (None, "Excel workbook"),
+    "gzip": (b"\x1f\x8b\x08\x00" + bytes(50), "packed file is damaged"),
+    "zip of Excel": (None, "workbook cannot be read"),
     "PNG": (b"\x89PNG\r\n\x1a\n" + bytes(50), "picture"),
     "binary": (bytes(range(256)) * 20, "binary file"),
     "pickle": (b"\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00}.", "pickle files are not loaded"),
@@ -476,6 +479,8 @@ def test_an_error_while_writing_leaves_nothing(tmp_path):
 
 def test_an_unknown_suffix_is_an_error_that_lists_those_known(tmp_path):
     with pytest.raises(ValueError, match=r"\.csv, \.tsv"):
+        TableWriter(tmp_path / "t.dat", ["a"])
+    with pytest.raises(ValueError, match="workbooks are read, not written"):
         TableWriter(tmp_path / "t.xlsx", ["a"])
 
 

@@ -35,6 +35,10 @@ common_options = _stacked(
 )
 
 read_options = _stacked(
+    click.option("--skip", "skip_lines", type=click.IntRange(0), metavar="N", help="Lines above the table to skip."),
+    click.option("--sheet", metavar="NAME", help="Sheet of a workbook, by name or number. [default: the first]"),
+    click.option("--drop-totals", is_flag=True, help="Leave out rows called total, sum or mean."),
+    click.option("--memory", metavar="SIZE", help="Memory the table may take, as in 4GB. [default: what is free]"),
     click.option("--delimiter", help="Between cells (found out otherwise); 'tab' for a tab."),
     click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark (found out otherwise)."),
     click.option("--header/--no-header", default=None, help="Whether the first row has names (found out otherwise)."),
@@ -64,6 +68,9 @@ model_options = _stacked(
 )
 
 force_option = click.option("-f", "--force", is_flag=True, help="Overwrite the output if it exists.")
+escape_option = click.option(
+    "--escape-formulas", is_flag=True, help="Write cells that begin with = + - @ so that no spreadsheet runs them."
+)
 digits_option = click.option(
     "--digits", type=click.IntRange(3, 17), default=10, show_default=True, help="Significant digits written."
 )
@@ -77,6 +84,7 @@ def output_options(required: bool = True) -> Callable[[Command], Command]:
         ),
         force_option,
         digits_option,
+        escape_option,
     )
 
 

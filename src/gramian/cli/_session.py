@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,9 +19,9 @@ from gramian._catalogue import ESTIMATORS
 from gramian.io.model_file import load
 from gramian.io.preprocessing import Preprocessing, Roles, resolve_columns
 from gramian.io.source import Source, shown
-from gramian.io.table import ReadOptions, Table, concatenated
+from gramian.io.table import ReadOptions, Table
 from gramian.io.table_model import TableModel
-from gramian.io.tables import TableWriter, open_table, output_format
+from gramian.io.tables import TableWriter, open_table, output_format, whole_table
 
 
 class Session:
@@ -112,7 +113,21 @@ def read_options_of(options: Mapping[str, Any]) -> ReadOptions:
         encoding=encoding,
         missing=tuple(options.get("missing") or ()),
         array=options.get("array"),
+        skip_lines=options.get("skip_lines"),
+        sheet=options.get("sheet"),
+        drop_totals=bool(options.get("drop_totals")),
+        memory=parsed_size(options.get("memory")),
     )
+
+
+def parsed_size(text: str | None) -> int | None:
+    """Bytes from ``4GB``, ``500 MB`` or a number of bytes."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", text.strip().lower())
+    if found is None or float(found[1]) <= 0:
+        raise ValueError(f"--memory {shown(text)} must be a size such as 4GB or 500MB.")
+    return int(float(found[1]) * 1024 ** " kmgt".index(found[2] or " "))
 
 
 def columns_of(names: Sequence[str], given: Sequence[str], option: str) -> tuple[str, ...]:
@@ -185,7 +200,7 @@ class Input:
 
     def table(self) -> Table:
         """The whole table."""
-        return concatenated(self.reader.batches())
+        return whole_table(self.reader)
 
     def preprocessing(self, tables: Sequence[Table] | None = None, *, min_rows: int = 2) -> Preprocessing:
         """What the columns are, from all rows."""
@@ -198,8 +213,14 @@ class Input:
         )
         if made.n_rows < min_rows:
             raise self.source.fail(f"{made.n_rows} row(s); at least {min_rows} are needed to fit a model.")
-        self.session.note(*made.notes)
+        self.session.note(*self.reader.notes, *made.notes)
+        self.session.note(self._read(made))
         return made
+
+    def _read(self, made: Preprocessing) -> str:
+        """What was read, in one line."""
+        skipped = getattr(self.reader, "skipped", "")
+        return f"read {made.described}" + (f"; {skipped}" if skipped else "")
 
 
 def load_model(path: str) -> TableModel:
@@ -255,7 +276,14 @@ def id_columns(model: TableModel, opened: Input) -> list[str]:
 
 
 def write_rows(
-    opened: Input, model: TableModel, output: str, names: Sequence[str], function: Any, *, digits: int
+    opened: Input,
+    model: TableModel,
+    output: str,
+    names: Sequence[str],
+    function: Any,
+    *,
+    digits: int,
+    escape_formulas: bool = False,
 ) -> tuple[int, dict[str, Array]]:
     """Stream rows: ``function(X, table)`` gives the output's columns ``names``, the row names go first.
 
@@ -265,7 +293,9 @@ def write_rows(
     optional = _columns_of_views(model, opened)
     kept: dict[str, list[Array]] = {name: [] for name in names}
     count = 0
-    with TableWriter(output, [*ids, *names], dialect=_for_output(opened), digits=digits) as out:
+    written = written_names(opened, [*ids, *names], output)
+    dialect = _for_output(opened)
+    with TableWriter(output, written, dialect=dialect, digits=digits, escape_formulas=escape_formulas) as out:
         for table in opened.reader.batches():
             columns = function(model.preprocessing.matrix(table, may_lack=optional), table)
             out.write([table[name] for name in ids] + list(columns))
@@ -273,6 +303,14 @@ def write_rows(
             for name, column in zip(names, columns):
                 kept[name].append(np.asarray(column))
     return count, {name: np.concatenate(parts) for name, parts in kept.items()}
+
+
+def written_names(opened: Input, names: Sequence[str], output: str) -> list[str]:
+    """Column names for an output: a column that is nameless in the input stays so in a text."""
+    if output_format(output) not in ("csv", "tsv"):
+        return list(names)
+    nameless = {name for name, unnamed in zip(opened.reader.names, getattr(opened.reader, "unnamed", ())) if unnamed}
+    return ["" if name in nameless else name for name in names]
 
 
 def _columns_of_views(model: TableModel, opened: Input) -> list[str]:

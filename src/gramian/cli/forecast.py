@@ -32,6 +32,7 @@ def forecast(
     output: str,
     force: bool,
     digits: int,
+    escape_formulas: bool,
     level: float | None,
     target: str | None,
     last: int,
@@ -65,7 +66,7 @@ def forecast(
         unit = prepare.scale[j]
         names += [name, f"{name}_lower", f"{name}_upper"]
         columns += [values * unit + prepare.mean[j] for values in (middle_j, low, high)]
-    write_table(output, names, columns, dialect=dialect, digits=digits)
+    write_table(output, names, columns, dialect=dialect, digits=digits, escape_formulas=escape_formulas)
     facts = {"output": output, "steps": steps, "level": level, "series": list(prepare.names), **model.facts}
     session.say(
         facts, [f"{steps} steps of {', '.join(prepare.names[:6])} with {100 * level:g} % intervals -> {place(output)}"]

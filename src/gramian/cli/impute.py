@@ -13,7 +13,12 @@ from gramian.cli._options import common_options, model_options, output_options, 
 @click.command(short_help="Fill the holes of a table, with uncertainty.")
 @click.argument("table", metavar="IN")
 @output_options()
-@click.option("--std", "std_file", metavar="FILE", help="Also write the standard deviations (0 where observed).")
+@click.option(
+    "--std",
+    "std_file",
+    metavar="FILE",
+    help="Also write standard deviations (0 where observed), and probabilities of categories.",
+)
 @click.option("-m", "--model-file", "model_file", metavar="MODEL", help="Use this model instead of fitting one.")
 @click.option(
     "--model", "kind", type=click.Choice(["ppca", "mixture"]), default="ppca", show_default=True, help="Model to fit."
@@ -30,6 +35,7 @@ def impute(
     kind: str,
     force: bool,
     digits: int,
+    escape_formulas: bool,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -57,7 +63,7 @@ def impute(
         model = fitted(kind, options, prepare, prepare.matrix(whole), None, session.verbose)
     if not hasattr(model.estimator, "impute"):
         raise ValueError(f"{model_file}: a {model.kind} model cannot impute. Fit --model ppca or mixture.")
-    filled = _write(opened, model, output, std_file, digits)
+    filled = _write(opened, model, output, std_file, {"digits": digits, "escape_formulas": escape_formulas})
     total = sum(filled.values())
     if not total:
         session.note("the table has no missing cells: it is copied")
@@ -70,40 +76,63 @@ def impute(
     session.say(facts, [*lines, *facts_lines(model.facts)])
 
 
-def _write(opened: Any, model: Any, output: str, std_file: str | None, digits: int) -> dict[str, int]:
+def _write(opened: Any, model: Any, output: str, std_file: str | None, how: Any) -> dict[str, int]:
     """Stream rows in the file's own layout; returns how many cells were filled in each column."""
     from contextlib import ExitStack
 
     import numpy as np
 
+    from gramian.cli._session import id_columns, written_names
     from gramian.io.tables import TableWriter, output_format
 
     names = opened.reader.names
-    modelled = model.preprocessing.names
+    prepare = model.preprocessing
+    modelled = prepare.names
     raw = opened.dialect is not None and output_format(output) in ("csv", "tsv")
     filled = dict.fromkeys(modelled, 0)
     with ExitStack() as stack:
         dialect = opened.dialect
-        out = stack.enter_context(TableWriter(output, names, dialect=dialect, digits=digits))
+        out = stack.enter_context(TableWriter(output, written_names(opened, names, output), dialect=dialect, **how))
         keep_cells = raw and out.dialect.decimal == dialect.decimal
-        out_std = (
-            stack.enter_context(TableWriter(std_file, modelled, dialect=dialect, digits=digits)) if std_file else None
-        )
+        ids = id_columns(model, opened)
+        out_std = None
+        if std_file:
+            labels = written_names(opened, [*ids, *_spread_names(prepare)], std_file)
+            out_std = stack.enter_context(TableWriter(std_file, labels, dialect=dialect, **how))
         for part in opened.reader.batches(raw=keep_cells):
-            X = model.preprocessing.matrix(part)
+            X = prepare.matrix(part)
             full, std = model.estimator.impute(X, return_std=True) if np.isnan(X).any() else (X, np.zeros_like(X))
-            columns = dict(zip(modelled, model.preprocessing.columns(full)))
+            columns = dict(zip(modelled, prepare.columns(full)))
             holes = {name: _holes(part[name]) for name in modelled}
             for name in modelled:
                 filled[name] += int(holes[name].sum())
             if keep_cells:
-                out.write_rows(_rows(part, columns, holes, out))
+                out.write_rows(_rows(part, columns, holes, out, opened.reader.dresses))
             else:
                 out.write([_merged(part[name], columns.get(name), holes.get(name)) for name in names])
             if out_std is not None:
-                spread = model.preprocessing.spread(std)
-                out_std.write([np.where(holes[name], column, 0.0) for name, column in zip(modelled, spread)])
+                out_std.write([*(part[name] for name in ids), *_spreads(prepare, full, std, holes)])
     return filled
+
+
+def _spread_names(prepare: Any) -> list[str]:
+    """The columns of the file of uncertainties: numbers by name, categories one column per value."""
+    columns = zip(prepare.names, prepare.categories)
+    return [label for name, values in columns for label in ([f"p({name}={v})" for v in values] or [name])]
+
+
+def _spreads(prepare: Any, full: Any, std: Any, holes: Any) -> list[Any]:
+    """Standard deviations of numbers, 0 where observed; probabilities of categories, 0 and 1 where observed."""
+    import numpy as np
+
+    chances = prepare.probabilities(full)
+    out: list[Any] = []
+    for name, spread in zip(prepare.names, prepare.spread(std)):
+        if name in chances:
+            out.extend(np.where(holes[name], column, np.round(column)) for column in chances[name].T)
+        else:
+            out.append(np.where(holes[name], spread, 0.0))
+    return out
 
 
 def _holes(column: Any) -> Any:
@@ -112,15 +141,16 @@ def _holes(column: Any) -> Any:
     return np.array([value is None for value in column]) if column.dtype == object else np.isnan(column)
 
 
-def _rows(part: Any, columns: Any, holes: Any, out: Any) -> list[list[str]]:
+def _rows(part: Any, columns: Any, holes: Any, out: Any, dresses: Any) -> list[list[str]]:
     """The rows as they stand in the file, with the holes filled."""
     rows = [list(row) for row in part.raw]
     for j, name in enumerate(part.names):
         if name not in columns:
             continue
-        values = columns[name]
+        values, dress = columns[name], dresses[j]
         for row in holes[name].nonzero()[0]:
-            rows[row][j] = str(values[row]) if values.dtype == object else out.cell(float(values[row]))
+            cell = str(values[row]) if values.dtype == object else out.cell(float(values[row]))
+            rows[row][j] = cell if dress is None else dress.around(cell)
     return rows
 
 

@@ -24,6 +24,7 @@ def predict(
     view: str | None,
     force: bool,
     digits: int,
+    escape_formulas: bool,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -43,6 +44,6 @@ def predict(
     fitted = load_model(model)
     names, function, summary = predictor(fitted, view)
     opened = opened_for(fitted, session, table, options)
-    count, columns = write_rows(opened, fitted, output, names, function, digits=digits)
+    count, columns = write_rows(opened, fitted, output, names, function, digits=digits, escape_formulas=escape_formulas)
     facts, lines = summary(columns)
     session.say({"output": output, "rows": count, **facts}, [f"{count} rows predicted -> {place(output)}", *lines])

@@ -18,7 +18,16 @@ from gramian.cli._options import common_options, output_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the draws.")
 @common_options
 def sample(
-    model: str, count: int, output: str, force: bool, digits: int, seed: int, as_json: bool, quiet: bool, **_: Any
+    model: str,
+    count: int,
+    output: str,
+    force: bool,
+    digits: int,
+    escape_formulas: bool,
+    seed: int,
+    as_json: bool,
+    quiet: bool,
+    **_: Any,
 ) -> None:
     """Draw new rows from a model, in the units of its table.
 
@@ -51,7 +60,7 @@ def sample(
         for features, block in zip(prepare.views.values(), blocks):
             joined[:, features] = block
         drawn = joined
-    write_table(output, names, [*prepare.columns(drawn), *columns], digits=digits)
+    write_table(output, names, [*prepare.columns(drawn), *columns], digits=digits, escape_formulas=escape_formulas)
     session.say(
         {"output": output, "rows": count, "columns": names},
         [f"{count} rows x {len(prepare.names)} columns drawn -> {place(output)}"],

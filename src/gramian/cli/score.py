@@ -23,6 +23,7 @@ def score(
     output: str,
     force: bool,
     digits: int,
+    escape_formulas: bool,
     level: float | None,
     as_json: bool,
     quiet: bool,
@@ -44,7 +45,7 @@ def score(
     fitted = load_model(model)
     opened = opened_for(fitted, session, table, options)
     names, function = scorer(fitted, level if level is not None else 0.99)
-    count, columns = write_rows(opened, fitted, output, names, function, digits=digits)
+    count, columns = write_rows(opened, fitted, output, names, function, digits=digits, escape_formulas=escape_formulas)
     flagged = int(columns["flag"].sum())
     mean = float(columns["log_likelihood"].mean()) if "log_likelihood" in columns else None
     lines = [f"{count} rows scored, {flagged} flagged -> {place(output)}"]

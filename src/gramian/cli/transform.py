@@ -17,7 +17,15 @@ from gramian.cli._options import common_options, output_options, read_options
 @read_options
 @common_options
 def transform(
-    model: str, table: str, output: str, force: bool, digits: int, as_json: bool, quiet: bool, **options: Any
+    model: str,
+    table: str,
+    output: str,
+    force: bool,
+    digits: int,
+    escape_formulas: bool,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
 ) -> None:
     """Write the latent coordinates E[z|x] of each row.
 
@@ -38,7 +46,13 @@ def transform(
     width = width or int(fitted.estimator.n_components_)
     names = [f"z{i}" for i in range(1, width + 1)]
     count, _ = write_rows(
-        opened, fitted, output, names, lambda X, _: list(fitted.estimator.transform(X).T), digits=digits
+        opened,
+        fitted,
+        output,
+        names,
+        lambda X, _: list(fitted.estimator.transform(X).T),
+        digits=digits,
+        escape_formulas=escape_formulas,
     )
     session.say(
         {"output": output, "rows": count, "columns": names},

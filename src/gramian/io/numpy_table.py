@@ -12,6 +12,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from gramian._arrays import Array
+from gramian.io.packing import bound, too_large
 from gramian.io.source import Source, TableError, check_cells, shown
 from gramian.io.table import ReadOptions, Table, batch_rows, checked_names
 
@@ -128,7 +129,7 @@ def npy_header(
         header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = header(file, max_header_size=10_000)
     except (ValueError, EOFError, OverflowError, TypeError, SyntaxError, RecursionError) as error:
-        reason = str(error).splitlines()[0][:100]
+        reason = " ".join(str(error).split())[:100] or type(error).__name__
         raise source.fail(f"{at}the NPY header cannot be read ({reason}).") from error
     if dtype.hasobject:
         raise source.fail(f"{at}the array holds Python objects; pickle files are not loaded.")
@@ -166,8 +167,6 @@ class Archive:
             raise source.fail(f"the archive is damaged ({error}).") from error
         if len(entries) > MAX_MEMBERS:
             raise source.fail(f"{len(entries)} members; an NPZ table has at most {MAX_MEMBERS}.")
-        if any(entry.filename.startswith("xl/") or entry.filename == "[Content_Types].xml" for entry in entries):
-            raise source.fail("this is an Excel workbook. Export the sheet as CSV.")
         self.members: dict[str, zipfile.ZipInfo] = {}
         for entry in entries:
             self._add(entry)
@@ -193,6 +192,8 @@ class Archive:
     def read(self, name: str) -> Array:
         """One array, unpacked in memory."""
         entry = self.members[name]
+        if entry.file_size > bound(entry.compress_size):
+            raise self.source.fail(f"the array {shown(name)}: {too_large(entry.compress_size)}")
         check_cells(self.source, entry.file_size // 8, 1)
         try:
             with self._zip.open(entry) as member:

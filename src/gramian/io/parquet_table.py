@@ -10,6 +10,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.io.numpy_table import finite_or_missing
+from gramian.io.packing import bound, too_large
 from gramian.io.source import Source, shown
 from gramian.io.table import ReadOptions, Table, batch_rows, checked_names
 
@@ -32,7 +33,11 @@ class ParquetReader:
         self._arrow = pyarrow()
         with self._opened() as file:
             schema = file.schema_arrow
-            self.n_rows = file.metadata.num_rows
+            metadata = file.metadata
+            self.n_rows = metadata.num_rows
+            unpacked = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+        if max(unpacked, self.n_rows * len(schema.names)) > bound(source.size):
+            raise source.fail(str(too_large(source.size)))
         self._types = list(schema.types)
         self.names = checked_names(source, schema.names)
         self.unnamed = [not str(name).strip() or name == "__index_level_0__" for name in schema.names]
@@ -67,6 +72,19 @@ class ParquetReader:
             except (self._arrow.ArrowException, OSError) as error:
                 raise self._damaged(error) from error
 
+    def _numbers(self, values: Any, kind: Any) -> Array:
+        """The values as float64, NaN where missing; each as ``float`` rounds it."""
+        arrow = self._arrow
+        if arrow.types.is_dictionary(values.type):
+            values = values.dictionary_decode()
+        if arrow.types.is_decimal(kind) or arrow.types.is_float16(kind):
+            numbers = [np.nan if value is None else float(value) for value in values.to_pylist()]
+            return np.array(numbers, dtype=np.float64)
+        if arrow.types.is_boolean(kind):
+            values = values.cast(arrow.uint8())
+        values = values.cast(arrow.float64(), safe=False)
+        return np.array(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+
     def _column(self, values: Any, j: int, lines: Array) -> Array:
         name, types = self.names[j], self._arrow.types
         if name in self.options.skip:
@@ -80,8 +98,7 @@ class ParquetReader:
         if not wants_text and (
             types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)
         ):
-            numbers = [np.nan if value is None else float(value) for value in values.to_pylist()]
-            return finite_or_missing(self.source, np.array(numbers, dtype=np.float64), name, lines)
+            return finite_or_missing(self.source, self._numbers(values, kind), name, lines)
         if wants_text or types.is_string(kind) or types.is_large_string(kind) or types.is_temporal(kind):
             column = np.empty(len(lines), dtype=object)
             column[:] = [None if value is None else str(value) for value in values.to_pylist()]

@@ -1,30 +1,31 @@
-"""From a table of numbers and texts to the matrix that a model sees, and back: roles, one-hot, standardising."""
+"""From a table of numbers and texts to the matrix that a model sees, and back: roles, categories, standardising."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from gramian._arrays import Array
+from gramian.io.coding import code_of, coordinates, labels, order_of, probabilities
+from gramian.io.column_summary import Summary, described, summaries
 from gramian.io.source import TableError, shown
 from gramian.io.table import Table
 
-MAX_CATEGORIES = 50
 COUNTER_NAMES = frozenset(("id", "index", "row", "rowid", "row_id", "row id", "unnamed: 0", "nr", "no", "#"))
 
 
 @dataclass(frozen=True)
 class Roles:
     """What the user says of columns, by name or position: ``id`` and ``drop`` are not modelled, ``target`` is
-    predicted."""
+    predicted, ``orders`` are the values of ordered columns from low to high."""
 
     id: tuple[str, ...] = ()
     target: str | None = None
     drop: tuple[str, ...] = ()
     views: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    orders: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def resolve_columns(names: Sequence[str], wanted: str, option: str) -> list[str]:
@@ -54,72 +55,6 @@ def resolve_columns(names: Sequence[str], wanted: str, option: str) -> list[str]
     return list(dict.fromkeys(found))
 
 
-# ---------------------------------------------------------------- what a column looks like
-
-
-class Summary:
-    """Counts, mean, spread and values of one column, gathered piece by piece."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.count = self.missing = 0
-        self.mean = self.square = 0.0
-        self.low, self.high = np.inf, -np.inf
-        self.counts: Counter[str] = Counter()
-        self.is_text = False
-        self.increasing = True  # whole numbers, each above the one before: a row number
-
-    def update(self, values: Array) -> None:
-        """Add a piece of the column."""
-        if values.dtype == object:
-            seen = [value for value in values.tolist() if value is not None]
-            self.is_text = self.is_text or bool(seen)
-            self.missing += len(values) - len(seen)
-            self.count += len(seen)
-            if len(self.counts) <= 20 * MAX_CATEGORIES or len(self.counts) == self.count - len(seen):
-                self.counts.update(seen)
-            return
-        seen_numbers = values[~np.isnan(values)]
-        self.missing += len(values) - len(seen_numbers)
-        if not len(seen_numbers):
-            return
-        whole = bool((seen_numbers == np.round(seen_numbers)).all() and (np.diff(seen_numbers) > 0).all())
-        self.increasing = self.increasing and whole and bool(seen_numbers[0] > self.high)
-        self.low, self.high = min(self.low, float(seen_numbers.min())), max(self.high, float(seen_numbers.max()))
-        self._merge(seen_numbers)
-
-    def _merge(self, values: Array) -> None:
-        """Mean and sum of squares about it, merged exactly (Chan)."""
-        unit = float(np.abs(values).max())
-        n, m = self.count, len(values)
-        if unit > 1e150:
-            raise ValueError(
-                f"column {shown(self.name)} has magnitudes around {unit:.3g}, whose squares overflow. Rescale it first."
-            )
-        mean = float(values.mean())
-        shift = mean - self.mean
-        self.square += float(((values - mean) ** 2).sum()) + shift**2 * n * m / (n + m)
-        self.mean += shift * m / (n + m)
-        self.count += m
-
-    @property
-    def std(self) -> float:
-        """The standard deviation (1/N)."""
-        return float(np.sqrt(self.square / self.count)) if self.count else 0.0
-
-
-def summaries(tables: Iterable[Table]) -> tuple[list[Summary], int]:
-    """One summary a column, and the number of rows."""
-    gathered: list[Summary] = []
-    rows = 0
-    for table in tables:
-        gathered = gathered or [Summary(name) for name in table.names]
-        rows += table.n_rows
-        for summary, column in zip(gathered, table.columns):
-            summary.update(column)
-    return gathered, rows
-
-
 # ---------------------------------------------------------------- the map
 
 
@@ -127,9 +62,9 @@ def summaries(tables: Iterable[Table]) -> tuple[list[Summary], int]:
 class Preprocessing:
     """How the columns of a table become the features of a model: which, in which units, and back.
 
-    A column of numbers is one feature, standardised; a column of text is one indicator a value, standardised
-    likewise. A
-    missing cell is NaN in all of its features.
+    A column of numbers is one feature, standardised. A column of K categories is K - 1 contrasts of unit variance on
+    average, in which all categories are equally far apart [:mod:`gramian.io.coding`]; ordered categories are ranks,
+    standardised. A missing cell is NaN in all of its features.
 
     Examples
     --------
@@ -137,13 +72,13 @@ class Preprocessing:
     >>> from gramian.io.table import Table
     >>> table = Table(["a", "c"], [np.array([1.0, 3.0]), np.array(["u", "v"], dtype=object)])
     >>> prepare = Preprocessing.fit([table])
-    >>> prepare.features, prepare.matrix(table).tolist()
-    (['a', 'c=u', 'c=v'], [[-1.0, 1.0, -1.0], [1.0, -1.0, 1.0]])
+    >>> prepare.features, prepare.matrix(table).round(9).tolist()
+    (['a', 'c=v'], [[-1.0, -1.0], [1.0, 1.0]])
     """
 
     names: list[str]
     categories: list[list[str]]  # empty for a column of numbers
-    mean: Array  # one entry a feature
+    mean: Array  # one entry per feature
     scale: Array
     ids: list[str] = field(default_factory=list)
     target: str | None = None
@@ -154,6 +89,9 @@ class Preprocessing:
     left_out: list[str] = field(default_factory=list)
     n_rows: int = 0
     notes: list[str] = field(default_factory=list)
+    coding: str = "indicators"  # of model files written before there were contrasts
+    ordered: tuple[str, ...] = ()
+    described: str = ""
 
     @classmethod
     def fit(
@@ -185,69 +123,108 @@ class Preprocessing:
         return maker.preprocessing(standardize, classes)
 
     @property
+    def codings(self) -> list[str]:
+        """How each column is coded: ``""`` for numbers, else a word of :func:`gramian.io.coding.code_of`."""
+        return [
+            "" if not values else "ranks" if name in self.ordered else self.coding
+            for name, values in zip(self.names, self.categories)
+        ]
+
+    @property
     def features(self) -> list[str]:
-        """The names of the model's features: the column, or ``column=value``."""
-        return [label for name, values in zip(self.names, self.categories) for label in _labels(name, values)]
+        """The names of the model's features: the column, or the column with a value or a number."""
+        columns = zip(self.names, self.categories, self.codings)
+        return [label for name, values, coding in columns for label in labels(name, values, coding)]
+
+    @property
+    def widths(self) -> list[int]:
+        """How many features each column has."""
+        codings = zip(self.names, self.categories, self.codings)
+        return [len(labels(name, values, coding)) for name, values, coding in codings]
 
     @property
     def owner(self) -> Array:
         """For each feature, the position of its column."""
-        return np.repeat(np.arange(len(self.names)), [max(1, len(values)) for values in self.categories])
+        return np.repeat(np.arange(len(self.names)), self.widths)
 
-    def matrix(self, table: Table, *, may_lack: Sequence[str] = ()) -> Array:
+    def matrix(self, table: Table, *, may_lack: Sequence[str] = (), unknown: str = "error") -> Array:
         """The features of the rows of a table, found by column name; NaN where a cell, or a column of ``may_lack``,
-        is missing."""
+        is missing. A category that the fit has not seen is an error, or ``unknown="missing"``."""
         absent = [name for name in self.names if name not in table and name not in may_lack]
         if absent:
             listed = ", ".join(shown(name) for name in absent[:5]) + (", ..." if len(absent) > 5 else "")
             where = f"{table.source.name}: " if table.source else ""
             raise TableError(f"{where}the model needs the column(s) {listed}, which the table does not have.")
-        parts = [self._features_of(table, name, values) for name, values in zip(self.names, self.categories)]
-        return (np.column_stack(parts) - self.mean) / self.scale
+        out = np.empty((table.n_rows, int(sum(self.widths))))
+        for j, block in self._blocks(out):
+            block[:] = self._features_of(table, j, unknown)
+        out -= self.mean
+        out /= self.scale
+        return out
 
-    def _features_of(self, table: Table, name: str, values: list[str]) -> Array:
+    def _blocks(self, X: Array) -> Iterator[tuple[int, Array]]:
+        """Each column with its features."""
+        start = 0
+        for j, width in enumerate(self.widths):
+            yield j, X[:, start : start + width]
+            start += width
+
+    def _features_of(self, table: Table, j: int, unknown: str) -> Array:
+        name, values, coding = self.names[j], self.categories[j], self.codings[j]
         if name not in table:
-            return np.full((table.n_rows, max(1, len(values))), np.nan)
+            return np.full((table.n_rows, 1), np.nan)
         column = table[name]
         if values:
-            return _indicators(table, name, values, _as_texts(column))
+            codes = _codes(table, name, values, _as_texts(column), unknown)
+            return coordinates(codes, len(values), coding)
         if column.dtype != object:
-            return column
+            return column[:, None]
         shows = [row for row, cell in enumerate(column.tolist()) if cell is not None]
         if shows:
             cell = shown(column[shows[0]])
             raise TableError(
                 f"{table.place(shows[0], name)}: {cell} is not a number, as it was when the model was fitted."
             )
-        return np.full(len(column), np.nan)
+        return np.full((len(column), 1), np.nan)
 
     def restore(self, X: Array) -> Array:
         """Features in the units of the table."""
         return np.asarray(X, dtype=np.float64) * self.scale + self.mean
 
     def columns(self, X: Array) -> list[Array]:
-        """The columns of the table that features stand for: numbers in their units, texts by the largest indicator."""
-        restored, out, start = self.restore(X), list[Array](), 0
-        for values in self.categories:
-            width = max(1, len(values))
-            block = restored[:, start : start + width]
-            start += width
+        """The columns of the table that features stand for: numbers in their units, texts by the most probable
+        value."""
+        out: list[Array] = []
+        for j, block in self._blocks(self.restore(X)):
+            values = self.categories[j]
             if values:
+                chances = probabilities(block, len(values), self.codings[j])
                 texts = np.empty(len(block), dtype=object)
-                texts[:] = [values[j] for j in block.argmax(axis=1)]
+                texts[:] = [values[k] for k in chances.argmax(axis=1)]
                 out.append(texts)
             else:
                 out.append(block[:, 0])
         return out
 
+    def probabilities(self, X: Array) -> dict[str, Array]:
+        """For each column of categories the probability of each value, one column per value."""
+        return {
+            self.names[j]: probabilities(block, len(self.categories[j]), self.codings[j])
+            for j, block in self._blocks(self.restore(X))
+            if self.categories[j]
+        }
+
     def spread(self, std: Array) -> list[Array]:
-        """Standard deviations of features as columns of the table, in its units; of a text, that of its likeliest
-        value."""
-        restored, out, start = np.asarray(std) * self.scale, list[Array](), 0
-        for values in self.categories:
-            width = max(1, len(values))
-            out.append(restored[:, start : start + width].max(axis=1))
-            start += width
+        """Standard deviations of features as columns of the table, in its units; of a text, the largest of its
+        indicators."""
+        out: list[Array] = []
+        for j, block in self._blocks(np.asarray(std) * self.scale):
+            values = self.categories[j]
+            if values and self.codings[j] != "ranks":
+                code = code_of(len(values), self.codings[j])
+                out.append(np.sqrt((block**2 @ (code**2).T).max(axis=1)))
+            else:
+                out.append(block[:, 0])
         return out
 
     def targets(self, table: Table) -> Array:
@@ -270,10 +247,6 @@ class Preprocessing:
         return (column - self.target_mean) / self.target_scale
 
 
-def _labels(name: str, values: list[str]) -> list[str]:
-    return [f"{name}={value}" for value in values] if values else [name]
-
-
 def _as_texts(column: Array) -> list[str | None]:
     """Cells as text; whole numbers without a point, so that 1.0 and 1 are one class."""
     if column.dtype == object:
@@ -281,24 +254,23 @@ def _as_texts(column: Array) -> list[str | None]:
     return [None if v != v else str(int(v)) if v == int(v) else repr(v) for v in column.tolist()]
 
 
-def _indicators(table: Table, name: str, values: list[str], texts: Sequence[str | None]) -> Array:
-    position = {value: j for j, value in enumerate(values)}
-    block = np.zeros((len(texts), len(values)))
-    for row, text in enumerate(texts):
-        if text is None:
-            block[row] = np.nan
-        elif text in position:
-            block[row, position[text]] = 1.0
-        else:
-            known = ", ".join(values[:8]) + (", ..." if len(values) > 8 else "")
-            raise TableError(
-                f"{table.place(row, name)}: {shown(text)} was not seen when the model was fitted ({known})."
-            )
-    return block
+def _codes(table: Table, name: str, values: list[str], texts: Sequence[str | None], unknown: str) -> Array:
+    """The position of each cell among the values, -1 where it is missing."""
+    position: dict[str | None, int] = {value: j for j, value in enumerate(values)}
+    position[None] = -1
+    codes = np.array([position.get(text, -2) for text in texts], dtype=np.intp)
+    strange = np.flatnonzero(codes == -2)
+    if len(strange) and unknown == "error":
+        row = int(strange[0])
+        known = ", ".join(values[:8]) + (", ..." if len(values) > 8 else "")
+        raise TableError(
+            f"{table.place(row, name)}: {shown(texts[row])} was not seen when the model was fitted ({known})."
+        )
+    return np.maximum(codes, -1)
 
 
 class _Maker:
-    """The decisions of :meth:`Preprocessing.fit`, one a method."""
+    """The decisions of :meth:`Preprocessing.fit`, one per method."""
 
     def __init__(self, columns: list[Summary], n_rows: int, roles: Roles, unnamed: Sequence[bool]) -> None:
         self.columns, self.n_rows, self.roles = columns, n_rows, roles
@@ -312,17 +284,33 @@ class _Maker:
         kept = [summary for position, summary in enumerate(self.columns) if self._is_modelled(position, summary)]
         if not kept:
             raise ValueError("no column is left to model: all are ids, text without repeats, empty or dropped.")
-        categories = [sorted(summary.counts) if summary.is_text else [] for summary in kept]
-        for summary, values in zip(kept, categories):
-            if values:
-                listed = ", ".join(values[:5]) + (", ..." if len(values) > 5 else "")
-                self.notes.append(f"column {shown(summary.name)} is text with {len(values)} values ({listed}): one-hot")
-        mean, scale = self._units(kept, categories, standardize)
-        made = Preprocessing([s.name for s in kept], categories, mean, scale, self.ids, self.roles.target)
+        ordered: list[str] = []
+        categories = [self._values(summary, ordered) for summary in kept]
+        none = np.empty(0)
+        made = Preprocessing([s.name for s in kept], categories, none, none, self.ids, self.roles.target)
+        made.coding, made.ordered = "contrasts", tuple(ordered)
+        made.described = described((s for s in self.columns if s.name not in self.roles.drop), self.n_rows)
+        made.mean, made.scale = self._units(kept, made, standardize)
         self._set_target(made, standardize, classes)
         made.views = self._views(made)
         made.left_out, made.n_rows, made.notes = self.left_out, self.n_rows, self.notes
         return made
+
+    def _values(self, summary: Summary, ordered: list[str]) -> list[str]:
+        """The categories of a column, none for numbers; its name is added to ``ordered`` where they have an order."""
+        if not summary.is_text:
+            return []
+        given = [value for value in self.roles.orders.get(summary.name, ()) if value in summary.counts]
+        values = sorted(summary.counts)
+        found = given if set(given) == set(values) else order_of(values)
+        if found is None:
+            listed = ", ".join(values[:5]) + (", ..." if len(values) > 5 else "")
+            self.notes.append(f"column {shown(summary.name)} has {len(values)} categories ({listed})")
+            return values
+        ordered.append(summary.name)
+        listed = " < ".join(found[:5]) + (" < ..." if len(found) > 5 else "")
+        self.notes.append(f"column {shown(summary.name)} has {len(found)} ordered categories ({listed})")
+        return found
 
     def _is_modelled(self, position: int, summary: Summary) -> bool:
         name = summary.name
@@ -358,26 +346,28 @@ class _Maker:
             )
             self.left_out.append(name)
             return False
-        if distinct > MAX_CATEGORIES or distinct > max(2, 0.5 * summary.count):
-            self.notes.append(
-                f"column {shown(name)} is text with {distinct} different values: carried along, not modelled"
-            )
-            self.ids.append(name)
-            return False
-        return True
+        if summary.kind == "category":
+            return True
+        what = "holds dates" if summary.kind == "date" else f"is text with {distinct} different values"
+        self.notes.append(f"column {shown(name)} {what}: carried along, not modelled")
+        self.ids.append(name)
+        return False
 
-    def _units(self, kept: list[Summary], categories: list[list[str]], standardize: bool) -> tuple[Array, Array]:
+    def _units(self, kept: list[Summary], made: Preprocessing, standardize: bool) -> tuple[Array, Array]:
         means: list[float] = []
         scales: list[float] = []
-        for summary, values in zip(kept, categories):
-            if values:
-                shares = np.array([summary.counts[value] for value in values]) / summary.count
-                means.extend(shares)
-                scales.extend(np.sqrt(shares * (1 - shares)))
-            else:
+        for summary, values, coding in zip(kept, made.categories, made.codings):
+            if not values:
                 means.append(summary.mean)
-                # a spread of rounding size is no spread: 0.1 repeated has one
-                scales.append(summary.std if summary.std > 1e-13 * abs(summary.mean) else 0.0)
+                scales.append(summary.std)
+                continue
+            shares = np.array([summary.counts[value] for value in values]) / summary.count
+            code = code_of(len(values), coding)
+            centre = shares @ code
+            spread = shares @ (code - centre) ** 2
+            means.extend(centre)
+            # one scale for all contrasts of a column, so that categories stay equally far apart
+            scales.extend([float(np.sqrt(spread.mean()))] * code.shape[1])
         if not standardize:
             return np.zeros(len(means)), np.ones(len(means))
         scale = np.array(scales)

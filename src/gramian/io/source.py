@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import os
 import sys
+import zipfile
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from gramian.io.model_file import is_pickle
+from gramian.io.packing import MAGIC, unpacked
 
 STDIN = "-"
 
@@ -31,18 +33,31 @@ class Source:
         self.path = os.fspath(path)
         self.is_stdin = self.path == STDIN
         self.name = "standard input" if self.is_stdin else self.path
+        self.memory: int | None = None
 
     @cached_property
     def _content(self) -> bytes:
         return sys.stdin.buffer.read()
 
     def open(self) -> BinaryIO:
-        """A fresh binary stream from the beginning."""
+        """A fresh binary stream from the beginning, unpacked where the file is packed."""
+        packing = self.packing
+        return self.open_packed() if packing is None else unpacked(packing, self.open_packed(), self.size, self.fail)
+
+    def open_packed(self) -> BinaryIO:
+        """A fresh binary stream of the file as it lies on disk."""
         return io.BytesIO(self._content) if self.is_stdin else Path(self.path).open("rb")
 
     @cached_property
+    def packing(self) -> str | None:
+        """``"gzip"``, ``"zstd"`` or None, by content."""
+        with self.open_packed() as file:
+            head = file.read(4)
+        return next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
+
+    @cached_property
     def size(self) -> int:
-        """Bytes."""
+        """Bytes of the file as it lies on disk."""
         return len(self._content) if self.is_stdin else Path(self.path).stat().st_size
 
     def fail(self, problem: str, *, line: int | None = None, column: str | None = None) -> TableError:
@@ -52,8 +67,8 @@ class Source:
 
     @cached_property
     def format(self) -> str:
-        """``"text"``, ``"npy"``, ``"npz"`` or ``"parquet"``, by content; anything else is an error that says what it
-        is."""
+        """``"text"``, ``"npy"``, ``"npz"``, ``"parquet"`` or ``"sheet"``, by content; anything else is an error that says
+        what it is."""
         if not self.is_stdin:
             if not Path(self.path).exists():
                 raise FileNotFoundError(f"{self.name}: there is no such file.")
@@ -61,7 +76,20 @@ class Source:
                 raise IsADirectoryError(f"{self.name}: this is a folder, not a file.")
         with self.open() as file:
             head = file.read(4096)
-        return self._format_of(head)
+        found = self._format_of(head)
+        if self.packing is not None and found != "text":
+            raise self.fail(f"a packed {found} file. Unpack it first, or pack a CSV.")
+        return self._archive_kind() if found == "npz" else found
+
+    def _archive_kind(self) -> str:
+        """A workbook and an NPZ file are both zip archives: its members tell."""
+        with self.open() as file:
+            try:
+                with zipfile.ZipFile(file) as archive:
+                    names = set(archive.namelist())
+            except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError):
+                return "npz"  # whose reader says what is wrong
+        return "sheet" if names & {"xl/workbook.xml", "xl/workbook.bin", "content.xml"} else "npz"
 
     def _format_of(self, head: bytes) -> str:
         if not head:
@@ -77,7 +105,7 @@ class Source:
         if head[:1] == b"\x80" and is_pickle(head):
             raise self.fail("pickle files are not loaded: they can run code. Export the table as CSV or Parquet.")
         if not head.startswith((b"\xff\xfe", b"\xfe\xff")) and _is_binary(head):
-            raise self.fail("this is a binary file, not a table. Give CSV, TSV, Parquet, NPY or NPZ.")
+            raise self.fail("this is a binary file, not a table. Give CSV, TSV, Excel, Parquet, NPY or NPZ.")
         return "text"
 
 
@@ -88,12 +116,10 @@ def _is_binary(head: bytes) -> bool:
 
 
 _TABLES = {b"PAR1": "parquet", b"\x93NUMPY": "npy", b"PK\x03\x04": "npz", b"PK\x05\x06": "npz"}
+_TABLES[b"\xd0\xcf\x11\xe0"] = "sheet"
 _OTHERS = {
-    b"\x1f\x8b": "this is a gzip file. Unpack it first: gunzip -c FILE | gramian ... -",
     b"BZh": "this is a bzip2 file. Unpack it first: bunzip2 -c FILE | gramian ... -",
     b"\xfd7zXZ": "this is an xz file. Unpack it first: xz -dc FILE | gramian ... -",
-    b"\x28\xb5\x2f\xfd": "this is a zstd file. Unpack it first: zstd -dc FILE | gramian ... -",
-    b"\xd0\xcf\x11\xe0": "this is an old Excel file. Export it as CSV.",
     b"ARROW1": "this is an Arrow (feather) file. Write it as Parquet or CSV.",
     b"\x89HDF": "this is an HDF5 file. Write the table as Parquet or CSV.",
     b"\x89PNG": "this is a picture, not a table.",
@@ -124,9 +150,15 @@ def memory_available() -> int:
 
 def check_cells(source: Source, n_rows: int, n_columns: int) -> None:
     """Refuse a table that would not fit into memory before anything is allocated for it."""
-    needed, available = 8 * n_rows * n_columns, memory_available()
+    check_bytes(source, 8 * n_rows * n_columns, f"{n_rows} rows x {n_columns} columns need")
+
+
+def check_bytes(source: Source, needed: int, what: str) -> None:
+    """Refuse what needs more memory than there is, or than ``--memory`` allows."""
+    available = source.memory if source.memory is not None else memory_available()
     if needed > available:
+        allowed = "allowed (--memory)" if source.memory is not None else "available"
         raise MemoryError(
-            f"{source.name}: {n_rows} rows x {n_columns} columns need {needed / 2**30:.1f} GB, "
-            f"{available / 2**30:.1f} GB are available. Use --stream, or fewer columns."
+            f"{source.name}: {what} {needed / 2**30:.2g} GB, {available / 2**30:.2g} GB are {allowed}. "
+            "Use fit --stream, or fewer columns."
         )

@@ -30,11 +30,16 @@ MISSING = frozenset(
         "?",
         "-",
         "--",
+        "–",
+        "—",
         ".",
         "missing",
         "#null!",
         "#value!",
         "#div/0!",
+        "#ref!",
+        "#name?",
+        "#num!",
     ],
 )
 """Cells that mean "not observed", in lower case."""
@@ -44,7 +49,9 @@ MISSING = frozenset(
 class ReadOptions:
     """How a table is to be read; None means: find out.
 
-    ``text`` are columns taken as text whatever they hold, ``skip`` columns that are not looked at.
+    ``text`` are columns taken as text whatever they hold, ``skip`` columns that are not looked at. ``skip_lines`` lines
+    stand above the table; ``sheet`` is the name or number of a sheet; ``drop_totals`` leaves rows out that are called
+    total or mean; ``memory`` bytes may be spent on the table.
     """
 
     delimiter: str | None = None
@@ -55,6 +62,10 @@ class ReadOptions:
     array: str | None = None
     text: frozenset[str] = frozenset()
     skip: frozenset[str] = frozenset()
+    skip_lines: int | None = None
+    sheet: str | None = None
+    drop_totals: bool = False
+    memory: int | None = None
 
 
 @dataclass

@@ -1,8 +1,9 @@
-"""Reading and writing tables: CSV, TSV, Parquet, NPY and NPZ, ``-`` for standard input and output."""
+"""Reading and writing tables: CSV, TSV (packed too), Excel and .ods (read only), Parquet, NPY, NPZ, ``-``."""
 
 from __future__ import annotations
 
 import csv
+import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,15 +16,26 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.io.atomic import atomic_path
+from gramian.io.cells import looks_numeric
 from gramian.io.numpy_table import NumpyReader
+from gramian.io.packing import SUFFIXES as PACKED_SUFFIXES
+from gramian.io.packing import packed
 from gramian.io.parquet_table import ParquetReader, pyarrow
-from gramian.io.source import Source, TableError
+from gramian.io.sheet_table import SheetReader
+from gramian.io.source import Source, TableError, check_bytes
 from gramian.io.table import ReadOptions, Table, TableReader, concatenated
 from gramian.io.text_table import Dialect, TextReader
 
 __all__ = ["ReadOptions", "Table", "TableError", "TableWriter", "open_table", "read_table", "write_table"]
 
-_READERS: dict[str, Any] = {"text": TextReader, "npy": NumpyReader, "npz": NumpyReader, "parquet": ParquetReader}
+_READERS: dict[str, Any] = {
+    "text": TextReader,
+    "sheet": SheetReader,
+    "npy": NumpyReader,
+    "npz": NumpyReader,
+    "parquet": ParquetReader,
+}
+TEXT_BYTES = 64
 _SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -39,8 +51,21 @@ _SUFFIXES = {
 def open_table(path: str | os.PathLike[str] | Source, options: ReadOptions | None = None) -> Any:
     """A reader for the file, chosen by its content: ``.names`` at once, the rows by ``.batches()``."""
     source = path if isinstance(path, Source) else Source(path)
-    reader: TableReader = _READERS[source.format](source, options or ReadOptions())
+    options = options or ReadOptions()
+    source.memory = options.memory
+    reader: TableReader = _READERS[source.format](source, options)
     return reader
+
+
+def whole_table(reader: TableReader) -> Table:
+    """All rows of a reader, as long as they fit into memory."""
+    parts: list[Table] = []
+    needed = 0
+    for part in reader.batches():
+        parts.append(part)
+        needed += sum((TEXT_BYTES if column.dtype == object else 8) * len(column) for column in part.columns)
+        check_bytes(reader.source, needed, "the rows so far need")
+    return concatenated(parts)
 
 
 def read_table(path: str | os.PathLike[str] | Source, options: ReadOptions | None = None) -> Table:
@@ -56,7 +81,7 @@ def read_table(path: str | os.PathLike[str] | Source, options: ReadOptions | Non
     >>> table.names, table["size"].tolist()
     (['size', 'price'], [1.5, nan])
     """
-    return concatenated(open_table(path, options).batches())
+    return whole_table(open_table(path, options))
 
 
 def output_format(path: str | os.PathLike[str]) -> str:
@@ -64,10 +89,14 @@ def output_format(path: str | os.PathLike[str]) -> str:
     if os.fspath(path) == "-":
         return "csv"
     suffix = Path(path).suffix.lower()
+    if suffix in PACKED_SUFFIXES and _SUFFIXES.get(Path(path).with_suffix("").suffix.lower()) in ("csv", "tsv"):
+        return _SUFFIXES[Path(path).with_suffix("").suffix.lower()]
+    if suffix in (".xlsx", ".xls", ".ods"):
+        raise ValueError(f"{os.fspath(path)}: workbooks are read, not written. Write .csv, which Excel opens.")
     if suffix not in _SUFFIXES:
         raise ValueError(
             f"{os.fspath(path)}: cannot tell the format from {suffix or 'no suffix'!r}. Use one of "
-            f"{', '.join(_SUFFIXES)}."
+            f"{', '.join(_SUFFIXES)}, .csv.gz, .csv.zst."
         )
     return _SUFFIXES[suffix]
 
@@ -82,6 +111,21 @@ def format_number(value: float, digits: int = 10, decimal: str = ".") -> str:
     return text.replace(".", ",") if decimal == "," else text
 
 
+def escaped(cell: str) -> str:
+    """A cell that a spreadsheet does not take for a formula: an apostrophe before ``= + - @`` TAB and CR.
+
+    Numbers stay as they are.
+
+    Examples
+    --------
+    >>> escaped("=1+1"), escaped("-3.5"), escaped("plain")
+    ("'=1+1", '-3.5', 'plain')
+    """
+    if cell.startswith(("=", "+", "-", "@", "\t", "\r")) and not looks_numeric(cell):
+        return "'" + cell
+    return cell
+
+
 class TableWriter:
     """Write a table piece by piece; a file appears whole or not at all.
 
@@ -89,18 +133,26 @@ class TableWriter:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], names: Sequence[str], *, dialect: Dialect | None = None, digits: int = 10
+        self,
+        path: str | os.PathLike[str],
+        names: Sequence[str],
+        *,
+        dialect: Dialect | None = None,
+        digits: int = 10,
+        escape_formulas: bool = False,
     ) -> None:
         self.path, self.names, self.digits = os.fspath(path), list(names), digits
+        self.escape_formulas = escape_formulas
         self.format = output_format(path)
         self.dialect = dialect or Dialect()
         if self.format == "tsv":
             self.dialect = Dialect("\t", self.dialect.decimal, self.dialect.header, self.dialect.encoding)
-        elif self.dialect.delimiter == "\t" and self.path.lower().endswith(".csv"):
+        elif self.dialect.delimiter == "\t" and ".csv" in self.path.lower()[-8:]:
             self.dialect = Dialect(",", ".", self.dialect.header, self.dialect.encoding)
         self._stack = ExitStack()
         self._gathered: list[list[Array]] = []
         self._parquet: Any = None
+        self._packing = PACKED_SUFFIXES.get(Path(self.path).suffix.lower())
         if self.format == "parquet":
             pyarrow()
 
@@ -111,11 +163,13 @@ class TableWriter:
             self._temporary = self._stack.enter_context(atomic_path(self.path))
             if self.format in ("csv", "tsv"):
                 # never a BOM on the way out, and always UTF-8
-                self._text = self._stack.enter_context(self._temporary.open("w", encoding="utf-8", newline=""))
+                file = self._temporary.open("wb") if self._packing is None else packed(self._packing, self._temporary)
+                self._stack.enter_context(file)
+                self._text = self._stack.enter_context(io.TextIOWrapper(file, encoding="utf-8", newline=""))
         if self.format in ("csv", "tsv"):
             self._csv = csv.writer(self._text, delimiter=self.dialect.delimiter, lineterminator="\n")
             if self.dialect.header:
-                self._csv.writerow(self.names)
+                self.write_rows([self.names])
         return self
 
     def write(self, columns: Sequence[Array]) -> None:
@@ -129,7 +183,7 @@ class TableWriter:
 
     def write_rows(self, rows: Sequence[Sequence[str]]) -> None:
         """Append rows of cells as they are; CSV and TSV only."""
-        self._csv.writerows(rows)
+        self._csv.writerows([[escaped(cell) for cell in row] for row in rows] if self.escape_formulas else rows)
 
     def cell(self, value: float) -> str:
         """A number as this file writes it."""
@@ -138,7 +192,8 @@ class TableWriter:
     def _cells(self, column: Array) -> list[str]:
         if column.dtype.kind in "fiub":
             return self._numbers(column.astype(np.float64))
-        return ["" if value is None else str(value) for value in column.tolist()]
+        texts = ["" if value is None else str(value) for value in column.tolist()]
+        return [escaped(text) for text in texts] if self.escape_formulas else texts
 
     def _numbers(self, values: Array) -> list[str]:
         if self.dialect.decimal == "." and self.digits >= 10 and (np.abs(values) < 1e10).all():
@@ -149,7 +204,7 @@ class TableWriter:
     def _write_parquet(self, columns: Sequence[Array]) -> None:
         arrow = pyarrow()
         arrays = [arrow.array(list(c) if c.dtype == object else np.asarray(c), from_pandas=True) for c in columns]
-        table = arrow.table(dict(zip(self.names, arrays)))
+        table = arrow.Table.from_arrays(arrays, names=self.names)
         if self._parquet is None:
             self._parquet = self._stack.enter_context(arrow.parquet.ParquetWriter(str(self._temporary), table.schema))
         self._parquet.write_table(table)
@@ -197,9 +252,10 @@ def write_table(
     *,
     dialect: Dialect | None = None,
     digits: int = 10,
+    escape_formulas: bool = False,
 ) -> None:
     """Write a whole table at once."""
-    with TableWriter(path, names, dialect=dialect, digits=digits) as out:
+    with TableWriter(path, names, dialect=dialect, digits=digits, escape_formulas=escape_formulas) as out:
         out.write(columns)
 
 

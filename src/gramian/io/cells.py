@@ -1,0 +1,128 @@
+"""Numbers as people write them in cells: thousands, percents, money, accounting negatives, odd minus signs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+MINUSES = "\u2212\u2012\u2013\ufe63\uff0d"
+CURRENCIES = "$\u20ac\u00a3\u00a5\u20b9\u20bd\u20a9\u20ba\u20aa\u20ab\u20b1\u0e3f\u00a2\u20b4\u20a6\u00a4"
+CODES = "USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|kr|Rs|US$|R$|C$|A$"
+_MONEY = rf"(?:[{re.escape(CURRENCIES)}]|(?:{'|'.join(re.escape(code) for code in CODES.split('|'))}))"
+_DRESSED = re.compile(
+    rf"(?P<open>\()?\s*(?P<sign>[+-])?\s*(?P<before>{_MONEY}\s?)?(?P<inner>[+-])?"
+    rf"(?P<digits>(?:\d|[.,]\d)[\d.,'\u2019 ]*(?:[eE][+-]?\d+)?)"
+    rf"(?P<after>\s?{_MONEY}|\s?%)?\s*(?P<tail>-)?(?P<close>\))?",
+)
+_BLANKS = str.maketrans(dict.fromkeys("\u00a0\u2007\u2009\u202f", " "))
+_SIGNS = str.maketrans(dict.fromkeys(MINUSES, "-"))
+_GROUPS = {
+    mark: re.compile(
+        rf"\d{{1,3}}(?:(?P<group>[{re.escape(''.join(c for c in '.,' if c != mark))}'\u2019 ])\d{{3}})"
+        rf"(?:(?P=group)\d{{3}})*(?:{re.escape(mark)}\d*)?"
+    )
+    for mark in ".,"
+}
+
+
+@dataclass(frozen=True)
+class Dress:
+    """What stands around the digits of a number: ``$`` before, ``%`` after, a mark between thousands.
+
+    Examples
+    --------
+    >>> dressed_number("(1,234.50)", ".")
+    (-1234.5, Dress(before='', after='', group=','))
+    >>> Dress(after=" %").around("12.5")
+    '12.5 %'
+    """
+
+    before: str = ""
+    after: str = ""
+    group: str = ""
+
+    @property
+    def is_percent(self) -> bool:
+        """Whether the number counts hundredths."""
+        return self.after.strip() == "%"
+
+    def around(self, text: str) -> str:
+        """Digits as they are written in a column of this dress (without marks between thousands)."""
+        if not text:
+            return text
+        sign, digits = ("-", text[1:]) if text.startswith("-") else ("", text)
+        return f"{sign}{self.before}{digits}{self.after}"
+
+
+def plain_number(cell: str, decimal: str = ".") -> float | None:
+    """The value of a cell that holds digits only, with this decimal mark; None where it does not."""
+    text = cell.strip()
+    if "_" in text or (decimal == "," and "." in text):
+        return None
+    try:
+        return float(text.replace(",", ".") if decimal == "," else text)
+    except ValueError:
+        return None
+
+
+def dressed_number(cell: str, decimal: str = ".") -> tuple[float, Dress] | None:
+    """The value of a cell and its dress; None where the cell is no number."""
+    text = cell.strip().translate(_BLANKS).translate(_SIGNS)
+    value = plain_number(text, decimal)
+    if value is not None:
+        return value, Dress()
+    found = _DRESSED.fullmatch(text)
+    if found is None or bool(found["open"]) != bool(found["close"]):
+        return None
+    if sum(bool(found[part]) for part in ("open", "sign", "inner", "tail")) > 1 or (found["before"] and found["after"]):
+        return None
+    digits, group = found["digits"].strip(), ""
+    grouped = _GROUPS[decimal].fullmatch(digits)
+    if grouped is not None:
+        group = grouped["group"]
+        digits = digits.replace(group, "")
+    value = plain_number(digits, decimal)
+    if value is None:
+        return None
+    negative = found["open"] or found["tail"] or "-" in (found["sign"] or "") + (found["inner"] or "")
+    return -value if negative else value, Dress(found["before"] or "", found["after"] or "", group)
+
+
+def looks_numeric(cell: str) -> bool:
+    """Whether a cell is a number with either decimal mark."""
+    return dressed_number(cell, ".") is not None or dressed_number(cell, ",") is not None
+
+
+@dataclass(frozen=True)
+class DecimalEvidence:
+    """A cell that can only be meant with decimal commas, one that can only be meant with points, and one that can be
+    both (``1,234``)."""
+
+    comma: str | None = None
+    point: str | None = None
+    either: str | None = None
+
+
+def decimal_evidence(cells: Iterable[str]) -> DecimalEvidence:
+    """Look for the decimal mark in cells.
+
+    Examples
+    --------
+    >>> decimal_evidence(["12", "1,5"]).comma, decimal_evidence(["1,234.5"]).point, decimal_evidence(["1,234"]).either
+    ('1,5', '1,234.5', '1,234')
+    """
+    comma = point = either = None
+    for cell in cells:
+        if "," not in cell and "." not in cell:
+            continue
+        with_comma, with_point = dressed_number(cell, ","), dressed_number(cell, ".")
+        if with_comma is None and with_point is None:
+            continue
+        if with_point is None:
+            comma = comma or cell
+        elif with_comma is None:
+            point = point or cell
+        elif "," in cell:
+            either = either or cell
+    return DecimalEvidence(comma, point, either)

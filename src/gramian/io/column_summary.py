@@ -1,0 +1,114 @@
+"""What a column looks like: counts, mean, spread and values, gathered piece by piece; and what kind it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian.io.dates import are_dates
+from gramian.io.source import shown
+from gramian.io.table import Table
+
+MAX_CATEGORIES = 50
+LONG_TEXT, LONG_WORDS = 40, 5
+"""Values that are longer on average, or of more words, are free text."""
+LOOKED_AT = 500
+
+
+class Summary:
+    """Counts, mean, spread and values of one column, gathered piece by piece."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.count = self.missing = 0
+        self.mean = self.square = 0.0
+        self.low, self.high = np.inf, -np.inf
+        self.counts: Counter[str] = Counter()
+        self.is_text = False
+        self.increasing = True  # whole numbers, each above the one before: a row number
+
+    def update(self, values: Array) -> None:
+        """Add a piece of the column."""
+        if values.dtype == object:
+            seen = [value for value in values.tolist() if value is not None]
+            self.is_text = self.is_text or bool(seen)
+            self.missing += len(values) - len(seen)
+            self.count += len(seen)
+            if len(self.counts) <= 20 * MAX_CATEGORIES or len(self.counts) == self.count - len(seen):
+                self.counts.update(seen)
+            return
+        seen_numbers = values[~np.isnan(values)]
+        self.missing += len(values) - len(seen_numbers)
+        if not len(seen_numbers):
+            return
+        whole = bool((seen_numbers == np.round(seen_numbers)).all() and (np.diff(seen_numbers) > 0).all())
+        self.increasing = self.increasing and whole and bool(seen_numbers[0] > self.high)
+        self.low, self.high = min(self.low, float(seen_numbers.min())), max(self.high, float(seen_numbers.max()))
+        self._merge(seen_numbers)
+
+    def _merge(self, values: Array) -> None:
+        """Mean and sum of squares about it, merged exactly (Chan)."""
+        unit = float(np.abs(values).max())
+        n, m = self.count, len(values)
+        if unit > 1e150:
+            raise ValueError(
+                f"column {shown(self.name)} has magnitudes around {unit:.3g}, whose squares overflow. Rescale it first."
+            )
+        mean = float(values.mean())
+        shift = mean - self.mean
+        self.square += float(((values - mean) ** 2).sum()) + shift**2 * n * m / (n + m)
+        self.mean += shift * m / (n + m)
+        self.count += m
+
+    @property
+    def std(self) -> float:
+        """The standard deviation (1/N); 0 where it is of rounding size, as that of 0.1 repeated."""
+        std = float(np.sqrt(self.square / self.count)) if self.count else 0.0
+        return std if std > 1e-13 * abs(self.mean) else 0.0
+
+    @property
+    def kind(self) -> str:
+        """``"number"``, ``"category"``, ``"date"``, ``"text"`` or ``"empty"``."""
+        if not self.count:
+            return "empty"
+        if not self.is_text:
+            return "number"
+        values = list(self.counts)
+        some = values[:LOOKED_AT]
+        if are_dates(some):
+            return "date"
+        distinct = len(values)
+        if distinct > MAX_CATEGORIES or distinct > max(2, 0.5 * self.count):
+            return "text"
+        long = np.mean([len(value) for value in some]) > LONG_TEXT
+        wordy = np.mean([len(value.split()) for value in some]) >= LONG_WORDS
+        return "text" if distinct > 2 and (long or wordy) else "category"
+
+
+def summaries(tables: Iterable[Table]) -> tuple[list[Summary], int]:
+    """One summary per column, and the number of rows."""
+    gathered: list[Summary] = []
+    rows = 0
+    for table in tables:
+        gathered = gathered or [Summary(name) for name in table.names]
+        rows += table.n_rows
+        for summary, column in zip(gathered, table.columns):
+            summary.update(column)
+    return gathered, rows
+
+
+def described(columns: Iterable[Summary], n_rows: int) -> str:
+    """What a table holds, in words: ``412 rows, 11 numbers, 2 categories, 1 date``."""
+    kinds = Counter(summary.kind for summary in columns)
+    words = {
+        "number": ("number", "numbers"),
+        "category": ("category", "categories"),
+        "date": ("date", "dates"),
+        "text": ("text", "texts"),
+        "empty": ("empty column", "empty columns"),
+    }
+    parts = [f"{kinds[kind]} {forms[kinds[kind] > 1]}" for kind, forms in words.items() if kinds[kind]]
+    return ", ".join([f"{n_rows} row{'s' if n_rows != 1 else ''}", *parts])

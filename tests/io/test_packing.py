@@ -1,0 +1,98 @@
+"""Packed tables, and files that unpack to far more than a table."""
+
+import gzip
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+from gramian.io import packing
+from gramian.io.tables import TableError, TableWriter, read_table, write_table
+
+X = np.random.default_rng(0).normal(size=(50, 3))
+
+
+@pytest.mark.parametrize("suffix", ["csv.gz", "tsv.gz", "csv.zst"])
+def test_packed_tables_are_read_and_written(suffix, tmp_path):
+    if suffix.endswith("zst"):
+        pytest.importorskip("pyarrow")
+    path = tmp_path / f"t.{suffix}"
+    write_table(path, list("abc"), list(X.T), digits=17)
+    assert path.read_bytes()[:2] in (b"\x1f\x8b", b"\x28\xb5")
+    assert np.array_equal(np.column_stack(read_table(path).columns), X)
+    first = path.read_bytes()
+    write_table(path, list("abc"), list(X.T), digits=17)
+    assert path.read_bytes() == first  # no time of writing inside
+
+
+def test_a_packed_file_that_is_cut_is_an_error_with_its_name(tmp_path):
+    path = tmp_path / "t.csv.gz"
+    write_table(path, list("abc"), list(X.T))
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(TableError, match=r"t\.csv\.gz: the packed file is damaged or cut"):
+        read_table(path)
+
+
+def test_an_error_while_writing_leaves_no_packed_file(tmp_path):
+    with pytest.raises(KeyboardInterrupt), TableWriter(tmp_path / "t.csv.gz", ["a"]) as out:
+        out.write([np.ones(3)])
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_gzip_bomb_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(packing, "FREE", 1 << 16)
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 1_000_000))
+    with pytest.raises(TableError, match="unpacks to more than .* over 200 times"):
+        read_table(path)
+
+
+def test_an_npz_bomb_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(packing, "FREE", 1 << 16)
+    np.savez_compressed(tmp_path / "t.npz", x=np.zeros((10_000, 100)))
+    with pytest.raises(TableError, match="the array 'x': it unpacks to more than"):
+        read_table(tmp_path / "t.npz")
+
+
+def test_a_parquet_bomb_is_refused(tmp_path, monkeypatch):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(packing, "FREE", 1 << 12)
+    parquet.write_table(arrow.table({"a": np.zeros(3_000_000)}), tmp_path / "t.parquet")
+    with pytest.raises(TableError, match="unpacks to more than"):
+        read_table(tmp_path / "t.parquet")
+
+
+def archive(content, claimed=None):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("xl/workbook.xml", "")
+        file.writestr("xl/worksheets/sheet1.xml", content)
+    data = buffer.getvalue()
+    if claimed is not None:  # the directory lies about the size
+        data = data.replace(len(content).to_bytes(4, "little"), claimed.to_bytes(4, "little"))
+    return data
+
+
+@pytest.mark.parametrize("claimed", [None, 1000])
+def test_a_workbook_bomb_is_refused_whatever_its_directory_claims(claimed, tmp_path, monkeypatch):
+    pytest.importorskip("python_calamine")
+    monkeypatch.setattr(packing, "FREE", 1 << 16)
+    path = tmp_path / "t.xlsx"
+    path.write_bytes(archive(b"0" * 5_000_000, claimed))
+    with pytest.raises(TableError, match="unpacks to more than"):
+        read_table(path)
+
+
+def test_a_sheet_that_spans_the_whole_grid_is_refused(tmp_path):
+    pytest.importorskip("python_calamine")
+    path = tmp_path / "t.xlsx"
+    path.write_bytes(archive(b'<c r="A1"><v>1</v></c><c r="XFD1048576"><v>1</v></c>'))
+    with pytest.raises(TableError, match="a sheet of 17179869184 cells"):
+        read_table(path)
+
+
+def test_the_bounds_are_pinned():
+    assert (packing.RATIO, packing.FREE) == (200, 2**26)

@@ -70,7 +70,8 @@ def test_a_text_column_is_filled_by_its_likeliest_value(gramian, tmp_path, rows)
     label[::7] = None
     write_table(tmp_path / "t.csv", [*"abcde", "level"], [*rows.T, label])
     ran = gramian("impute", "t.csv", "-o", "o.csv")
-    assert "column 'level' is text with 2 values (high, low): one-hot" in ran.err
+    assert "column 'level' has 2 categories (high, low)" in ran.err
+    assert "read 80 rows, 5 numbers, 1 category" in ran.out
     found = read_table(tmp_path / "o.csv")["level"]
     assert set(found) == {"high", "low"}
     assert np.mean(found[::7] == truth[::7]) > 0.8

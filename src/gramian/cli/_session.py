@@ -32,6 +32,7 @@ class Session:
         self.stdout_taken = "-" in outputs
         self.verbose = int(sys.stderr.isatty() and not quiet)
         self._noted: set[str] = set()
+        self.read = ""  # what was read, in one line
 
     def note(self, *texts: str) -> None:
         """A remark on standard error, each only once."""
@@ -42,6 +43,8 @@ class Session:
 
     def say(self, facts: Mapping[str, Any], lines: Sequence[str]) -> None:
         """The results: ``facts`` for machines, ``lines`` for people; never mixed into a table on standard output."""
+        if self.read:
+            facts, lines = {**facts, "read": self.read}, [f"read {self.read}", *lines]
         if self.as_json:
             click.echo(json.dumps(jsonable(dict(facts)), allow_nan=False, ensure_ascii=False), err=self.stdout_taken)
         elif not self.quiet:
@@ -214,13 +217,8 @@ class Input:
         if made.n_rows < min_rows:
             raise self.source.fail(f"{made.n_rows} row(s); at least {min_rows} are needed to fit a model.")
         self.session.note(*self.reader.notes, *made.notes)
-        self.session.note(self._read(made))
+        self.session.read = "; ".join(filter(None, [made.described, getattr(self.reader, "skipped", "")]))
         return made
-
-    def _read(self, made: Preprocessing) -> str:
-        """What was read, in one line."""
-        skipped = getattr(self.reader, "skipped", "")
-        return f"read {made.described}" + (f"; {skipped}" if skipped else "")
 
 
 def load_model(path: str) -> TableModel:

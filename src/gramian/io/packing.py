@@ -74,7 +74,7 @@ def packed(packing: str, path: Any) -> BinaryIO:
     if packing == "gzip":
         file = open(path, "wb")  # noqa: SIM115 - closed with the stream
         stream = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0)
-        stream.myfileobj = file  # closed with the stream; neither name nor time is written
+        stream.myfileobj = file  # type: ignore[assignment]  # closed with the stream; neither name nor time is written
         return stream  # type: ignore[return-value]
     packer: BinaryIO = _arrow().CompressedOutputStream(str(path), "zstd")
     return packer

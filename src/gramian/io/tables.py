@@ -157,6 +157,14 @@ class TableWriter:
             pyarrow()
 
     def __enter__(self) -> TableWriter:
+        try:
+            self._open()
+        except BaseException as error:
+            self._stack.__exit__(type(error), error, error.__traceback__)
+            raise
+        return self
+
+    def _open(self) -> None:
         if self.path == "-":
             self._text: TextIO = sys.stdout
         else:
@@ -170,7 +178,6 @@ class TableWriter:
             self._csv = csv.writer(self._text, delimiter=self.dialect.delimiter, lineterminator="\n")
             if self.dialect.header:
                 self.write_rows([self.names])
-        return self
 
     def write(self, columns: Sequence[Array]) -> None:
         """Append rows, given as columns: numbers, or objects that are text or None."""

@@ -200,3 +200,11 @@ def test_random_features_leave_no_arrays_of_all_rows():
     assert np.isfinite(model.sample(3)).all()
     with pytest.raises(ValueError, match="random features"):
         model.decode_weights(np.zeros((1, 4)))
+
+
+@pytest.mark.parametrize("options", [{}, {"approximation": "nystroem", "n_landmarks": 40}])
+def test_arrays_that_users_read_have_the_dtype_of_the_rows(options):
+    model = KernelPPCA(3, preimage="smoother", **options).fit(X.astype(np.float32))
+    for name in ("explained_variance_", "explained_variance_ratio_", "eigenvectors_", "dual_coef_"):
+        assert getattr(model, name).dtype == np.float32
+    assert model.sample(2).dtype == np.float32

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, Kept
+from gramian._arrays import Array, Kept, fitted_array, float_dtype
 from gramian._checks import (
     check_choice,
     check_count,
@@ -266,6 +266,13 @@ class KernelPPCA(DualMixin, BaseEstimator):
         self.eigenvectors_ = model.spectrum.eigenvectors
         shrink = np.sqrt(1 - gaussian.noise_variance / gaussian.eigenvalues) if gaussian.n_components else np.empty(0)
         self.dual_coef_ = np.sqrt(weights)[:, None] * self.eigenvectors_ * shrink
+        self._as_the_rows()
+
+    def _as_the_rows(self) -> None:
+        """Arrays that users read are float32 where the rows are; the model inside stays float64."""
+        dtype = float_dtype(self.X_fit_)
+        for name in ("explained_variance_", "explained_variance_ratio_", "eigenvectors_", "dual_coef_"):
+            setattr(self, name, fitted_array(getattr(self, name), dtype))
 
     def _dimension(self, source: HeldOutRows, gram_of: Any, dim: float | None = None, *, whole: bool) -> Any:
         """``n_components`` as `fit_latent_model` takes it, with "auto" chosen on at most 2,000 rows [10].
@@ -387,6 +394,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
         self.eigenvectors_ = model.spectrum.eigenvectors
         axes = model.subspace.primal.components.T * model.gaussian.gains
         self.dual_coef_ = np.asarray(model.subspace.noise_weights(axes.T)).T
+        self._as_the_rows()
 
     def _feature_map(self, count: int, n_rows: int) -> Any:
         if self.n_landmarks is not None and self.approximation == "nystroem" and count > n_rows:

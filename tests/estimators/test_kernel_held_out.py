@@ -208,3 +208,12 @@ def test_arrays_that_users_read_have_the_dtype_of_the_rows(options):
     for name in ("explained_variance_", "explained_variance_ratio_", "eigenvectors_", "dual_coef_"):
         assert getattr(model, name).dtype == np.float32
     assert model.sample(2).dtype == np.float32
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e8])
+def test_an_offset_costs_a_linear_kernel_no_digits(offset):
+    table = np.random.default_rng(0).standard_normal((60, 4)) * [3.0, 2.0, 1.0, 0.5]
+    plain, moved = (KernelPPCA(2, kernel="linear", noise_dim=4).fit(rows) for rows in (table, table + offset))
+    assert_allclose(moved.explained_variance_, plain.explained_variance_, rtol=1e-6)
+    assert_allclose(np.abs(moved.transform(table + offset)), np.abs(plain.transform(table)), atol=1e-5)
+    assert_allclose(moved.reconstruct(table + offset) - offset, plain.reconstruct(table), atol=1e-5)

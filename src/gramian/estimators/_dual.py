@@ -60,7 +60,12 @@ class DualMixin(LatentModelMixin):
         diagonal = options.get("diagonal")
         if self._precomputed and diagonal is None:
             diagonal = np.zeros(X.shape[0])  # scores do not need it; the methods that do have asked for it
-        return self._model.subspace.project(X, diagonal)
+        return self._model.subspace.project(self._moved(X), diagonal)
+
+    def _moved(self, X: Any) -> Any:
+        """Rows less the origin that a linear kernel was fitted about; as they are with any other kernel."""
+        origin = self.__dict__.get("_origin")
+        return X if origin is None else np.asarray(X, dtype=np.float64) - origin
 
     def _checked_diagonal(self, X: Any, diagonal: Any, method: str) -> Array | None:
         check_is_fitted(self)
@@ -111,7 +116,7 @@ class DualMixin(LatentModelMixin):
         """k_c(y)ᵢ = <φ(xᵢ) - μ, φ(y) - μ>, doubly centred with the training means only, (n, N) [3]."""
         subspace = self._kernel_space("center_kernel")
         X = self._check_rows(X)
-        return subspace.center_rows(X).astype(float_dtype(X), copy=False)
+        return subspace.center_rows(self._moved(X)).astype(float_dtype(X), copy=False)
 
     def kernel_mean(self, Z: Any) -> Array:
         """E[k_c | z]: <φ(xᵢ) - μ, Wz>, (n, N) ([DP] eq. 14) [3]."""

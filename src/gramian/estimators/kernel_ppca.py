@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -40,7 +41,7 @@ from gramian.latent.model import LatentModel, fit_latent_model
 from gramian.latent.noise import resolve_noise
 from gramian.latent.sample import DUAL_RANK, DualSample, MomentSample
 from gramian.operators.gram import DenseGram, LazyGram
-from gramian.preimage import PreImage, as_preimage
+from gramian.preimage import PreImage, as_preimage, has_identity_features
 from gramian.rows import Rows, as_rows
 from gramian.solvers import as_solver, solvers_for
 from gramian.solvers.budget import Budgeted
@@ -172,7 +173,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
         """
         self._check_params()
         self.__dict__.pop("preimage_", None)  # model files of the first version hold one; now it is a property
-        forget(self, "_model", "_weights", "_held", "_preimage", "_kept")
+        forget(self, "_model", "_weights", "_held", "_preimage", "_kept", "_origin")
         self._kept = Kept()
         if inputs is not None and not self._precomputed:
             raise ValueError("inputs= goes with kernel='precomputed' only: otherwise X holds the inputs already.")
@@ -188,7 +189,12 @@ class KernelPPCA(DualMixin, BaseEstimator):
             self.kernel_ = as_kernel(self.kernel).resolve(X)
             points = X
             kept = None if self.memory_limit is None else memory_budget(self.memory_limit) // 4
-            sample = self._dual_sample(self.kernel_, X, LazyGram(self.kernel_, X, memory=kept), raw_weights)
+            if self.center and has_identity_features(self.kernel_) and not sparse.issparse(X):
+                self._origin = X.mean(
+                    axis=0, dtype=np.float64
+                )  # centring makes it exact, and a large offset costs no digits
+            near = self._moved(X)
+            sample = self._dual_sample(self.kernel_, near, LazyGram(self.kernel_, near, memory=kept), raw_weights)
         self._fit_dual(sample, points, raw_weights)
         return self
 
@@ -299,7 +305,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
         return min(max(share, 1e-12), 1 - 1e-12)
 
     def _raw_gram(self, drawn: HeldOutRows) -> Array:
-        return np.asarray(self.kernel_(drawn.rows), dtype=np.float64) if drawn.gram is None else drawn.gram
+        return np.asarray(self.kernel_(self._moved(drawn.rows)), dtype=np.float64) if drawn.gram is None else drawn.gram
 
     def _warn_without_structure(self, model: LatentModel, sample: DualSample) -> None:
         """KERN-05: all eigenvalues alike (K = I), or none (K = 11ᵀ)."""

@@ -201,6 +201,9 @@ class DualMixin(LatentModelMixin):
     def _distinct_points(self) -> tuple[Array, Array]:
         """Positions of the first copies of the points that weights refer to, and for each point which it is."""
         _, first, inverse = np.unique(row_hashes(self.X_fit_), return_index=True, return_inverse=True)
+        if len(first) < len(inverse) and not np.array_equal(self.X_fit_[first][inverse], self.X_fit_):
+            # hashes see 24 bits: about a large offset they take different rows for one
+            _, first, inverse = np.unique(self.X_fit_, axis=0, return_index=True, return_inverse=True)
         order = np.argsort(first)  # in the order of the points
         place = np.empty_like(order)
         place[order] = np.arange(len(order))

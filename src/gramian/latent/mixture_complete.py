@@ -81,9 +81,10 @@ def weighted_rows(values: Array, shares: Array, weights: Array, centers: Array |
         taken = np.flatnonzero(shares[:, k] > NEGLIGIBLE)
         if len(taken):
             part = (values if len(taken) == len(values) else values[taken]) - centers[k]
-            scaled = part * weighted[taken, k, None]
-            sums[k] = scaled.sum(axis=0)
-            products[k] = part.T @ scaled
+            roots = np.sqrt(weighted[taken, k])
+            part *= roots[:, None]
+            sums[k] = roots @ part
+            products[k] = part.T @ part  # a product of one array with itself costs half
     return WeightedRows(masses, pairs, len(values), sums, products)
 
 

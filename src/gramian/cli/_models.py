@@ -98,7 +98,7 @@ def estimator_for(kind: str, options: Mapping[str, Any], prepare: Preprocessing,
         asked |= {"approximation": "nystroem", "n_landmarks": options["landmarks"]}
     if prepare.views:
         asked["views"] = {name: list(columns) for name, columns in prepare.views.items()}
-    given = {name: value for name, value in asked.items() if value is not None}
+    given = {name: value for name, value in asked.items() if value is not None} | series_options(options)
     for name in given:
         if name not in takes:
             raise ValueError(f"--{OPTIONS[name]} is not an option of --model {kind}.")
@@ -106,6 +106,20 @@ def estimator_for(kind: str, options: Mapping[str, Any], prepare: Preprocessing,
         given.setdefault("n_clusters", "auto")
     common = {"random_state": options.get("seed", 0), "verbose": verbose}
     return made(**given, **{name: value for name, value in common.items() if name in takes})
+
+
+def series_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``--season``, ``--difference``, ``--transform`` and the number of steps say to a forecaster."""
+    found = {name: options[name] for name in ("difference", "transform", "season") if options.get(name) is not None}
+    found |= {name: None for name in ("transform", "season") if found.get(name) == "none"}
+    season = found.get("season")
+    if season is not None:
+        if not str(season).isdigit() or int(season) < 2:
+            raise ValueError(f"--season {season!r} must be a whole number from 2 on, or 'none'.")
+        found["season"] = int(season)
+    if options.get("steps") is not None:
+        found["horizon"] = options["steps"]
+    return found
 
 
 def check_needs(kind: str, options: Mapping[str, Any]) -> None:
@@ -138,7 +152,9 @@ def fitted(
     """Fit, and keep what later sub-commands need."""
     check_complete(kind, X, prepare)
     if kind == "forecast":
-        estimator = estimator_for(kind, options, prepare, verbose).fit(X[:, 0] if X.shape[1] == 1 else X)
+        estimator = estimator_for(kind, options, prepare, verbose)
+        estimator._usual_seasons = tuple(options.get("usual_seasons") or ())
+        estimator.fit(X[:, 0] if X.shape[1] == 1 else X)
     else:
         estimator = estimator_for(kind, options, prepare, verbose)
         estimator.fit(X, y) if y is not None else estimator.fit(X)
@@ -164,6 +180,8 @@ def facts_of(estimator: Any) -> dict[str, Any]:
         value = getattr(estimator, name, None)
         if isinstance(value, bool | int | float | np.generic):
             facts[name.strip("_")] = value.item() if isinstance(value, np.generic) else value
+    for name, value in (getattr(estimator, "skill_", None) or {}).items():
+        facts[f"held-out {name}" if name == "error" else f"held-out {name} error"] = value
     ratio = getattr(estimator, "explained_variance_ratio_", None)
     if ratio is not None and np.ndim(ratio) == 1:
         facts["explained variance"] = float(np.sum(ratio))

@@ -63,8 +63,14 @@ model_options = _stacked(
     click.option(
         "--landmarks", type=int, help="Nystroem approximation with so many landmarks. [default: above 5000 rows, 1000]"
     ),
-    click.option("--lags", type=int, help="Past values that a forecast looks at."),
+    click.option("--lags", type=int, help="Past values that a forecast looks at. [default: by held-out stretches]"),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random."),
+)
+
+series_options = _stacked(
+    click.option("--season", metavar="S", help="Values per season, or none. [default: by held-out stretches]"),
+    click.option("--difference", type=click.IntRange(0, 1), help="1: the level is taken off. [default: likewise]"),
+    click.option("--transform", type=click.Choice(["none", "log"]), help="Of the series. [default: likewise]"),
 )
 
 force_option = click.option("-f", "--force", is_flag=True, help="Overwrite the output if it exists.")

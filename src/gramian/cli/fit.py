@@ -38,6 +38,8 @@ def fit(
     check_needs(kind, options)
     check_output(model_file, force, table=False)
     session = Session(as_json=as_json, quiet=quiet)
+    if kind == "forecast":  # a series is modelled in its own units: the forecaster scales it itself
+        options = {**options, "no_standardize": True}
     opened = Input(session, table, options, classes=kind == "classifier")
     if should_stream(kind, opened.source.size, stream):
         model = _streamed(session, opened, options)

@@ -6,7 +6,15 @@ from typing import Any
 
 import click
 
-from gramian.cli._options import common_options, level_option, model_options, output_options, read_options, role_options
+from gramian.cli._options import (
+    common_options,
+    level_option,
+    model_options,
+    output_options,
+    read_options,
+    role_options,
+    series_options,
+)
 
 
 @click.command(short_help="The next values of series, with intervals.")
@@ -18,10 +26,10 @@ from gramian.cli._options import common_options, level_option, model_options, ou
 @click.option(
     "--last",
     type=click.IntRange(0),
-    default=1000,
-    show_default=True,
-    help="Learn from the last rows only; 0: from all.",
+    default=0,
+    help="Learn from the last rows only. [default: from all]",
 )
+@series_options
 @model_options
 @role_options
 @read_options
@@ -47,13 +55,14 @@ def forecast(
     """
     import numpy as np
 
-    from gramian.cli._clock import Clock
     from gramian.cli._session import Session, check_output, place
+    from gramian.io.clocks import Clock
     from gramian.io.tables import write_table
 
     check_output(output, force)
     level = 0.9 if level is None else level
     session = Session(as_json=as_json, quiet=quiet, outputs=[output])
+    options = {**options, "steps": steps, "no_standardize": True}
     model, clock, dialect = _model_of(session, table, target, last, options)
     prepare, estimator = model.preprocessing, model.estimator
     middle = np.reshape(estimator.predict(steps), (steps, -1))
@@ -68,18 +77,26 @@ def forecast(
         columns += [values * unit + prepare.mean[j] for values in (middle_j, low, high)]
     write_table(output, names, columns, dialect=dialect, digits=digits, escape_formulas=escape_formulas)
     facts = {"output": output, "steps": steps, "level": level, "series": list(prepare.names), **model.facts}
-    session.say(
-        facts, [f"{steps} steps of {', '.join(prepare.names[:6])} with {100 * level:g} % intervals -> {place(output)}"]
-    )
+    lines = [f"{steps} steps of {', '.join(prepare.names[:6])} with {100 * level:g} % intervals -> {place(output)}"]
+    session.say(facts, [*lines, *_skill_lines(estimator)])
+
+
+def _skill_lines(estimator: Any) -> list[str]:
+    """How far off forecasts were on held-out stretches, beside naive ones."""
+    skill = getattr(estimator, "skill_", None)
+    if not skill:
+        return []
+    naive = [f"{name} forecast {skill[name]:.4g}" for name in ("naive", "seasonal naive") if name in skill]
+    return [f"  mean error on held-out stretches {skill['error']:.4g} ({', '.join(naive)})"]
 
 
 def _model_of(session: Any, path: str, target: str | None, last: int, options: Any) -> tuple[Any, Any, Any]:
     """The fitted forecaster: from a model file, or fitted to a table."""
     from dataclasses import replace
 
-    from gramian.cli._clock import Clock
     from gramian.cli._models import fitted
     from gramian.cli._session import Input, columns_of, load_model
+    from gramian.io.clocks import Clock, calendar_columns
     from gramian.io.preprocessing import Roles
     from gramian.io.source import Source, TableError
 
@@ -106,6 +123,11 @@ def _model_of(session: Any, path: str, target: str | None, last: int, options: A
         ids = tuple(dict.fromkeys((*ids, clock.name)))
         drop = tuple(name for name in drop if name != clock.name)
         session.note(f"column {clock.name!r} is the clock")
+        options = {**options, "usual_seasons": clock.seasons}
+    calendar = [name for name in calendar_columns(whole, clock) if name not in (*wanted, *drop, *ids)]
+    if calendar and len(calendar) < len(whole.names) - len({*drop, *ids}):
+        session.note(f"calendar columns are not forecast: {', '.join(calendar[:5])}")
+        drop = (*drop, *calendar)
     opened.roles = Roles(id=ids, drop=drop)
     prepare = opened.preprocessing([whole])
     texts = [name for name, values in zip(prepare.names, prepare.categories) if values]

@@ -65,6 +65,8 @@ def impute(
         raise ValueError(f"{model_file}: a {model.kind} model cannot impute. Fit --model ppca or mixture.")
     filled = _write(opened, model, output, std_file, {"digits": digits, "escape_formulas": escape_formulas})
     total = sum(filled.values())
+    if total and getattr(model.estimator, "n_components_", None) == 0:
+        session.note("no structure was found: every missing cell was filled with the mean of its column")
     if not total:
         session.note("the table has no missing cells: it is copied")
     facts = {"output": output, "std": std_file, "imputed": total, "by column": filled, **model.facts}

@@ -39,9 +39,9 @@ MOST_MEMBERS = 4
 """Structures that are averaged."""
 FAR_OFF = 2.0
 """A structure whose held-out error is larger than the best by this factor is not averaged."""
-KERNEL_VALUES = 300
+KERNEL_VALUES = 400
 """A kernel candidate is judged on models of at most so many values."""
-REFITS = 4
+REFITS = 2
 """Models of a kernel candidate, over all stretches."""
 
 

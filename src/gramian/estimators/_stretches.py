@@ -10,11 +10,11 @@ import numpy as np
 from gramian._arrays import Array
 from gramian.estimators._series_transform import Ground, SeriesTransform
 
-N_STRETCHES = 8
+N_STRETCHES = 4
 """Stretches, each forecast by one model of what came before it."""
 HELD_SHARE = 0.6
 """The share of the series, at most, that is forecast."""
-MOST_ORIGINS = 8
+MOST_ORIGINS = 16
 """Origins per stretch."""
 MOST_HELD = 12
 """At most so many horizons are forecast: what is older says little."""

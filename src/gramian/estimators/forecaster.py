@@ -132,6 +132,7 @@ class RKMForecaster(BaseEstimator):
     """
 
     _members: list[Member]
+    _usual_seasons: tuple[int, ...] = ()  # what a clock that is no index says
 
     def __init__(
         self,
@@ -298,7 +299,7 @@ class RKMForecaster(BaseEstimator):
             self.transform,
             self.kernel,
             self.horizon,
-            usual_seasons(self._index),
+            usual_seasons(self._index) or self._usual_seasons,
             self.n_members,
         )
 

@@ -1,8 +1,10 @@
 """The public contract: names, defaults and lazy imports, as the API page fixes them."""
 
 import inspect
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -213,3 +215,10 @@ def test_unknown_names_are_attribute_errors():
     with pytest.raises(AttributeError, match="Magic"):
         gramian.Magic
     assert set(SIGNATURES) <= set(dir(gramian))
+
+
+def test_only_gramian_deep_imports_torch():
+    root = Path(gramian.__file__).parent
+    imports = re.compile(r"^\s*(import|from) torch\b", re.MULTILINE)
+    found = [path.relative_to(root) for path in root.rglob("*.py") if imports.search(path.read_text(encoding="utf-8"))]
+    assert found == [Path("deep/_torch.py")]

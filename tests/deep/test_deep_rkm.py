@@ -250,3 +250,46 @@ def test_without_torch_the_error_says_what_to_install():
         "    else: raise SystemExit(name)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_signature_is_the_one_of_the_api_page():
+    expected = {
+        "n_components": 10,
+        "encoder": "mlp",
+        "decoder": "mlp",
+        "n_features": 64,
+        "hidden": (256,),
+        "image_shape": None,
+        "views": None,
+        "rkm_weight": 0.1,
+        "cross_weight": "auto",
+        "frame": "auto",
+        "noise_variance": "per-view",
+        "view_weights": "balanced",
+        "batch_size": 256,
+        "max_epochs": 100,
+        "learning_rate": 2e-3,
+        "kernel": None,
+        "n_anchors": None,
+        "early_stopping": True,
+        "validation_fraction": 0.1,
+        "patience": 10,
+        "device": "cpu",
+        "checkpoint": None,
+        "random_state": None,
+        "verbose": 0,
+    }
+    assert DeepRKM().get_params() == expected
+
+
+def test_pictures_take_it(X, views):
+    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'gramian[plot]'")
+    from gramian import plotting
+
+    model = DeepRKM(2, **SMALL).fit(X)
+    plotting.samples_grid(model, image_shape=(2, 3), random_state=0)
+    plotting.latent_traversal(model, image_shape=(2, 3))
+    plotting.reconstruction_grid(model, X[:4], image_shape=(2, 3))
+    plotting.latent_scatter(model, X)
+    pair = DeepRKM(2, **SMALL).fit(views)
+    plotting.view_contributions(pair)

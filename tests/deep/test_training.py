@@ -63,10 +63,16 @@ def test_the_order_of_the_rows_does_not_matter(X):
 
 
 def test_early_stopping_keeps_the_best_epoch(X, monkeypatch):
-    scores = iter([0.5, 0.3, 0.4, 0.45, 0.5, 0.6])
+    scores = iter([0.5, 0.3, 0.4, 0.45, 0.5, 0.6, 0.2, 0.4, 0.1])
+    rates = []
+    rate = training.Run._rate
     monkeypatch.setattr(training.Run, "judged", lambda self, rows: next(scores))
+    monkeypatch.setattr(training.Run, "_rate", lambda self, at: rates.append((at, rate(self, at))) or rates[-1][1])
     model = DeepRKM(2, max_epochs=50, patience=3, **SMALL).fit(X)
-    assert (model.n_epochs_, model.best_epoch_) == (5, 2)
+    assert (model.n_epochs_, model.best_epoch_) == (8, 7)  # the rate fell for three more epochs, then it was over
+    after = [value for at, value in rates if at >= 5]
+    assert after == sorted(after, reverse=True)
+    assert after[-1] < 0.05 * after[0]
 
 
 def test_without_early_stopping_the_last_epoch_is_kept(X, monkeypatch):

@@ -91,7 +91,8 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_anchors : int, optional
         Anchor rows of ``kernel``; None is 256.
     early_stopping : bool, default=True
-        Stop after ``patience`` epochs without a better held-out error, and keep the best epoch. The held-out error is that behind
+        After ``patience`` epochs without a better held-out error the learning rate falls to its end within as many epochs, then
+        training stops; the best epoch is kept. The held-out error is that behind
         the exact principal axes of the training features.
     validation_fraction : float, default=0.1
         Rows held out of training, drawn by what they hold. Standard deviations of predicted views come from them too.
@@ -204,6 +205,10 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     @property
     def _n_features_out(self) -> int:
         return int(self.model_.n_components_)
+
+    @property
+    def _model(self) -> Any:
+        return self.model_._model  # what pictures of views look at
 
     # ------------------------------------------------------------ fitting
 

@@ -26,13 +26,13 @@ WEIGHT_DECAY = 0.5
 COLUMNS = ("epoch", "loss", "reconstruction", "rkm", "cross", "held_out", "seconds")
 
 
-def one_cycle(step: int, total: int) -> float:
-    """The share of the largest learning rate at a step: up from 1/25 by a cosine, then down to 1/1000."""
-    turn = max(WARM_UP * total, 1.0)
+def one_cycle(step: float, total: float) -> float:
+    """The share of the largest learning rate at a step (or an epoch) of a total: up from 1/25 by a cosine, then down to 1/1000."""
+    turn = max(WARM_UP * total, 1e-3)
     if step < turn:
         low, high, where = 0.04, 1.0, step / turn
     else:
-        low, high, where = 1.0, 0.001, (step - turn) / max(total - turn, 1.0)
+        low, high, where = 1.0, 0.001, (step - turn) / max(total - turn, 1e-3)
     return float(low + (high - low) * 0.5 * (1 - np.cos(np.pi * min(where, 1.0))))
 
 
@@ -98,6 +98,7 @@ class Run:
     history: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in COLUMNS})
     best: dict[str, Any] | None = None
     best_epoch: int = 0
+    cooling_from: int = 0  # the epoch after which the patience had ended; 0: it has not
 
     def __post_init__(self) -> None:
         device = torch.device(self.plan.device)
@@ -135,7 +136,7 @@ class Run:
             self._resume()
         with Progress("training", total=self.plan.max_epochs, verbose=self.plan.verbose) as bar:
             try:
-                while self.epoch < self.plan.max_epochs and not self._patience_ended():
+                while self.epoch < self._last_epoch():
                     self._one_epoch()
                     bar.step(loss=self.history["loss"][-1], held_out=self.history["held_out"][-1])
                     if self.plan.checkpoint is not None:
@@ -153,19 +154,37 @@ class Run:
             self.modules.load_state_dict(self.best)
         self.modules.eval()
 
-    def _patience_ended(self) -> bool:
-        return self.plan.early_stopping and self.epoch - self.best_epoch >= self.plan.patience and self.best is not None
+    def _last_epoch(self) -> int:
+        """Where training ends: when the patience has, the learning rate falls within as many epochs more."""
+        plan = self.plan
+        if (
+            plan.early_stopping
+            and not self.cooling_from
+            and self.best
+            and self.epoch - self.best_epoch >= plan.patience
+        ):
+            self.cooling_from = self.epoch
+        return min(plan.max_epochs, self.cooling_from + plan.patience) if self.cooling_from else plan.max_epochs
+
+    def _rate(self, progress: float) -> float:
+        """The share of the largest learning rate after ``progress`` epochs."""
+        total = self.plan.max_epochs
+        if not self.cooling_from:
+            return one_cycle(progress, total)
+        left = max(self._last_epoch() - self.cooling_from, 1)
+        gone = min((progress - self.cooling_from) / left, 1.0)
+        return one_cycle(self.cooling_from, total) * max(0.5 * (1 + float(np.cos(np.pi * gone))), 0.001)
 
     def _one_epoch(self) -> None:
         begun = time.process_time()
         order = np.random.default_rng([self.plan.seed, self.epoch]).permutation(len(self.train))
         batches = np.array_split(order, max(1, -(-len(order) // self.plan.batch_size)))
-        sums, total = np.zeros(3), self.plan.max_epochs * len(batches)
+        sums = np.zeros(3)
         self.modules.train()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.plan.seed + self.epoch)  # for modules that draw, such as dropout
             for i, rows in enumerate(batches):
-                found = self._step(self.train.take(rows), one_cycle(self.epoch * len(batches) + i, total))
+                found = self._step(self.train.take(rows), self._rate(self.epoch + i / len(batches)))
                 sums += found * (len(rows) / len(order))
         self._require_finite(sums)
         self.epoch += 1
@@ -247,6 +266,7 @@ class Run:
             "fingerprint": self.plan.fingerprint,
             "epoch": self.epoch,
             "best_epoch": self.best_epoch,
+            "cooling_from": self.cooling_from,
             "history": self.history,
         }
         write_checkpoint(self.plan.checkpoint, arrays, facts)
@@ -261,6 +281,7 @@ class Run:
                 f"checkpoint={self.plan.checkpoint!r} belongs to other rows or other settings. Delete it, or name another file."
             )
         self.epoch, self.best_epoch, self.history = facts["epoch"], facts["best_epoch"], facts["history"]
+        self.cooling_from = facts["cooling_from"]
         self.moments.mean = arrays["moments.mean"]
         self.moments.covariance, self.moments.mass = arrays["moments.covariance"], arrays["moments.mass"]
         self.way.restore(_under(arrays, "way."))

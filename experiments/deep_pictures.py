@@ -17,15 +17,18 @@ from experiments.deep_mnist import EPOCHS, N_COMPONENTS, digits
 from experiments.deep_views import halves
 from gramian import KernelPPCAClassifier
 from gramian.deep import DeepRKM
+from gramian.kernels import RBF
 
 PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 SURE, N_SAMPLES, N_JUDGE = 0.9, 32, 2000
 
 
-def judge() -> KernelPPCAClassifier:
-    """A classifier of 2,000 training digits that the maps are not asked about."""
+def judges() -> dict[str, KernelPPCAClassifier]:
+    """Classifiers of 2,000 training digits: as fitted, and with calibrated probabilities."""
     with np.load(Path(os.environ["GRAMIAN_DATA"]) / "mnist.npz") as file:
-        return KernelPPCAClassifier(random_state=0).fit(file["x_train"][:N_JUDGE] / 255.0, file["y_train"][:N_JUDGE])
+        X, y = file["x_train"][:N_JUDGE] / 255.0, file["y_train"][:N_JUDGE]
+    plain = KernelPPCAClassifier(20, kernel=RBF("median"), n_folds=None, random_state=0)
+    return {"plain": plain.fit(X, y), "calibrated": KernelPPCAClassifier(random_state=0).fit(X, y)}
 
 
 def sheet(rows: np.ndarray, n_columns: int, shape: tuple[int, int] = (28, 28)) -> np.ndarray:
@@ -48,15 +51,20 @@ def main() -> None:
 
     torch.set_num_threads(1)
     folder = PICTURES if arguments.write else arguments.folder
-    X, _ = digits()
-    classifier = judge()
+    X, T = digits()
+    classifiers = judges()
+    for name, classifier in classifiers.items():
+        print(
+            f"{name} judge: sure of {(classifier.predict_proba(T[:500]).max(axis=1) > SURE).mean():.0%} of real digits"
+        )
     for seed in range(arguments.seeds):
         begun = time.process_time()
         model = DeepRKM(N_COMPONENTS, max_epochs=arguments.epochs, random_state=seed).fit(X)
         for prior in ("mixture", "normal"):
             drawn = model.sample(N_SAMPLES, prior=prior, random_state=seed)
-            sure = int((classifier.predict_proba(drawn).max(axis=1) > SURE).sum())
-            print(f"seed {seed}, prior {prior}: {sure} of {N_SAMPLES} above {SURE}", flush=True)
+            for name, classifier in classifiers.items():
+                sure = int((classifier.predict_proba(drawn).max(axis=1) > SURE).sum())
+                print(f"seed {seed}, prior {prior}: {sure} of {N_SAMPLES} above {SURE} ({name} judge)", flush=True)
             if seed == 0:
                 plt.imsave(folder / f"deep_samples_{prior}.png", sheet(drawn, 8), cmap="gray_r")
         if seed == 0:

@@ -20,6 +20,7 @@ from scipy import sparse
 
 from gramian._arrays import Array
 from gramian.exceptions import ModelFileError
+from gramian.io.older import complete
 from gramian.io.registry import class_of, name_of
 
 MAX_DEPTH = 64
@@ -359,10 +360,13 @@ class _Decoder:
         if not isinstance(tree["number"], int) or tree["number"] in self.objects:
             raise ModelFileError("the model file numbers two objects alike.")
         self.objects[tree["number"]] = value
+        state: dict[str, Any] = {}
         for name, item in tree["state"].items():
             if not name.isidentifier() or name.startswith("__"):
                 raise ModelFileError(f"the model file sets the attribute {name[:40]!r}, which is not allowed.")
-            decoded = self.decode(item, depth)
+            state[name] = self.decode(item, depth)
+        complete(tree["object"], state)
+        for name, decoded in state.items():
             if hasattr(value, "__dict__"):
                 value.__dict__[name] = decoded  # past any property: data only
             else:

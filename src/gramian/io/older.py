@@ -1,0 +1,32 @@
+"""What objects in files of earlier releases lack: attributes that later releases added, from what the file does hold.
+
+A file keeps its format version as long as a new attribute can be worked out from the others. Attributes with a value of the
+class, fields of dataclasses with a default and parameters of constructors need no entry here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+ADDED: dict[str, dict[str, Callable[[Mapping[str, Any]], Any]]] = {
+    "PPCA": {
+        # every row counted for every column, which is exact for rows without holes
+        "_column_weights": lambda state: np.full(len(state["mean_"]), float(state["n_samples_"])),
+    },
+}
+"""Name in the registry -> attribute -> its value from the rest of the state."""
+
+FITTED = {"PPCA": "components_"}
+"""The attribute that a model has once it is fitted: before, nothing is added."""
+
+
+def complete(name: str, state: dict[str, Any]) -> None:
+    """Put into ``state`` what the release that wrote it did not know."""
+    if FITTED.get(name, name) not in state:
+        return
+    for attribute, value in ADDED.get(name, {}).items():
+        if attribute not in state:
+            state[attribute] = value(state)

@@ -16,10 +16,11 @@ ADDED: dict[str, dict[str, Callable[[Mapping[str, Any]], Any]]] = {
         # every row counted for every column, which is exact for rows without holes
         "_column_weights": lambda state: np.full(len(state["mean_"]), float(state["n_samples_"])),
     },
+    "LatentImputer": {"_units": lambda state: None},  # the columns were taken as they are
 }
 """Name in the registry -> attribute -> its value from the rest of the state."""
 
-FITTED = {"PPCA": "components_"}
+FITTED = {"PPCA": "components_", "LatentImputer": "estimator_"}
 """The attribute that a model has once it is fitted: before, nothing is added."""
 
 

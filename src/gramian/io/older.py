@@ -16,7 +16,11 @@ ADDED: dict[str, dict[str, Callable[[Mapping[str, Any]], Any]]] = {
         # every row counted for every column, which is exact for rows without holes
         "_column_weights": lambda state: np.full(len(state["mean_"]), float(state["n_samples_"])),
     },
-    "LatentImputer": {"_units": lambda state: None},  # the columns were taken as they are
+    "LatentImputer": {
+        "_units": lambda state: None,  # the columns were taken as they are
+        "std_scales_": lambda state: np.ones(int(state["n_features_in_"])),  # and the law as it is
+        "_spreads": lambda state: np.zeros(int(state["n_features_in_"])),
+    },
 }
 """Name in the registry -> attribute -> its value from the rest of the state."""
 

@@ -25,7 +25,7 @@ def forecast_fan(
     n_past: int = 100,
     ax: Any = None,
 ) -> Any:
-    """The forecast of the next ``steps`` values with a band for each level, behind the end of the series.
+    """The forecast of the next ``steps`` values with a band for each level, behind the end of the series; seasons are marked.
 
     Parameters
     ----------
@@ -98,10 +98,20 @@ def forecast_fan(
         truth = one_series(actual, series)[:steps]
         ax.plot(ahead[: len(truth)], truth, color=RED, lw=1.2, ls="--", marker=".", ms=4, label=f"actual{inside}")
     ax.axvline(0.5 if not len(join) else 0.0, color="black", lw=0.5, ls=":")
+    _mark_seasons(ax, getattr(model, "season_", None), steps)
     ax.set(xlabel="step", ylabel="value")
     ax.margins(x=0.01)
     legend(ax, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return ax
+
+
+def _mark_seasons(ax: Any, season: Any, steps: int) -> None:
+    """Faint lines, one season apart, counted from the end of the past."""
+    if not isinstance(season, int) or season < 2:
+        return
+    first = int(np.ceil(ax.get_xlim()[0] / season)) * season
+    for x in range(first, steps + 1, season):
+        ax.axvline(x, color="black", lw=0.4, alpha=0.25, zorder=0)
 
 
 def one_series(values: Any, series: int) -> Array:

@@ -93,6 +93,7 @@ CLASSES: dict[str, str] = {
     "solvers.Arpack": "gramian.solvers.arpack:Arpack",
     "io.TableModel": "gramian.io.table_model:TableModel",
     "io.Preprocessing": "gramian.io.preprocessing:Preprocessing",
+    "io.TablePreprocessor": "gramian.io.table_preprocessor:TablePreprocessor",
     "estimators.ViewLayout": "gramian.estimators._view_tables:ViewLayout",
     "deep.DeepRKM": "gramian.deep.deep_rkm:DeepRKM",
     "deep.TorchMap": "gramian.deep.torch_map:TorchMap",

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from gramian._arrays import Array
 from gramian._catalogue import entry_of_word, name_of_word
 from gramian._content import row_hashes, smallest_positions
+from gramian.cli._oddness import odd_limits
 from gramian.estimators.outliers import out_of_fold_scores
+from gramian.exceptions import NumericalWarning
 from gramian.io.preprocessing import Preprocessing
 from gramian.io.source import memory_available
 from gramian.io.table_model import TableModel
 
 LEVELS = (0.9, 0.95, 0.99, 0.995, 0.999)
 SCORED_ROWS = 2000
+NOISE_FLOOR, NO_NOISE = 1e-3, 1e-12
+"""In units of a standardised column: a thirtieth of its standard deviation; rounding."""
 OPTIONS = {
     "n_components": "components",
     "noise_variance": "noise",
@@ -157,8 +163,47 @@ def fitted(
         estimator.fit(X[:, 0] if X.shape[1] == 1 else X)
     else:
         estimator = estimator_for(kind, options, prepare, verbose)
-        estimator.fit(X, y) if y is not None else estimator.fit(X)
-    return TableModel(kind, estimator, prepare, limits_of(estimator, X), facts_of(estimator))
+        with warnings.catch_warnings():
+            if kind == "ppca":  # with_noise says it in the command's own words
+                warnings.filterwarnings("ignore", message=".*noise variance is set to", category=NumericalWarning)
+            estimator.fit(X, y) if y is not None else estimator.fit(X)
+    if kind == "ppca":
+        estimator = with_noise(estimator, options, prepare, X)
+    limits = limits_of(estimator, X)
+    return TableModel(kind, estimator, prepare, limits, facts_of(estimator), odd_limits(estimator, X))
+
+
+def with_noise(estimator: Any, options: Mapping[str, Any], prepare: Preprocessing, X: Array) -> Any:
+    """The model, with a noise that cannot vanish where the table has categories; a warning where it would.
+
+    Categories repeat: with many components they are reproduced exactly, which says nothing about new rows.
+    """
+    if options.get("noise") is not None or estimator.noise_variance_ > NOISE_FLOOR:
+        return estimator
+    if any(prepare.categories):
+        warnings.warn(
+            f"the table leaves hardly any noise ({estimator.noise_variance_:.2g}): columns repeat each other. The "
+            f"noise is set to {NOISE_FLOOR} (--noise says otherwise).",
+            stacklevel=2,
+        )
+        given = {"n_components": int(estimator.n_components_), "noise_variance": NOISE_FLOOR}
+        return clone(estimator).set_params(**given).fit(X)
+    if estimator.noise_variance_ <= NO_NOISE:
+        warnings.warn(
+            "the table leaves no noise: some columns are exact functions of others. Intervals of what is filled may "
+            "be too narrow. Drop the columns that repeat others (--drop).",
+            stacklevel=2,
+        )
+    return estimator
+
+
+def fitted_imputer(prepare: Preprocessing, X: Array) -> TableModel:
+    """The model that fills holes unless told otherwise: chosen and calibrated on hidden cells."""
+    import gramian
+
+    estimator = gramian.LatentImputer(standardize=False).fit(X)
+    facts = {**facts_of(estimator.estimator_), "estimator": "LatentImputer"}
+    return TableModel("ppca", estimator, prepare, facts=facts)
 
 
 def limits_of(estimator: Any, X: Array) -> dict[str, float]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
+from gramian.cli._oddness import limit_at, oddness
 from gramian.io.preprocessing import Preprocessing
 from gramian.io.table_model import TableModel
 
@@ -29,10 +30,13 @@ def scorer(model: TableModel, level: float) -> tuple[list[str], Scorer]:
 def _with_limits(model: TableModel, level: float) -> tuple[list[str], Scorer]:
     estimator, prepare = model.estimator, model.preprocessing
     dense = estimator.noise_variance_ > 0
+    limits = getattr(model, "odd_limits", {})
+    # a model that was not fitted by the command has no limits but its own, one for each distance
+    beyond = limit_at(limits, level) if limits else -np.log1p(-level)
 
     def scores(X: Array, _: Any) -> list[Array]:
         found = estimator.anomaly(X, level=level)
-        flags = (found.p_t2 < 1 - level) | (found.p_spe < 1 - level)
+        flags = oddness(found) > beyond
         because = np.full(len(X), None, dtype=object)
         for row in np.flatnonzero(flags):
             because[row] = responsible(found.contributions[row], prepare)
@@ -61,6 +65,17 @@ def _by_likelihood(model: TableModel, level: float) -> tuple[list[str], Scorer]:
         return [likelihood, *extra, (likelihood < limit).astype(float)]
 
     return ["log_likelihood", *(["t2", "spe"] if single else []), "flag"], scores
+
+
+def too_many(flagged: int, rows: int, level: float) -> str:
+    """A remark where far more rows are flagged than the level says; empty otherwise."""
+    expected = rows * (1 - level)
+    if flagged <= 3 * expected + 3 * np.sqrt(expected) + 2:
+        return ""
+    return (
+        f"{flagged} of {rows} rows are flagged, where about {expected:.3g} are expected at --level {level:g}: these rows are "
+        "unlike those that the model was fitted on"
+    )
 
 
 def responsible(contributions: Array, prepare: Preprocessing, most: int = 3) -> str:

@@ -45,7 +45,9 @@ def impute(
     \b
     gramian impute holes.csv -o full.csv --std uncertainty.csv
     """
-    from gramian.cli._models import facts_lines, fitted
+    import numpy as np
+
+    from gramian.cli._models import facts_lines, fitted, fitted_imputer
     from gramian.cli._session import Input, Session, check_distinct, check_output, load_model, opened_for, place
 
     check_output(output, force)
@@ -60,12 +62,14 @@ def impute(
         opened = Input(session, table, options)
         whole = opened.table()
         prepare = opened.preprocessing([whole])
-        model = fitted(kind, options, prepare, prepare.matrix(whole), None, session.verbose)
+        X = prepare.matrix(whole)
+        plain = kind == "ppca" and options["components"] is None and options["noise"] is None and np.isnan(X).any()
+        model = fitted_imputer(prepare, X) if plain else fitted(kind, options, prepare, X, None, session.verbose)
     if not hasattr(model.estimator, "impute"):
         raise ValueError(f"{model_file}: a {model.kind} model cannot impute. Fit --model ppca or mixture.")
     filled = _write(opened, model, output, std_file, {"digits": digits, "escape_formulas": escape_formulas})
     total = sum(filled.values())
-    if total and getattr(model.estimator, "n_components_", None) == 0:
+    if total and model.facts.get("n_components") == 0:
         session.note("no structure was found: every missing cell was filled with the mean of its column")
     if not total:
         session.note("the table has no missing cells: it is copied")

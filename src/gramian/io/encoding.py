@@ -25,6 +25,14 @@ from gramian.io.registry import class_of, name_of
 
 MAX_DEPTH = 64
 PLAIN_KINDS = "biuf"
+MAX_COPIED = 64 << 20
+"""Bytes that the values of a model may take beside its tensors: texts, copied indices, objects."""
+OBJECT_MEMORY = 1_000
+
+
+def text_memory(n: int, n_bytes: int) -> int:
+    """What n texts of n_bytes in UTF-8 can take in memory: an object each, four bytes per character."""
+    return 72 * n + 4 * n_bytes
 
 
 def encode(value: Any) -> tuple[Any, dict[str, Array]]:
@@ -156,6 +164,8 @@ class _Encoder:
                 )
         pieces = [str(item).encode("utf-8", "surrogatepass") for item in items]
         ends = np.cumsum([len(piece) for piece in pieces], dtype=np.int64)
+        if text_memory(len(ends), sum(map(len, pieces))) > MAX_COPIED:
+            raise ValueError(f"{path} is an object array of too much text to be saved: turn it into one of dtype str.")
         text = np.frombuffer(b"".join(pieces), dtype=np.uint8)
         return {"texts": self._tensor(text), "ends": self._tensor(ends), "shape": list(value.shape)}
 
@@ -254,8 +264,9 @@ def _refusal(value: Any, path: str) -> str:
 class _Decoder:
     def __init__(self, tensors: Mapping[str, Array]) -> None:
         self.tensors = tensors
-        self.arrays: dict[tuple[str, ...], Any] = {}
+        self.arrays: dict[str, tuple[Any, Any]] = {}
         self.objects: dict[int, Any] = {}
+        self.left = MAX_COPIED
 
     def decode(self, tree: Any, depth: int) -> Any:
         if depth > 2 * MAX_DEPTH:
@@ -264,10 +275,35 @@ class _Decoder:
             return tree
         if isinstance(tree, list):
             return [self.decode(item, depth + 1) for item in tree]
+        if not isinstance(tree, dict):
+            raise ModelFileError("the model file's manifest has an entry of unknown kind.")
         tag = next(iter(tree), None)
         if tag not in _DECODERS:
             raise ModelFileError(f"the model file's manifest has an entry of unknown kind {str(tag)[:40]!r}.")
+        if not tree.keys() <= _KEYS[tag]:
+            raise ModelFileError(
+                f"the model file's manifest has an entry of kind {tag!r} with keys that it does not have."
+            )
         return _DECODERS[tag](self, tree, depth + 1)
+
+    def spend(self, n_bytes: int) -> None:
+        """Memory beside the tensors, which take as much as the file: bounded for all of a file together."""
+        self.left -= n_bytes
+        if self.left < 0:
+            raise ModelFileError(f"the model file would take more than {MAX_COPIED >> 20} MiB above its own size.")
+
+    def once(self, name: Any, reading: Any, make: Callable[[], Any]) -> Any:
+        """What ``make`` makes of a tensor, made once. A tensor is read in one way only, as it was written."""
+        if not isinstance(name, str) or name not in self.tensors:
+            raise ModelFileError(
+                f"the model file's manifest names the tensor {str(name)[:20]!r}, which is not in the file."
+            )
+        if name not in self.arrays:
+            self.arrays[name] = (reading, make())
+        known, made = self.arrays[name]
+        if known != reading:
+            raise ModelFileError(f"the model file reads the tensor {name[:20]!r} in two ways.")
+        return made
 
     def decode_float(self, tree: Any, depth: int) -> float:
         if tree["float"] not in ("nan", "inf", "-inf"):
@@ -299,58 +335,84 @@ class _Decoder:
         return value
 
     def decode_array(self, tree: Any, depth: int) -> Array:
-        order, byteorder = tree.get("order", "C"), tree.get("byteorder", "native")
-        key = ("array", tree["array"], order, byteorder)
-        if key not in self.arrays:
+        order, byteorder = tree.get("order"), tree.get("byteorder")
+        if order not in (None, "F") or byteorder not in (None, "big"):
+            raise ModelFileError("the model file has an array of unknown order.")
+
+        def made() -> Array:
             array = self.tensors[tree["array"]]
-            array = array.T if order == "F" else array
-            self.arrays[key] = array.astype(array.dtype.newbyteorder(">")) if byteorder == "big" else array
-        return self.arrays[key]
+            if byteorder == "big":  # in place, so that there is no second copy
+                array = array.byteswap(inplace=True).view(array.dtype.newbyteorder(">"))
+            return array.T if order == "F" else array
+
+        array: Array = self.once(tree["array"], ("array", order, byteorder), made)
+        return array
 
     def decode_characters(self, tree: Any, depth: int) -> Array:
-        key = ("characters", tree["characters"])
-        if key not in self.arrays:
-            codes, width = self.tensors[tree["characters"]], int(tree["width"])
+        width = tree["width"]
+
+        def made() -> Array:
+            codes = self.tensors[tree["characters"]]
             if (
-                codes.dtype != np.uint32
+                type(width) is not int
+                or codes.dtype != np.uint32
                 or codes.ndim < 1
                 or codes.shape[-1] != max(width, 1)
-                or (codes > 0x10FFFF).any()
+                or (codes.size and codes.max() > 0x10FFFF)
             ):
                 raise ModelFileError("the model file has malformed text.")
-            text = np.ascontiguousarray(codes).view(f"<U{max(width, 1)}").reshape(codes.shape[:-1])
-            self.arrays[key] = text.astype(f"=U{max(width, 1)}")
-        return self.arrays[key]
+            text = codes.reshape(-1).view(f"=U{max(width, 1)}") if codes.size else np.empty(0, f"=U{max(width, 1)}")
+            return text.reshape(codes.shape[:-1])
+
+        array: Array = self.once(tree["characters"], ("characters", width), made)
+        return array
 
     def decode_texts(self, tree: Any, depth: int) -> Array:
-        key = ("texts", tree["texts"], tree["ends"])
-        if key not in self.arrays:
-            raw, ends, shape = (
-                self.tensors[tree["texts"]].tobytes(),
-                self.tensors[tree["ends"]].tolist(),
-                tuple(tree["shape"]),
-            )
-            if math.prod(shape) != len(ends) or (ends and ends[-1] != len(raw)):
+        shape = tree["shape"]
+        ends = self.once(tree["ends"], "ends", lambda: self.tensors[tree["ends"]])
+
+        def made() -> Array:
+            raw = self.tensors[tree["texts"]]
+            if not (
+                isinstance(shape, list)
+                and all(type(n) is int and n >= 0 for n in shape)
+                and math.prod(shape) == len(ends)
+                and raw.dtype == np.uint8
+                and raw.ndim == ends.ndim == 1
+                and ends.dtype == np.int64
+                and (ends[-1] == len(raw) and ends[0] >= 0 if len(ends) else len(raw) == 0)
+                and bool((ends[1:] >= ends[:-1]).all())
+            ):
                 raise ModelFileError("the model file has malformed text.")
+            self.spend(text_memory(len(ends), len(raw)))
             array = np.empty(len(ends), dtype=object)
-            for i, (start, end) in enumerate(zip([0, *ends], ends)):
-                array[i] = raw[start:end].decode("utf-8", "surrogatepass")
-            self.arrays[key] = array.reshape(shape)
-        return self.arrays[key]
+            start = 0
+            for i in range(len(ends)):
+                end = int(ends[i])
+                array[i] = raw[start:end].tobytes().decode("utf-8", "surrogatepass")
+                start = end
+            return array.reshape(shape)
+
+        array: Array = self.once(tree["texts"], ("texts", tree["ends"], shape), made)
+        return array
 
     def decode_sparse(self, tree: Any, depth: int) -> Any:
         if tree["sparse"] not in _SPARSE:
             raise ModelFileError(f"the model file has a sparse matrix of unknown kind {str(tree['sparse'])[:40]!r}.")
         data, indices, indptr = (self.decode(part, depth) for part in tree["parts"])
+        shape = tree["shape"]
         if (
-            indptr.ndim != 1
-            or indices.ndim != 1
+            not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in (data, indices, indptr))
+            or not (isinstance(shape, list) and len(shape) == 2 and all(type(n) is int and n >= 0 for n in shape))
+            or data.dtype.kind not in PLAIN_KINDS
             or data.shape != indices.shape
             or indices.dtype.kind != "i"
             or indptr.dtype.kind != "i"
+            or len(indptr) != shape[0 if tree["sparse"].startswith("csr") else 1] + 1
         ):
             raise ModelFileError("the model file has a malformed sparse matrix.")
-        matrix = _SPARSE[tree["sparse"]]((data, indices, indptr), shape=tuple(tree["shape"]))
+        self.spend(indices.nbytes + indptr.nbytes if indices.dtype != np.int32 or indptr.dtype != np.int32 else 0)
+        matrix = _SPARSE[tree["sparse"]]((data, indices, indptr), shape=tuple(shape))
         matrix.check_format(full_check=True)  # indices out of range would be read by C code without a look
         return matrix
 
@@ -359,6 +421,7 @@ class _Decoder:
         value: Any = object.__new__(cls)
         if not isinstance(tree["number"], int) or tree["number"] in self.objects:
             raise ModelFileError("the model file numbers two objects alike.")
+        self.spend(OBJECT_MEMORY)
         self.objects[tree["number"]] = value
         state: dict[str, Any] = {}
         for name, item in tree["state"].items():
@@ -391,6 +454,15 @@ _DECODERS: dict[Any, Callable[..., Any]] = {
     "sparse": _Decoder.decode_sparse,
     "object": _Decoder.decode_object,
     "again": _Decoder.decode_again,
+}
+_KEYS: dict[Any, set[str]] = {
+    **{tag: {tag} for tag in ("float", "tuple", "dict", "slice", "range", "dtype", "again")},
+    "scalar": {"scalar", "value"},
+    "array": {"array", "order", "byteorder"},
+    "characters": {"characters", "width"},
+    "texts": {"texts", "ends", "shape"},
+    "sparse": {"sparse", "shape", "parts"},
+    "object": {"object", "number", "state"},
 }
 _SPARSE = {
     "csr_array": sparse.csr_array,

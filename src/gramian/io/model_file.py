@@ -11,22 +11,30 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
+import re
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
 from gramian import __version__
+from gramian._arrays import Array
 from gramian.exceptions import ModelFileError
 from gramian.io.atomic import atomic_path
 from gramian.io.encoding import decode, encode
+from gramian.io.registry import check_whole
+from gramian.io.strict_json import MAX_MARKS, marks, parse
+from gramian.io.tensors import places, read
 
 FORMAT = "gramian model"
 VERSION = 1
-MAX_HEADER = 100_000_000  # safetensors' own limit
+MAX_HEADER = 1 << 24
+"""Bytes of the header, which is parsed in memory: what a model has much of stands in arrays."""
+
 ZEROS = b"0" * 64
 
 MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
@@ -64,6 +72,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     True
     """
     tree, tensors = encode(model)
+    check_whole(model, ValueError)
     manifest = {
         "format": FORMAT,
         "sha256": ZEROS.decode(),
@@ -73,10 +82,11 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     }
     text = json.dumps(manifest, ensure_ascii=True, allow_nan=False)
     content = to_bytes(tensors, metadata={"gramian": text})
-    if int.from_bytes(content[:8], "little") > MAX_HEADER:
+    length = int.from_bytes(content[:8], "little")
+    if length > MAX_HEADER or marks(content[8 : 8 + length]) > MAX_MARKS:
         raise ValueError(
-            f"the model's description takes {len(text)} bytes, above the {MAX_HEADER} that a model file can "
-            "hold, so it cannot be saved."
+            f"the model's description takes {length} bytes, above the {MAX_HEADER} bytes or the {MAX_MARKS} values that a model "
+            "file can hold, so it cannot be saved."
         )
     digest = hashlib.sha256(content).hexdigest().encode()
     with atomic_path(path) as temporary:
@@ -88,39 +98,66 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that :func:`save` wrote. The file's content decides, not its suffix.
 
+    A file from a stranger can run no code and takes at most 256 MiB more memory than its own size.
+
     Raises
     ------
     ModelFileError
-        If the file is not a model file, is damaged, comes from a newer gramian, names a class that is not registered,
-        or is a
-        pickle: those are refused by their first bytes and never parsed.
+        If the file is not a model file, is damaged, comes from a newer gramian, names a class that is not registered, holds
+        a state that its class does not have, or is a pickle: those are refused by their first bytes and never parsed.
     OSError
         If the file cannot be read at all.
     """
-    manifest, tensors = _read(Path(path))
-    return decode(manifest["model"], tensors)
+    with _one_door():
+        manifest, tensors = _read(Path(path))
+        model = decode(manifest["model"], tensors)
+        check_whole(model)
+        return model
 
 
 def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The manifest of a model file after all checks, without building the model."""
-    return _read(Path(path))[0]
+    with _one_door():
+        return _read(Path(path))[0]
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-    size = path.stat().st_size
+@contextmanager
+def _one_door() -> Iterator[None]:
+    """Whatever a file can cause inside is a ``ModelFileError``; a file that cannot be read stays an ``OSError``."""
+    try:
+        yield
+    except (ModelFileError, OSError):
+        raise
+    except Exception as error:
+        said = str(error).encode("ascii", "backslashreplace").decode()[:200]
+        raise ModelFileError(f"the model file cannot be loaded ({type(error).__name__}: {said}).") from error
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
+    info = path.stat()
+    if not stat.S_ISREG(info.st_mode) and not stat.S_ISDIR(info.st_mode):
+        raise ModelFileError("a pipe or a device is not a model file: give the path of a file.")
+    size = info.st_size
     with path.open("rb") as file:
         head = file.read(16)
         _check_magic(head, _last_byte(path, size), size)
-        header = head[8:] + file.read(int.from_bytes(head[:8], "little") - len(head[8:]))
-        layout = _parse_header(header)
-        _check_sizes(layout, size - 8 - len(header))
+        file.seek(8)
+        header = file.read(int.from_bytes(head[:8], "little"))
+        layout = parse(header, "header")
+        if not isinstance(layout, dict):
+            raise ModelFileError("the model file is damaged: its header is not a table of tensors.")
+        known = places(layout, size - 8 - len(header))
         manifest = _parse_manifest(layout)
-        _check_digest(file, head[:8], header, str(manifest.get("sha256")))
-    try:
-        with safe_open(str(path), framework="numpy") as opened:
-            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 (not a dict)
-    except (SafetensorError, ValueError, TypeError) as error:
-        raise ModelFileError(f"the model file's tensors cannot be read ({error}).") from error
+        claimed = str(manifest.get("sha256"))
+        if not re.fullmatch("[0-9a-f]{64}", claimed):
+            raise ModelFileError("the model file is damaged: its checksum is missing.")
+        digest = hashlib.sha256(head[:8] + header.replace(claimed.encode(), ZEROS, 1))
+        tensors = read(file, known, digest)
+    if digest.hexdigest() != claimed:
+        raise ModelFileError(
+            f"checksum mismatch: the file says sha256 {claimed[:12]}..., its content gives "
+            f"{digest.hexdigest()[:12]}.... The file is damaged."
+        )
     return _migrated(manifest), tensors
 
 
@@ -195,55 +232,15 @@ def _last_byte(path: Path, size: int) -> bytes:
         return file.read(1)
 
 
-def _parse_header(header: bytes) -> dict[str, Any]:
-    try:
-        layout = json.loads(header)
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"the model file is damaged: its header is not JSON ({type(error).__name__}).") from error
-    if not isinstance(layout, dict):
-        raise ModelFileError("the model file is damaged: its header is not a table of tensors.")
-    return layout
-
-
-def _check_sizes(layout: dict[str, Any], available: int) -> None:
-    """Every tensor inside the file, before anything is allocated for it."""
-    try:
-        ends = [0, *(int(entry["data_offsets"][1]) for name, entry in layout.items() if name != "__metadata__")]
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ModelFileError("the model file is damaged: a tensor without its place.") from error
-    if max(ends) != available:
-        raise ModelFileError(
-            f"the file is truncated or damaged: its tensors claim {max(ends)} bytes, the file has {available} for them."
-        )
-
-
 def _parse_manifest(layout: dict[str, Any]) -> dict[str, Any]:
     metadata = layout.get("__metadata__")
     text = metadata.get("gramian") if isinstance(metadata, dict) else None
     if not isinstance(text, str):
         raise ModelFileError("the file is a safetensors file without gramian's manifest, not a model file of gramian.")
-    try:
-        manifest = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(
-            f"the model file is damaged: its manifest is not JSON ({type(error).__name__})."
-        ) from error
+    manifest = parse(text, "manifest")
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT or "model" not in manifest:
         raise ModelFileError("the model file is damaged: its manifest is not that of a gramian model.")
     return manifest
-
-
-def _check_digest(file: Any, length: bytes, header: bytes, claimed: str) -> None:
-    if len(claimed) != 64:
-        raise ModelFileError("the model file is damaged: its checksum is missing.")
-    digest = hashlib.sha256(length + header.replace(claimed.encode(), ZEROS, 1))
-    while block := file.read(1 << 20):
-        digest.update(block)
-    if digest.hexdigest() != claimed:
-        raise ModelFileError(
-            f"checksum mismatch: the file says sha256 {claimed[:12]}..., its content gives "
-            f"{digest.hexdigest()[:12]}.... The file is damaged."
-        )
 
 
 def _migrated(manifest: dict[str, Any]) -> dict[str, Any]:

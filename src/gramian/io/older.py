@@ -11,15 +11,23 @@ from typing import Any
 
 import numpy as np
 
+from gramian._arrays import Array
+
+
+def _same(value: float, n: int) -> Array:
+    """n times one number, stored once: a file that claims a large n costs no memory."""
+    return np.broadcast_to(np.float64(value), (n,))
+
+
 ADDED: dict[str, dict[str, Callable[[Mapping[str, Any]], Any]]] = {
     "PPCA": {
         # every row counted for every column, which is exact for rows without holes
-        "_column_weights": lambda state: np.full(len(state["mean_"]), float(state["n_samples_"])),
+        "_column_weights": lambda state: _same(float(state["n_samples_"]), len(state["mean_"])),
     },
     "LatentImputer": {
         "_units": lambda state: None,  # the columns were taken as they are
-        "std_scales_": lambda state: np.ones(int(state["n_features_in_"])),  # and the law as it is
-        "_spreads": lambda state: np.zeros(int(state["n_features_in_"])),
+        "std_scales_": lambda state: _same(1.0, int(state["n_features_in_"])),  # and the law as it is
+        "_spreads": lambda state: _same(0.0, int(state["n_features_in_"])),
     },
 }
 """Name in the registry -> attribute -> its value from the rest of the state."""

@@ -138,6 +138,22 @@ def _plug_ins(table: str) -> dict[str, type]:
     return {f"{table}.{cls.__name__}": cls for cls in made if isinstance(cls, type)}
 
 
+PARTS = ("solvers.Spectrum",)
+WHOLE = ("kernels.", "features.", "solvers.", "preimage.", "io.TableModel", "deep.")
+"""What the names of classes that may be saved on their own begin with, beside the estimators."""
+
+
+def check_whole(model: object, error: type[ValueError] = ModelFileError) -> None:
+    """A model file holds one estimator, kernel, feature map, solver, pre-image or table model, and not a part of one."""
+    name = name_of(type(model))
+    if name is not None and name not in PARTS and (name in ESTIMATORS or name.startswith(WHOLE)):
+        return
+    raise error(
+        f"a model file holds an estimator, a kernel, a feature map, a solver, a pre-image or a table model of gramian, not a "
+        f"{type(model).__name__}."
+    )
+
+
 def name_of(cls: type) -> str | None:
     """The name of ``cls`` in model files, or None where it has none."""
     known = _names().get(f"{cls.__module__}:{cls.__qualname__}")

@@ -22,10 +22,10 @@ from gramian._checks import (
     is_real,
 )
 from gramian.estimators._base import EVALUATION_ROWS
-from gramian.estimators._units import Units
 from gramian.latent.gaussian import Projection
 from gramian.latent.mixture import MixtureFit, log_terms, responsibilities_of
 from gramian.latent.model import LatentModel
+from gramian.latent.units import Units
 
 AUTO = "auto"
 

@@ -23,6 +23,7 @@ from gramian._progress import Progress
 from gramian.choosing.target_kernel import choose_target_kernel
 from gramian.choosing.target_landmarks import landmark_loss
 from gramian.estimators._base import BaseEstimator, chosen_solver
+from gramian.estimators._units import standardizes
 from gramian.estimators._view_specs import (
     ALGORITHMS,
     choose_space,
@@ -32,13 +33,13 @@ from gramian.estimators._view_specs import (
 )
 from gramian.features import FEATURE_MAPS
 from gramian.kernels import Kernel, Linear, Precomputed, as_kernel
-from gramian.kernels.units import in_data_units
 from gramian.latent.dimension import check_n_components
 from gramian.latent.squash import Squash
 from gramian.latent.target import TargetModel
 from gramian.latent.target_fit import fit_target
 from gramian.latent.target_folds import dealt_folds
 from gramian.latent.target_reach import TargetReach
+from gramian.latent.units import Units
 from gramian.latent.views import ExplicitView, ViewTable
 from gramian.solvers import as_solver, solvers_for
 from gramian.solvers.stiefel import Stiefel
@@ -230,17 +231,11 @@ class TargetEstimator(BaseEstimator):
     def _standardized(self, X: Array, weights: Array) -> Array:
         """Columns of mean 0 and variance 1, constant ones left at 0: so that a kernel's one width suits all of them."""
         self._shift, self._scale = None, None
-        wanted = not in_data_units(self.kernel) if self.standardize == "auto" else self.standardize
-        if not wanted or self._precomputed():
+        if not standardizes(self.standardize, self.kernel):
             return X
-        values = np.asarray(X, dtype=np.float64)
-        shift = values[0] + weights @ (values - values[0])
-        variance = weights @ np.square(values - shift)
-        size = np.abs(values).max(axis=0, initial=0.0)
-        constant = variance <= (64 * np.finfo(float).eps * size) ** 2
-        self._shift = shift
-        self._scale = np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variance)))
-        return np.asarray((values - self._shift) / self._scale)
+        units = Units.of(X, weights)
+        self._shift, self._scale = units.mean, units.scale
+        return units.into(X)
 
     def _inputs(self, X: Array) -> Array:
         """Rows as the model sees them."""

@@ -1,44 +1,24 @@
-"""The units of columns: what ``standardize`` does on the way in, and undoes on the way out, with holes or without."""
+"""``standardize``: who brings columns to unit variance, and who leaves them as they are."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from gramian._arrays import Array
-from gramian.estimators._standardize import ROUNDING, check_standardize, speaks_of_units
-from gramian.latent.masked_table import check_columns, column_sums
-from gramian.rows import as_rows
+from gramian._checks import check_flag
+from gramian.kernels.units import in_data_units
 
 
-@dataclass(frozen=True)
-class Units:
-    """The mean and the standard deviation of each column, over what was observed; 1 where a column is constant."""
-
-    mean: Array
-    scale: Array
-
-    @classmethod
-    def of(cls, X: Any, weights: Array | None = None) -> Units:
-        """The units of weighted rows, wherever they live."""
-        sums = as_rows(X, weights).fold(column_sums)
-        check_columns(sums.counts)
-        scale = np.sqrt(sums.scatter / sums.counts)
-        return cls(sums.mean, np.where(scale <= ROUNDING * np.abs(sums.mean), 1.0, scale))
-
-    def into(self, X: Any) -> Array:
-        """Rows in units of the columns."""
-        return np.asarray((X - self.mean) / self.scale)
-
-    def back(self, X: Array) -> Array:
-        """Rows as they were."""
-        return X * self.scale + self.mean
+def check_standardize(standardize: Any) -> Any:
+    """``standardize`` if it is True, False or "auto"."""
+    if isinstance(standardize, str):
+        if standardize != "auto":
+            raise ValueError(f"standardize={standardize!r} must be True, False or 'auto'.")
+        return standardize
+    return check_flag("standardize", standardize)
 
 
-def standardizes(standardize: Any, kernel: Any = None) -> bool:
-    """Whether columns are brought to unit variance; "auto": unless the kernel was given in the units of the inputs."""
+def standardizes(standardize: Any, spec: Any = None) -> bool:
+    """Whether columns are brought to unit variance; "auto": unless the kernel (or the model that holds one) is told in units of the data."""
     if isinstance(check_standardize(standardize), str):
-        return kernel is None or not speaks_of_units(kernel)
+        return spec is None or not in_data_units(spec)
     return bool(standardize)

@@ -31,11 +31,12 @@ from gramian.estimators._base import EVALUATION_ROWS, atomic, forget
 from gramian.estimators._class_choice import DEFAULT_FOLDS, OpenRule, RuleSearch, calibration_of
 from gramian.estimators._class_models import ClassRule, LabelledRows, evidence, projections
 from gramian.estimators._kernel_fit import distinct_rows, is_precomputed, resolved_kernel, warn_without_structure
-from gramian.estimators._standardize import check_standardize, column_units, speaks_of_units
+from gramian.estimators._units import check_standardize, standardizes
 from gramian.estimators.classifier_path import check_class_components
 from gramian.exceptions import NumericalWarning
 from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.kernel_mixture import DualRows
+from gramian.latent.units import Units
 
 EXACT_ROWS = 2000
 """Up to this many distinct rows approximation="auto" is exact."""
@@ -244,11 +245,9 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         rows, codes = rows[first], codes[first]
         hashes = row_hashes(rows)
         self._warn_shared(hashes, codes, total)
-        standardize = self.standardize
-        if standardize == "auto":
-            standardize = _auto(self.kernel) or not speaks_of_units(self.kernel)
-        if standardize:
-            self._shift, self._scale = column_units(rows, total)
+        if standardizes(self.standardize, self.kernel):
+            units = Units.of(rows, total)
+            self._shift, self._scale = units.mean, units.scale
             rows = self._inputs(rows)
         kernel = resolved_kernel("rbf" if _auto(self.kernel) else self.kernel, rows)
         return LabelledRows(kernel, rows, codes, total, hashes)

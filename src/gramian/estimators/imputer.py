@@ -20,10 +20,9 @@ from gramian.choosing.cells import MOST_ROWS, N_DRAWS, CellChoice, choose_by_cel
 from gramian.choosing.selection import Selection
 from gramian.estimators._base import BaseEstimator, atomic, forget
 from gramian.estimators._containers import like
-from gramian.estimators._standardize import check_standardize
+from gramian.estimators._units import check_standardize, standardizes
 from gramian.estimators.ppca import PPCA
 from gramian.exceptions import NumericalWarning
-from gramian.kernels.units import in_data_units
 from gramian.latent.units import Units
 from gramian.rows import BatchRows, Rows, as_rows, is_dask, lazily
 from gramian.rows.draws import smallest_rows
@@ -168,9 +167,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return model
 
     def _scales(self, model: Any) -> bool:
-        if self.standardize == "auto":
-            return not in_data_units(getattr(model, "kernel", None) or "auto")
-        return check_flag("standardize", self.standardize)
+        return standardizes(self.standardize, getattr(model, "kernel", None))
 
     def _shown(self, table: Array, weights: Array) -> tuple[Array, Array]:
         shown = ~np.isnan(table).all(axis=1)

@@ -33,7 +33,7 @@ from gramian.estimators._kernel_fit import (
     warn_without_structure,
 )
 from gramian.estimators._mixture import AUTO, MixtureMixin
-from gramian.estimators._units import Units, standardizes
+from gramian.estimators._units import standardizes
 from gramian.exceptions import NumericalWarning
 from gramian.features import Nystroem
 from gramian.kernels import RBF
@@ -43,6 +43,7 @@ from gramian.latent.kernel_mixture import DualRows, FeatureRows, fit_from_starts
 from gramian.latent.mixture import MixtureFit
 from gramian.latent.model import warn_if_indefinite
 from gramian.latent.noise_field import UnitNoise, noise_field
+from gramian.latent.units import Units
 from gramian.operators.gram import DenseGram
 from gramian.preimage import as_preimage
 from gramian.solvers import as_solver

@@ -14,11 +14,9 @@ from gramian._checks import check_count, check_number, check_table, check_weight
 from gramian._content import content_folds, row_hashes
 from gramian.choosing.trimmed import choose_trimmed
 from gramian.estimators._base import BaseEstimator, atomic, forget
-from gramian.estimators._standardize import check_standardize
+from gramian.estimators._units import check_standardize, standardizes
 from gramian.estimators.ppca import PPCA
-from gramian.kernels.units import in_data_units
 from gramian.latent.units import Units
-from gramian.rows import as_rows
 
 
 def _inner_has(name: str) -> Any:
@@ -121,10 +119,8 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
         forget(self)
         table = self._check(X, reset=True)
         table, weights = positive_rows(table, check_weights(sample_weight, table))
-        scale = self.standardize is True or (
-            self.standardize == "auto" and not in_data_units(getattr(model, "kernel", None) or "auto")
-        )
-        self._units = Units.of(as_rows(table, weights)) if scale else None
+        scale = standardizes(self.standardize, getattr(model, "kernel", None))
+        self._units = Units.of(table, weights) if scale else None
         rows = self._rows(table)
         model = self._default(rows) if self.estimator is None else model
         self.estimator_ = _fitted(model, rows, None if sample_weight is None else weights)

@@ -26,7 +26,7 @@ from gramian.choosing.mixtures import choose_clusters, choose_latents
 from gramian.estimators._base import BaseEstimator, atomic, forget
 from gramian.estimators._containers import like
 from gramian.estimators._mixture import AUTO, MixtureMixin
-from gramian.estimators._units import Units, standardizes
+from gramian.estimators._units import standardizes
 from gramian.exceptions import NumericalWarning
 from gramian.latent.dimension import free_parameters
 from gramian.latent.gaussian import Projection, drawn_rows
@@ -35,6 +35,7 @@ from gramian.latent.mixture_rows import MixtureTable, Responsibilities
 from gramian.latent.mixture_start import Draw, Given, about_means
 from gramian.latent.ppca_mixture import fit_mixture, with_directions_above_noise
 from gramian.latent.primal import predictive, rebuilt
+from gramian.latent.units import Units
 
 PRIVATE = ("_components", "_units")
 

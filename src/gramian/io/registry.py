@@ -68,7 +68,6 @@ CLASSES: dict[str, str] = {
     "latent.NoiseFit": "gramian.latent.view_noise:NoiseFit",
     "choosing.Selection": "gramian.choosing.selection:Selection",
     "latent.PartialView": "gramian.latent.view_missing:PartialView",
-    "estimators.Units": "gramian.estimators._units:Units",
     "forecast.Member": "gramian.estimators._forecast_choice:Member",
     "forecast.WindowModel": "gramian.estimators._window_model:WindowModel",
     "forecast.SeriesTransform": "gramian.estimators._series_transform:SeriesTransform",

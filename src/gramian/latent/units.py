@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.rows.base import Block, Rows
+from gramian.rows import Block, as_rows
 
 CONSTANT = 64 * float(np.finfo(float).eps)
 """A column whose deviation is below this share of its largest magnitude is constant: what is left is rounding."""
@@ -22,9 +22,9 @@ class Units:
     scale: Array
 
     @classmethod
-    def of(cls, rows: Rows) -> Units:
-        """The units of the columns of rows, with holes or without: one pass."""
-        found = rows.fold(column_spread)
+    def of(cls, X: Any, weights: Array | None = None) -> Units:
+        """The units of the columns of a table or of rows, with holes or without: one pass."""
+        found = as_rows(X, weights).fold(column_spread)
         constant = found.deviation <= CONSTANT * found.largest
         return cls(found.mean, np.where(constant, 1.0, found.deviation))
 

@@ -428,8 +428,8 @@ def classifier_path(plan: Any) -> Evaluation | None:
 
 def _as_given(plan: Any) -> bool:
     """Whether a classifier takes the rows as they are (not standardised) and its kernel exactly."""
-    from gramian.estimators._standardize import speaks_of_units
     from gramian.estimators.classifier import EXACT_ROWS
+    from gramian.kernels.units import in_data_units
 
     model = plan.estimator
     if model.standardize is True or model.approximation == "nystroem":
@@ -437,7 +437,7 @@ def _as_given(plan: Any) -> bool:
     if model.approximation == "auto" and np.shape(plan.X)[0] > EXACT_ROWS:
         return False
     scaled = any(name.rpartition("__")[2] == "length_scale" for name in plan.space.dimensions)
-    return model.standardize is False or scaled or (model.kernel != "auto" and speaks_of_units(model.kernel))
+    return model.standardize is False or scaled or (model.kernel != "auto" and in_data_units(model.kernel))
 
 
 def _is_precomputed(plan: Any) -> bool:

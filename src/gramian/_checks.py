@@ -164,7 +164,10 @@ def _plain(X: Any, *, missing: bool, accept_sparse: bool, name: str) -> Any:
     """Refuse or convert what scikit-learn would take wrongly: lazy arrays, strings, dates, masks, None, big-endian, wide floats."""
     module = type(X).__module__.split(".")[0]
     if module == "dask" or hasattr(X, "__dask_graph__"):
-        raise TypeError(f"{name} is a lazy Dask collection; gramian computes in memory. Call .compute() on it first.")
+        raise TypeError(
+            f"{name} is a lazy Dask collection, which this model cannot take here: call .compute() on it. PPCA, PPCAMixture, LatentImputer, and "
+            "KernelPPCA and KernelPPCAMixture with approximation='nystroem' are fitted to Dask rows where they are."
+        )
     if module == "polars" and type(X).__name__ == "LazyFrame":
         raise TypeError(f"{name} is a lazy polars frame; gramian computes in memory. Call .collect() on it first.")
     if module == "pyarrow":
@@ -309,6 +312,12 @@ def check_weights(sample_weight: Any, X: Any) -> Array:
     if not weights.sum() > 0:
         raise ValueError("sample_weight sums to zero. At least one row must have a positive weight.")
     return weights
+
+
+def check_block_weights(sample_weight: Any, X: Any) -> Array:
+    """The same for a block of a larger table, where all weights may be zero."""
+    given = np.asarray(sample_weight, dtype=np.float64)
+    return np.zeros(len(X)) if given.shape == (len(X),) and not given.any() else check_weights(given, X)
 
 
 def positive_rows(X: Any, weights: Array) -> tuple[Any, Array]:

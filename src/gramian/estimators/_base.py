@@ -14,6 +14,7 @@ from gramian._arrays import Array, float_dtype, row_chunks
 from gramian._checks import check_table
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
 from gramian.latent.model import LatentModel
+from gramian.rows import Rows, lazily
 from gramian.solvers.auto import Auto
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -41,6 +42,13 @@ def forget(estimator: Any, *private: str) -> None:
     for name in list(vars(estimator)):
         if (name.endswith("_") and not name.startswith("_")) or name in private:
             delattr(estimator, name)
+
+
+def keep_columns(estimator: Any, rows: Rows) -> None:
+    """The number of columns of rows, and their names where they have some, on the estimator."""
+    estimator.n_features_in_ = rows.n_columns
+    if rows.feature_names is not None:
+        estimator.feature_names_in_ = np.asarray(rows.feature_names, dtype=object)
 
 
 class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -92,6 +100,7 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     # ------------------------------------------------------------ latents
 
+    @lazily
     def transform(self, X: Any) -> Array:
         """The posterior mean E[z | x]: latent coordinates with prior N(0, I) [2].
 
@@ -127,6 +136,7 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     # ------------------------------------------------------------ distances and densities
 
+    @lazily
     def score_samples(self, X: Any) -> Array:
         """The log-likelihood of each row [2]. At zero noise there is none: use :meth:`residual`."""
         return self._evaluate(X, self._gaussian_of(LatentGaussian.log_density))
@@ -171,4 +181,4 @@ def _sliced(options: dict[str, Any], rows: slice) -> dict[str, Any]:
     return {name: None if value is None else value[rows] for name, value in options.items()}
 
 
-__all__ = ["BaseEstimator", "LatentModelMixin", "atomic", "chosen_solver", "forget"]
+__all__ = ["BaseEstimator", "LatentModelMixin", "atomic", "chosen_solver", "forget", "keep_columns"]

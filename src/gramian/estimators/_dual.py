@@ -28,6 +28,7 @@ from gramian.latent.gaussian import LatentGaussian, Projection
 from gramian.latent.noise_field import UnitNoise
 from gramian.latent.subspace import KernelSubspace
 from gramian.preimage import PreImage
+from gramian.rows import lazily
 
 
 class DualMixin(LatentModelMixin):
@@ -86,6 +87,7 @@ class DualMixin(LatentModelMixin):
         diagonal = self._checked_diagonal(X, diagonal, method)
         return self._evaluate(X, self._gaussian_of(verb), diagonal=diagonal)
 
+    @lazily
     def score_samples(self, X: Any, diagonal: Any = None) -> Array:
         """The log-likelihood of each row in feature space; with D = N a score, comparable between points [2].
 
@@ -249,6 +251,7 @@ class DualMixin(LatentModelMixin):
         found = (rows, *((self._std(rows),) if return_std else ()), *((info,) if return_info else ()))
         return found if len(found) > 1 else rows
 
+    @lazily
     def reconstruct(self, X: Any, kind: str = "map", return_std: bool = False) -> Any:
         """The rows as the model sees them: the pre-image of μ + W E[z|x] ("map") or of the projection ("projection") [2, 4].
 

@@ -26,6 +26,7 @@ from gramian.latent.gaussian import Projection
 from gramian.latent.mixture import MixtureFit, log_terms, responsibilities_of
 from gramian.latent.model import LatentModel
 from gramian.latent.units import Units
+from gramian.rows import is_dask, lazily
 
 AUTO = "auto"
 
@@ -126,8 +127,8 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """`fit`, and the most responsible component of each training row."""
-        shares: Array = self.fit(X, y, sample_weight).responsibilities_
-        return shares.argmax(axis=1)
+        fitted = self.fit(X, y, sample_weight)
+        return fitted.predict(X) if is_dask(X) else fitted.responsibilities_.argmax(axis=1)
 
     # ------------------------------------------------------------ clusters and densities
 
@@ -146,12 +147,14 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     def _evaluate(self, X: Array, function: Callable[[Array, list[Projection]], Array], **options: Any) -> Array:
         return np.concatenate([function(terms, seen) for _, terms, seen in self._chunks(X, options)])
 
+    @lazily
     def predict_proba(self, X: Any) -> Array:
         """P(component | what the row shows), (n_samples, n_clusters): rows sum to one [6]."""
         X = self._check_rows(X)
         shares = self._evaluate(X, lambda terms, seen: responsibilities_of(terms)[0])
         return shares.astype(float_dtype(X), copy=False)
 
+    @lazily
     def predict(self, X: Any) -> Array:
         """The most probable component of each row."""
         return self._evaluate(self._check_rows(X), lambda terms, seen: terms.argmax(axis=1))
@@ -160,6 +163,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         """Of each checked row, in float64."""
         return self._evaluate(X, lambda terms, seen: responsibilities_of(terms)[1], **options) - self._log_volume(X)
 
+    @lazily
     def score_samples(self, X: Any) -> Array:
         """log Σ π_k p(x | k) of what each row shows [6]."""
         X = self._check_rows(X)
@@ -176,6 +180,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     def _n_features_out(self) -> int:
         return max(self.n_components_)
 
+    @lazily
     def transform(self, X: Any, combine: str = "best") -> Array:
         """Latent coordinates E[z | x] [2].
 
@@ -203,6 +208,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
                     latents[rows.start + taken, : mean.shape[1]] += shares[taken, k, None] * mean
         return latents.astype(float_dtype(X), copy=False)
 
+    @lazily
     def reconstruct(self, X: Any, kind: str = "map", combine: str = "best") -> Array:
         """The rows as the mixture sees them [2].
 

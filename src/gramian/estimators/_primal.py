@@ -25,6 +25,7 @@ from gramian.latent.dimension import free_parameters
 from gramian.latent.gaussian import Posterior, Projection, drawn_rows
 from gramian.latent.primal import predictive, rebuilt, signal_std
 from gramian.latent.small_sample import SmallSample
+from gramian.rows import lazily
 
 TAIL_SIZE = 2000
 """Up to this many columns the fit keeps the power sums of the discarded spectrum, for control limits."""
@@ -58,6 +59,7 @@ class PrimalMixin(LatentModelMixin):
     def _small_sample(self) -> SmallSample:
         return SmallSample(np.asarray(self._column_weights, dtype=np.float64), self.n_components_)
 
+    @lazily
     def reconstruct(self, X: Any, kind: str = "map", return_std: bool = False, *, small_sample: bool = True) -> Any:
         """The rows as the model sees them [2].
 
@@ -85,6 +87,7 @@ class PrimalMixin(LatentModelMixin):
         correction = self._small_sample() if small_sample else None
         return rows, self._evaluate(X, lambda seen: signal_std(self._model, seen, correction))
 
+    @lazily
     def impute(self, X: Any, return_std: bool = False, n_draws: int | None = None, *, small_sample: bool = True) -> Any:
         """Fill the missing entries with E[x_m | x_o] = μ_m + W_m E[z | x_o]; observed entries are untouched [5].
 

@@ -18,7 +18,7 @@ from gramian._content import row_hashes
 from gramian.choosing.cell_scales import column_scales, corrected_deviations
 from gramian.choosing.cells import MOST_ROWS, N_DRAWS, CellChoice, choose_by_cells, hidden_cells
 from gramian.choosing.selection import Selection
-from gramian.estimators._base import BaseEstimator, atomic, forget
+from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns
 from gramian.estimators._containers import like
 from gramian.estimators._units import check_standardize, standardizes
 from gramian.estimators.ppca import PPCA
@@ -138,9 +138,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             raise TypeError(
                 f"estimator={model!r} cannot be fitted to batches or Dask rows here. Use PPCA (the default), or fit on a table in memory."
             )
-        self.n_features_in_ = rows.n_columns
-        if rows.feature_names is not None:
-            self.feature_names_in_ = np.asarray(rows.feature_names, dtype=object)
+        keep_columns(self, rows)
         units = Units.of(rows)
         self._spreads = units.scale
         self._units = units if self._scales(model) else None
@@ -152,6 +150,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         model, choice = self._with_q(model, scaled, weights, len(scaled))
         with _no_density_needed():
             self.estimator_ = model._fit_rows(rows)
+        vars(self.estimator_).pop("feature_names_in_", None)  # it is handed arrays, in units of the columns
         self._calibrate(choice, scaled, weights)
         return self
 

@@ -46,6 +46,7 @@ from gramian.latent.noise_field import UnitNoise, noise_field
 from gramian.latent.units import Units
 from gramian.operators.gram import DenseGram
 from gramian.preimage import as_preimage
+from gramian.rows import lazily
 from gramian.solvers import as_solver
 
 INITS = ("kernel_kmeans", "kmeans", "random")
@@ -410,6 +411,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
                 diagonal = least_diagonal(self._components, X)
         return project_rows(self._components, self._in_units(X), diagonal)
 
+    @lazily
     def score_samples(self, X: Any, diagonal: Any = None) -> Array:
         """log Σ_i m_i exp(-L^_i(x)/2): the log-density but for the constant of the noise's space [6].
 

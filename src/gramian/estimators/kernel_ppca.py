@@ -27,7 +27,7 @@ from gramian._checks import (
 from gramian._content import content_folds
 from gramian._memory import memory_budget, require_memory
 from gramian.choosing.dimension import choose_dimension, gram_folds
-from gramian.estimators._base import BaseEstimator, atomic, forget
+from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns
 from gramian.estimators._dual import DualMixin
 from gramian.estimators._kernel_held_out import HELD_OUT_ROWS, N_FOLDS, HeldOutRows
 from gramian.exceptions import NumericalWarning
@@ -42,11 +42,12 @@ from gramian.latent.noise import resolve_noise
 from gramian.latent.sample import DUAL_RANK, DualSample, MomentSample
 from gramian.operators.gram import DenseGram, LazyGram
 from gramian.preimage import PreImage, as_preimage, has_identity_features
-from gramian.rows import Rows, as_rows
+from gramian.rows import BatchRows, Rows, as_rows, is_dask, refuse_dask
 from gramian.solvers import as_solver, solvers_for
 from gramian.solvers.budget import Budgeted
 
 DEFAULT_LANDMARKS = 500
+ADVICE = "Use approximation='nystroem', which is fitted in sums over rows"
 
 
 class KernelPPCA(DualMixin, BaseEstimator):
@@ -166,17 +167,19 @@ class KernelPPCA(DualMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+            With an approximation also a Dask array or frame, whose rows stay where they are.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
         inputs : array-like of shape (n_samples, n_inputs), optional
             With a precomputed kernel: the rows behind it, so that pre-images and samples can be had.
         """
-        self._check_params()
-        self.__dict__.pop("preimage_", None)  # model files of the first version hold one; now it is a property
-        forget(self, "_model", "_weights", "_held", "_preimage", "_kept", "_origin")
-        self._kept = Kept()
+        self._begin()
         if inputs is not None and not self._precomputed:
             raise ValueError("inputs= goes with kernel='precomputed' only: otherwise X holds the inputs already.")
+        if self.approximation is None:
+            refuse_dask(self, X, advice=ADVICE)
+        elif is_dask(X):
+            return self._fit_rows(as_rows(X, sample_weight, missing=False))
         if self._precomputed:
             sample, points, raw_weights = self._precomputed_sample(X, sample_weight, inputs)
         else:
@@ -197,6 +200,32 @@ class KernelPPCA(DualMixin, BaseEstimator):
             sample = self._dual_sample(self.kernel_, near, LazyGram(self.kernel_, near, memory=kept), raw_weights)
         self._fit_dual(sample, points, raw_weights)
         return self
+
+    @atomic
+    def fit_batches(self, batches: Any) -> KernelPPCA:
+        """Fit on all rows of batches, out of core, with an approximation; equal to `fit` on the concatenated rows.
+
+        Parameters
+        ----------
+        batches : list, other iterable that can be read again, or function that opens an iterator
+            A batch is an array, a frame or an Arrow batch, or (X, sample_weight).
+        """
+        self._begin()
+        if self.approximation is None:
+            raise ValueError(f"fit_batches needs an approximation, but approximation=None. {ADVICE}.")
+        return self._fit_rows(BatchRows.of(batches, missing=False))
+
+    def _fit_rows(self, rows: Rows) -> KernelPPCA:
+        """Rows that are only summed over: batches that can be read again, Dask."""
+        keep_columns(self, rows)
+        self._fit_features(rows)
+        return self
+
+    def _begin(self) -> None:
+        self._check_params()
+        self.__dict__.pop("preimage_", None)  # model files of the first version hold one; now it is a property
+        forget(self, "_model", "_weights", "_held", "_preimage", "_kept", "_origin")
+        self._kept = Kept()
 
     def _check_params(self) -> None:
         check_n_components(self.n_components, rules=("auto",))

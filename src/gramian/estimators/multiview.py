@@ -32,6 +32,7 @@ from gramian.latent.gaussian import Posterior
 from gramian.latent.subspace import DualSubspace
 from gramian.latent.view_subspace import ViewSubspace
 from gramian.preimage import as_preimage
+from gramian.rows import lazily, refuse_dask
 from gramian.solvers import solvers_for
 
 
@@ -175,6 +176,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         """
         self._check_params()
         forget(self)
+        refuse_dask(self, X, sample_weight)
         layout, rows = ViewLayout.read(self, X, self.views)
         self._container, self._columns, self._widths = layout.kind, layout.columns, layout.widths
         self.view_names_ = layout.names
@@ -299,6 +301,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
     def _turned(self, latent: Array) -> Array:
         return latent if self._rotation is None else latent @ self._rotation
 
+    @lazily
     def transform(self, X: Any) -> Array:
         """The posterior mean E[z | whatever a row shows] [8]; rows that show nothing get the prior mean 0.
 

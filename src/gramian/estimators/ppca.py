@@ -32,7 +32,7 @@ from gramian.choosing.fold_stream import N_FOLDS, FoldStream
 from gramian.choosing.limits import FEW_ROWS, held_out_distance
 from gramian.choosing.selection import Selection
 from gramian.choosing.tables import choose_for_moments, choose_for_table
-from gramian.estimators._base import BaseEstimator, atomic, chosen_solver, forget
+from gramian.estimators._base import BaseEstimator, atomic, chosen_solver, forget, keep_columns
 from gramian.estimators._primal import TAIL_SIZE, PrimalMixin
 from gramian.exceptions import NumericalWarning
 from gramian.latent.anomaly import Tail
@@ -329,9 +329,7 @@ class PPCA(PrimalMixin, BaseEstimator):
 
     def _fit_rows(self, rows: Rows) -> PPCA:
         """Rows that are only summed over: batches that can be read again, Dask."""
-        self.n_features_in_ = rows.n_columns
-        if rows.feature_names is not None:
-            self.feature_names_in_ = np.asarray(rows.feature_names, dtype=object)
+        keep_columns(self, rows)
         self._dtype = rows.dtype.name
         with np.errstate(all="ignore"):
             sums = rows.fold(column_sums)

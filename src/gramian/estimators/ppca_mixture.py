@@ -22,20 +22,24 @@ from gramian._checks import (
 )
 from gramian._progress import Progress
 from gramian.choosing import Selection
-from gramian.choosing.mixtures import choose_clusters, choose_latents
-from gramian.estimators._base import BaseEstimator, atomic, forget
+from gramian.choosing.mixtures import CHOOSING_ROWS, choose_clusters, choose_latents
+from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns
 from gramian.estimators._containers import like
 from gramian.estimators._mixture import AUTO, MixtureMixin
 from gramian.estimators._units import standardizes
 from gramian.exceptions import NumericalWarning
 from gramian.latent.dimension import free_parameters
 from gramian.latent.gaussian import Projection, drawn_rows
+from gramian.latent.masked_table import column_sums
 from gramian.latent.mixture import MixtureFit, nonempty, responsibilities_of
 from gramian.latent.mixture_rows import MixtureTable, Responsibilities
 from gramian.latent.mixture_start import Draw, Given, about_means
 from gramian.latent.ppca_mixture import fit_mixture, with_directions_above_noise
 from gramian.latent.primal import predictive, rebuilt
 from gramian.latent.units import Units
+from gramian.rows import BatchRows, Rows, as_rows, is_dask, lazily
+from gramian.rows.draws import smallest_rows
+from gramian.rows.in_units import RowsInUnits
 
 PRIVATE = ("_components", "_units")
 
@@ -85,7 +89,7 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
     n_components_ : list of int
         q_k.
     responsibilities_ : ndarray of shape (n_samples, n_clusters)
-        P(cluster | row) of the training rows.
+        P(cluster | row) of the training rows; only where those are an array.
     log_likelihoods_ : ndarray
         Mean log-likelihood per row, one per step; never decreases.
     converged_ : bool
@@ -162,8 +166,8 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Missing entries are NaN, None, pd.NA or masked.
+        X : array-like, data frame or Dask collection of shape (n_samples, n_features)
+            Missing entries are NaN, None, pd.NA or masked. Rows on Dask stay where they are, and no ``responsibilities_`` are kept.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Integer weights equal repeated rows, zero weight a removed row.
@@ -174,20 +178,62 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         """
         self._check_params()
         forget(self, *PRIVATE)
+        if is_dask(X):
+            return self._fit_rows(as_rows(X, sample_weight))
         table = check_table(self, X, reset=True, missing=True, min_samples=2)
         weights = check_weights(sample_weight, table)
         kept = np.flatnonzero(weights > 0)
         rows, weights = table[kept], weights[kept]
-        self._check_columns(rows)
+        self._check_columns(np.isnan(rows).all(axis=0))
         self._units = Units.of(rows, weights) if standardizes(self.standardize, None) else None
         rows = self._in_units(rows)
+        given = None
+        if not isinstance(self.init, str):
+            given = nonempty(self._given_responsibilities(self.init, len(table), int(self.n_clusters), kept))
+        best = self._climbed(as_rows(rows, weights, given), len(rows), with_responsibilities=True)
+        self._store_responsibilities(table, kept, best.responsibilities)
+        self._warn(best)
+        return self
+
+    @atomic
+    def fit_batches(self, batches: Any) -> PPCAMixture:
+        """Fit on all rows of batches, out of core; equal to `fit` on the concatenated rows, whatever the batches.
+
+        Parameters
+        ----------
+        batches : list, other iterable that can be read again, or function that opens an iterator
+            A batch is an array, a frame or an Arrow batch, or (X, sample_weight). No ``responsibilities_`` are kept: `predict_proba` gives
+            them.
+        """
+        self._check_params()
+        forget(self, *PRIVATE)
+        return self._fit_rows(BatchRows.of(batches))
+
+    def _fit_rows(self, rows: Rows) -> PPCAMixture:
+        """Rows that are only summed over: batches that can be read again, Dask."""
+        if not isinstance(self.init, str):
+            raise ValueError(
+                "init holds responsibilities of rows in memory. Use 'kmeans', 'random' or means_init here."
+            )
+        keep_columns(self, rows)
+        sums = rows.fold(column_sums)
+        if sums.n_rows < 2:
+            raise ValueError(f"PPCAMixture needs at least 2 rows of positive weight, but there are {sums.n_rows}.")
+        self._check_columns(sums.counts == 0)
+        self._units = Units.of(rows) if standardizes(self.standardize, None) else None
+        if self._units is not None:
+            rows = RowsInUnits(rows, self._units.mean, self._units.scale)
+        self._warn(self._climbed(rows, sums.n_rows, with_responsibilities=False))
+        return self
+
+    def _climbed(self, rows: Rows, n_rows: int, *, with_responsibilities: bool) -> MixtureFit:
+        """The best of all starts, stored: what is "auto" is settled first."""
         rng = check_random_state(self.random_state)
-        asked = self._settled(rows, weights, rng)
+        asked = self._settled(rows, n_rows, rng)
         K = len(asked)
-        if len(rows) < K:
-            raise ValueError(f"n_clusters={K} must be at most the number of rows (of positive weight), {len(rows)}.")
-        given = None if isinstance(self.init, str) else self._given_responsibilities(self.init, len(table), K, kept)
-        prepared = MixtureTable.of(rows, weights, None if given is None else nonempty(given))
+        if n_rows < K:
+            raise ValueError(f"n_clusters={K} must be at most the number of rows (of positive weight), {n_rows}.")
+        prepared = MixtureTable.of(rows)
         mixing = self._given_weights(K)
         best: MixtureFit | None = None
         with Progress("mixture", verbose=self.verbose) as bar:
@@ -202,14 +248,13 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
                     tol=self.tol,
                     max_iter=self.max_iter,
                     progress=bar,
+                    with_responsibilities=with_responsibilities,
                 )
                 if best is None or found.objective > best.objective:
                     best = found
         assert best is not None
         self._store(best)
-        self._store_responsibilities(table, kept, best.responsibilities)
-        self._warn(best)
-        return self
+        return best
 
     @classmethod
     def select(
@@ -288,20 +333,23 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         check_tolerance(self.tol, self.max_iter)
         check_seed(self.random_state)
 
-    def _check_columns(self, X: Array) -> None:
-        empty = np.flatnonzero(np.isnan(X).all(axis=0))
+    def _check_columns(self, unseen: Array) -> None:
+        empty = np.flatnonzero(unseen)
         if len(empty):
             names = getattr(self, "feature_names_in_", None)
             named = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in empty[:10])
             raise ValueError(f"No value is observed in column(s) {named}. Drop them, or give at least one value.")
 
-    def _settled(self, rows: Array, weights: Array, rng: np.random.Generator) -> list[int | float]:
+    def _settled(self, rows: Rows, n_rows: int, rng: np.random.Generator) -> list[int | float]:
         """One count or fraction per cluster; what is "auto" is chosen on held-out rows or cells, with its evidence."""
-        n, d = rows.shape
+        n, d = n_rows, rows.n_columns
         shared = self.noise == "shared"
         if isinstance(self.n_clusters, str):
             asked = self._asked(1, min(n - 1, d))
-            self.selection_ = choose_clusters(rows, weights, None if asked is None else asked[0], shared, rng)
+            drawn = smallest_rows(rows, CHOOSING_ROWS)
+            self.selection_ = choose_clusters(
+                drawn.rows, drawn.weights, None if asked is None else asked[0], shared, rng
+            )
             chosen = self.selection_.chosen
             K, q = chosen["n_clusters"], chosen.get("n_components", None if asked is None else asked[0])
             entries: list[int | float] = [q] * K
@@ -309,8 +357,9 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
             K = int(self.n_clusters)
             given = self._asked(K, min(n - 1, d))
             if given is None:
-                MixtureTable.of(rows, weights)  # its words for tables that cannot be fitted
-                self.selection_ = choose_latents(rows, weights, K, shared, rng)
+                MixtureTable.of(rows)  # its words for tables that cannot be fitted
+                drawn = smallest_rows(rows, CHOOSING_ROWS)
+                self.selection_ = choose_latents(drawn.rows, drawn.weights, K, shared, rng)
                 given = [self.selection_.chosen] * K
             entries = given
         return [min(q, d - 1) if isinstance(q, int) else q for q in entries]
@@ -425,6 +474,7 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         level = model.gaussian.noise_variance if noise else 0.0
         return drawn_rows(model.subspace.mean, loadings, latents, level, rng)
 
+    @lazily
     def impute(self, X: Any, return_std: bool = False, n_draws: int | None = None) -> Any:
         """Fill the missing entries with E[x_m | x_o], averaged over the clusters; observed entries are untouched [5, 6].
 

@@ -13,6 +13,7 @@ from gramian._arrays import Array
 from gramian._checks import check_number, check_table, check_weights
 from gramian.estimators._base import atomic, forget
 from gramian.estimators._target_estimator import TargetEstimator
+from gramian.rows import lazily, refuse_dask
 
 
 class RKMRegressor(RegressorMixin, TargetEstimator):
@@ -99,6 +100,7 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         """
         self._check_params()
         forget(self)
+        refuse_dask(self, X, y, sample_weight)
         if y is None:
             raise ValueError("RKMRegressor requires y to be passed, but the target y is None.")
         X = check_table(self, X, reset=True, min_samples=2)
@@ -112,6 +114,7 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         self._fit_views(X, Y, weights)
         return self
 
+    @lazily
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """E[y | x], with the predictive standard deviation if asked.
 
@@ -183,6 +186,7 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         """
         self._check_params()
         forget(self)
+        refuse_dask(self, X, y, sample_weight)
         if y is None:
             raise ValueError("RKMClassifier requires y to be passed, but the target y is None.")
         X = check_table(self, X, reset=True, min_samples=2)
@@ -207,11 +211,13 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         inputs, dtype = self._checked_inputs(X)
         return self._fit.predict([inputs])[0], dtype
 
+    @lazily
     def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
         best = self._scores(X)[0].argmax(axis=1)
         return np.asarray(self.classes_[best])
 
+    @lazily
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities, one column per class in the order of ``classes_``; rows sum to 1."""
         scores, dtype = self._scores(X)

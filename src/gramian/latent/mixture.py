@@ -102,7 +102,7 @@ class MixtureFit:
     components : list of LatentModel
     mixing : array (K,)
     responsibilities : array (n, K)
-        Of the training rows, where those are an array.
+        Of the training rows; empty where they were not asked for.
     log_likelihoods : array
         Weighted mean over the rows after each step, never falling.
     converged : bool

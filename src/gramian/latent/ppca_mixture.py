@@ -42,10 +42,11 @@ def fit_mixture(
     tol: float = 1e-6,
     max_iter: int = 200,
     progress: Progress | None = None,
+    with_responsibilities: bool = True,
 ) -> MixtureFit:
     """One EM; where fractions were asked for, again with the numbers of latents that its clusters call for.
 
-    ``asked`` has a number of latents, or a fraction of the variance, per component.
+    ``asked`` has a number of latents, or a fraction of the variance, per component. Responsibilities of all rows are only kept if asked for.
     """
     asked = list(asked)
     start = nonempty_start(table, start)
@@ -59,16 +60,19 @@ def fit_mixture(
         rows = gaussian_rows(table, counts, shared=shared, rng=rng)
         ascent = climb(rows, start, mixing=mixing, tol=tol, max_iter=max_iter, progress=progress)
         start, mixing = rows.view(ascent.components, ascent.mixing), None
-    return fitted(rows, ascent)
+    return fitted(rows, ascent, with_responsibilities)
 
 
-def fitted(rows: GaussianRows, ascent: Ascent) -> MixtureFit:
+def fitted(rows: GaussianRows, ascent: Ascent, with_responsibilities: bool = True) -> MixtureFit:
     """Where an EM ended, in the units of the rows."""
     table, parameters = rows.table, ascent.components.parameters
+    shares = np.empty((0, rows.n_clusters))
+    if with_responsibilities:
+        shares = np.concatenate(table.rows.map(shares_of_block, rows.view(ascent.components, ascent.mixing)))
     return MixtureFit(
         rows.models(parameters, table.shift, table.scale),
         ascent.mixing,
-        np.concatenate(table.rows.map(shares_of_block, rows.view(ascent.components, ascent.mixing))),
+        shares,
         (np.asarray(ascent.levels) - table.cells * np.log(table.scale)) / table.total,
         ascent.converged,
         ascent.n_rescued,

@@ -10,6 +10,7 @@ from gramian.rows.batches import BatchRows, is_one_shot
 from gramian.rows.dask_rows import DaskRows, is_dask
 from gramian.rows.door import as_rows
 from gramian.rows.lazy import lazily
+from gramian.rows.refusal import refuse_dask
 
 __all__ = [
     "ArrayRows",
@@ -22,4 +23,5 @@ __all__ = [
     "is_dask",
     "is_one_shot",
     "lazily",
+    "refuse_dask",
 ]

@@ -40,6 +40,14 @@ class ArrayRows:
     def __len__(self) -> int:
         return len(self.weights)
 
+    def positive(self) -> ArrayRows:
+        """The rows of positive weight: zero weight is a removed row."""
+        if (self.weights > 0).all():
+            return self
+        kept = np.flatnonzero(self.weights > 0)
+        target = None if self.target is None else self.target[kept]
+        return replace(self, X=self.X[kept], weights=self.weights[kept], target=target)
+
     def _slices(self) -> list[slice]:
         return list(row_chunks(len(self.weights), self.block_rows))
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _get_feature_names
 
-from gramian._checks import check_table, check_weights
+from gramian._checks import check_block_weights, check_table
 from gramian.rows.array import ArrayRows
 from gramian.rows.base import NO_ROWS, Result, Sum
 
@@ -23,7 +23,8 @@ FILE_FORMATS = {".parquet": "parquet", ".feather": "feather", ".arrow": "ipc", "
 class BatchRows:
     """Rows read batch by batch in each pass; no more than one batch is in memory.
 
-    ``open`` starts a new pass. ``with_target``: a batch is (X, y) or (X, y, weights), else X or (X, weights).
+    ``open`` starts a new pass. ``with_target``: a batch is (X, y) or (X, y, weights), else X or (X, weights). ``missing``:
+    whether entries may be.
     """
 
     open: Callable[[], Iterable[Any]]
@@ -31,12 +32,13 @@ class BatchRows:
     dtype: np.dtype[Any]
     feature_names: list[str] | None
     with_target: bool = False
+    missing: bool = True
     preparation: tuple[Any, ...] = ()
 
     @classmethod
-    def of(cls, source: Any, *, with_target: bool = False) -> BatchRows:
+    def of(cls, source: Any, *, with_target: bool = False, missing: bool = True) -> BatchRows:
         """From anything that can be read again. A source that can be read only once is a ValueError."""
-        rows = cls(opener(source), 0, np.dtype(np.float64), None, with_target)
+        rows = cls(opener(source), 0, np.dtype(np.float64), None, with_target, missing)
         for first in rows.batches():
             return replace(rows, n_columns=first.n_columns, dtype=first.dtype, feature_names=first.feature_names)
         raise ValueError(NO_ROWS)
@@ -45,7 +47,7 @@ class BatchRows:
         """The non-empty batches of one pass, checked: the same columns in each."""
         for number, batch in enumerate(self.open(), start=1):
             try:
-                rows = read_batch(batch, self.with_target)
+                rows = read_batch(batch, self.with_target, self.missing)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"Batch {number}: {error}") from None
             if self.n_columns and rows.n_columns != self.n_columns:
@@ -75,7 +77,7 @@ class BatchRows:
         return replace(self, preparation=(task, *common))
 
 
-def read_batch(batch: Any, with_target: bool = False) -> ArrayRows:
+def read_batch(batch: Any, with_target: bool = False, missing: bool = True) -> ArrayRows:
     """One batch as rows: an array, a frame or an Arrow batch, alone or in a tuple with a target and weights."""
     parts = list(batch) if isinstance(batch, tuple) else [batch]
     allowed = (2, 3) if with_target else (1, 2)
@@ -85,15 +87,15 @@ def read_batch(batch: Any, with_target: bool = False) -> ArrayRows:
     table = parts[0]
     names = _names(table)
     if not hasattr(table, "__len__") or len(table) or getattr(table, "num_rows", 0):
-        X = check_table(None, table, reset=True, missing=True)
+        X = check_table(None, table, reset=True, missing=missing)
     else:
         X = np.empty((0, len(names) if names else np.shape(table)[-1] if np.ndim(table) == 2 else 0))
     target = np.asarray(parts[1]) if with_target else None
     given = parts[2] if len(parts) == 3 else parts[1] if len(parts) == 2 and not with_target else None
     if target is not None and len(target) != len(X):
         raise ValueError(f"X has {len(X)} rows, but y has {len(target)}. Give one target per row.")
-    weights = np.ones(len(X)) if given is None or not len(X) else check_weights(given, X)
-    return ArrayRows(X, weights, target, names)
+    weights = np.ones(len(X)) if given is None or not len(X) else check_block_weights(given, X)
+    return ArrayRows(X, weights, target, names).positive()
 
 
 def _names(table: Any) -> list[str] | None:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array, single_blas_thread
-from gramian._checks import check_table, check_weights
+from gramian._arrays import single_blas_thread
+from gramian._checks import check_block_weights, check_table
 from gramian.rows.array import ArrayRows
 from gramian.rows.base import NO_ROWS, Result, Sum
 
@@ -44,11 +44,11 @@ class DaskRows:
     client: Any = field(default=None, compare=False, repr=False)
 
     @classmethod
-    def of(cls, X: Any, weights: Any = None, target: Any = None) -> DaskRows:
+    def of(cls, X: Any, weights: Any = None, target: Any = None, *, missing: bool = True) -> DaskRows:
         """The rows of a Dask array (any chunks) or frame; weights and target may be Dask or NumPy."""
         frame = hasattr(X, "columns")
         names, n_columns, dtype = _described_frame(X) if frame else _described_array(X)
-        blocks = _blocks(X, weights, target, frame)
+        blocks = _blocks(X, weights, target, frame, missing)
         if not blocks:
             raise ValueError(NO_ROWS)
         client = _client()
@@ -119,7 +119,7 @@ def _added(first: Any, second: Any = None) -> Any:
     return second if first is None else first if second is None else first + second
 
 
-def _block(part: Any, weights: Any, target: Any, names: list[str] | None) -> ArrayRows:
+def _block(part: Any, weights: Any, target: Any, names: list[str] | None, missing: bool) -> ArrayRows:
     """One checked block, made where its rows are."""
     if isinstance(part, np.ndarray) and part.ndim == 2 and not len(part):
         return ArrayRows(part.astype(np.float64), np.ones(0), None if target is None else np.asarray(target), names)
@@ -127,14 +127,9 @@ def _block(part: Any, weights: Any, target: Any, names: list[str] | None) -> Arr
         return ArrayRows(
             np.empty((0, part.shape[1])), np.ones(0), None if target is None else np.asarray(target), names
         )
-    X = check_table(None, part, reset=True, missing=True)
-    w = np.ones(len(X)) if weights is None else _block_weights(weights, X)
-    return ArrayRows(X, w, None if target is None else np.asarray(target), names)
-
-
-def _block_weights(weights: Any, X: Array) -> Array:
-    weights = np.asarray(weights, dtype=np.float64)
-    return weights if not weights.any() else check_weights(weights, X)
+    X = check_table(None, part, reset=True, missing=missing)
+    w = np.ones(len(X)) if weights is None else check_block_weights(weights, X)
+    return ArrayRows(X, w, None if target is None else np.asarray(target), names).positive()
 
 
 # ---------------------------------------------------------------- taking a collection apart
@@ -159,7 +154,7 @@ def _described_frame(X: Any) -> tuple[list[str], int, np.dtype[Any]]:
     return names, len(names), np.dtype(np.float32 if single else np.float64)
 
 
-def _blocks(X: Any, weights: Any, target: Any, frame: bool) -> list[Any]:
+def _blocks(X: Any, weights: Any, target: Any, frame: bool, missing: bool) -> list[Any]:
     """One delayed `ArrayRows` per block of rows."""
     import dask
 
@@ -174,7 +169,7 @@ def _blocks(X: Any, weights: Any, target: Any, frame: bool) -> list[Any]:
     names = [str(name) for name in X.columns] if frame else None
     sides = [_side(side, X, parts, lengths, what) for side, what in ((weights, "sample_weight"), (target, "y"))]
     make = dask.delayed(_block, pure=True)
-    return [make(part, weight, aim, names) for part, weight, aim in zip(parts, *sides)]
+    return [make(part, weight, aim, names, missing) for part, weight, aim in zip(parts, *sides)]
 
 
 def _side(side: Any, X: Any, parts: Sequence[Any], lengths: Any, what: str) -> list[Any]:

@@ -17,11 +17,14 @@ PLACES: list[tuple[Callable[[Any], bool], Callable[..., Rows]]] = [
 ]
 
 
-def as_rows(X: Any, weights: Any = None, target: Any = None) -> Rows:
-    """The rows of X, wherever they live. An array has been checked by the caller; rows already made are handed on."""
+def as_rows(X: Any, weights: Any = None, target: Any = None, *, missing: bool = True) -> Rows:
+    """The rows of X, wherever they live. An array has been checked by the caller; rows already made are handed on.
+
+    ``missing``: whether entries of rows that are read later may be missing.
+    """
     if hasattr(X, "fold") and hasattr(X, "map"):
         return X
     for lives_here, rows_of in PLACES:
         if lives_here(X):
-            return rows_of(X, weights, target)
+            return rows_of(X, weights, target, missing=missing)
     return ArrayRows(X, np.ones(X.shape[0]) if weights is None else weights, target)

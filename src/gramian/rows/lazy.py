@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
@@ -35,8 +36,21 @@ def _answer(part: Any, model: Any, name: str, args: Any, kwargs: Any) -> Any:
     """The answer for one block; an empty block is answered with no rows."""
     if len(part):
         return getattr(model, name)(part, *args, **kwargs)
-    like = _answer(np.ones((1, model.n_features_in_)), model, name, args, kwargs)
-    return like[:0]
+    row = np.ones((1, model.n_features_in_))
+    like = _answer(
+        type(part)(row, columns=part.columns) if hasattr(part, "columns") else row, model, name, args, kwargs
+    )
+    return tuple(answer[:0] for answer in like) if isinstance(like, tuple) else like[:0]
+
+
+def _likeness(part: Any, model: Any, name: str, args: Any, kwargs: Any) -> Any:
+    """The answer for a row that nobody gave: what the answers will look like."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        like = _answer(part, model, name, args, kwargs)
+    if np.ndim(like[0] if isinstance(like, tuple) else like) > 2:
+        raise ValueError(f"{name} of Dask rows gives one answer per row; several draws per row need rows in memory.")
+    return like
 
 
 def _array(model: Any, name: str, X: Any, args: Any, kwargs: Any) -> Any:
@@ -46,7 +60,7 @@ def _array(model: Any, name: str, X: Any, args: Any, kwargs: Any) -> Any:
         )
     if X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
-    like = _answer(np.ones((1, X.shape[1]), dtype=X.dtype), model, name, args, kwargs)
+    like = _likeness(np.ones((1, X.shape[1]), dtype=X.dtype), model, name, args, kwargs)
     if isinstance(like, tuple):
         return tuple(_piece(model, name, X, args, kwargs, like[i], i) for i in range(len(like)))
     return _piece(model, name, X, args, kwargs, like, None)
@@ -73,23 +87,25 @@ def _answer_piece(part: Any, model: Any, name: str, args: Any, kwargs: Any, whic
 
 
 def _frame(model: Any, name: str, X: Any, args: Any, kwargs: Any) -> Any:
-    meta = X._meta_nonempty
-    like = _answer(meta, model, name, args, kwargs)
+    like = _likeness(X._meta_nonempty, model, name, args, kwargs)
     if isinstance(like, tuple):
-        return tuple(_frame_piece(model, name, X, args, kwargs, i) for i in range(len(like)))
-    return _frame_piece(model, name, X, args, kwargs, None)
+        return tuple(_frame_piece(model, name, X, args, kwargs, like[i], i) for i in range(len(like)))
+    return _frame_piece(model, name, X, args, kwargs, like, None)
 
 
-def _frame_piece(model: Any, name: str, X: Any, args: Any, kwargs: Any, which: int | None) -> Any:
-    meta = _in_kind(X._meta_nonempty, model, name, args, kwargs, which).iloc[:0]
+def _frame_piece(model: Any, name: str, X: Any, args: Any, kwargs: Any, like: Any, which: int | None) -> Any:
+    meta = _named(like, X._meta_nonempty, model, name).iloc[:0]
     return X.map_partitions(_in_kind, model, name, args, kwargs, which, meta=meta)
 
 
 def _in_kind(part: Any, model: Any, name: str, args: Any, kwargs: Any, which: int | None) -> Any:
+    return _named(_answer_piece(part, model, name, args, kwargs, which), part, model, name)
+
+
+def _named(answer: Any, part: Any, model: Any, name: str) -> Any:
     """The answer with the names and the index of the frame."""
     import pandas as pd
 
-    answer = _answer_piece(part, model, name, args, kwargs, which)
     if isinstance(answer, pd.DataFrame | pd.Series):
         return answer
     if answer.ndim == 1:

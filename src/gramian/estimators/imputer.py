@@ -150,7 +150,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         model, choice = self._with_q(model, scaled, weights, len(scaled))
         with _no_density_needed():
             self.estimator_ = model._fit_rows(rows)
-        vars(self.estimator_).pop("feature_names_in_", None)  # it is handed arrays, in units of the columns
+        self.estimator_.__dict__.pop("feature_names_in_", None)  # it is handed arrays, in units of the columns
         self._calibrate(choice, scaled, weights)
         return self
 

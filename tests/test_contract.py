@@ -150,7 +150,7 @@ METHODS = {
     "PPCA": "fit partial_fit fit_batches transform inverse_transform scores posterior reconstruct impute sample score_samples score mahalanobis residual get_covariance get_precision aic bic anomaly truncate explain",
     "KernelPPCA": "fit fit_batches transform anomaly truncate explain scores posterior score_samples score mahalanobis residual inverse_transform reconstruct sample center_kernel kernel_mean sample_kernel decode_weights",
     "PPCAMixture": "fit fit_batches predict predict_proba score_samples score sample reconstruct transform impute bic aic",
-    "KernelPPCAMixture": "predict predict_proba score_samples score sample reconstruct transform",
+    "KernelPPCAMixture": "fit fit_batches predict predict_proba score_samples score sample reconstruct transform",
     "KernelPPCAClassifier": "predict decision_function predict_proba",
     "MultiViewRKM": "transform posterior predict_view inverse_transform sample explain calibrate impute",
     "RKMRegressor": "predict",

@@ -27,6 +27,7 @@ MODELS = {
     "mixture auto": PPCAMixture(2, random_state=0),
     "nystroem": KernelPPCA(3, approximation="nystroem", n_landmarks=20, random_state=0),
     "rff": KernelPPCA(3, approximation="rff", n_landmarks=24, random_state=0),
+    "kernel mixture": KernelPPCAMixture(2, approximation="nystroem", n_landmarks=30, random_state=0),
     "imputer": LatentImputer(),
 }
 HOLES = ["PPCA auto", "mixture auto", "imputer"]
@@ -35,6 +36,7 @@ VERBS = {
     "mixture auto": ["transform", "score_samples", "impute", "reconstruct", "predict", "predict_proba"],
     "nystroem": ["transform", "score_samples"],
     "rff": ["transform", "score_samples"],
+    "kernel mixture": ["score_samples", "predict", "predict_proba"],
     "imputer": ["transform", "impute"],
 }
 

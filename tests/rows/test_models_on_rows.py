@@ -11,6 +11,7 @@ from sklearn.base import clone
 from gramian import (
     PPCA,
     KernelPPCA,
+    KernelPPCAMixture,
     LatentImputer,
     PPCAMixture,
 )
@@ -37,6 +38,10 @@ COMPLETE = {
     "nystroem auto": KernelPPCA(approximation="nystroem", n_landmarks=20, random_state=0),
     "nystroem": KernelPPCA(3, approximation="nystroem", n_landmarks=20, random_state=0),
     "rff": KernelPPCA(3, approximation="rff", n_landmarks=24, random_state=0),
+    "kernel mixture auto": KernelPPCAMixture(2, approximation="nystroem", n_landmarks=30, random_state=0),
+    "kernel mixture, units, fraction": KernelPPCAMixture(
+        2, 0.9, standardize=True, approximation="nystroem", n_landmarks=30, random_state=0
+    ),
     "imputer": LatentImputer(),
 }
 HOLES = {name: COMPLETE[name] for name in ("PPCA auto", "PPCA", "mixture auto", "mixture", "imputer")}
@@ -137,6 +142,10 @@ def test_kernel_models_refuse_holes_in_batches_and_batches_without_an_approximat
         KernelPPCA(2, approximation="nystroem").fit_batches([TABLES[False], TABLES[True]])
     with pytest.raises(ValueError, match=r"approximation=.nystroem."):
         KernelPPCA(2).fit_batches([TABLES[False]])
+    with pytest.raises(ValueError, match=r"approximation='nystroem'"):
+        KernelPPCAMixture(2).fit_batches([TABLES[False]])
+    with pytest.raises(ValueError, match="init='kernel_kmeans'"):
+        KernelPPCAMixture(2, init="random", approximation="nystroem").fit_batches([TABLES[False]])
 
 
 def test_given_responsibilities_go_with_rows_in_memory():

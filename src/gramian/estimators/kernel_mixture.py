@@ -24,7 +24,7 @@ from gramian._content import content_folds, row_hashes, smallest_positions
 from gramian._progress import Progress
 from gramian.choosing.mixtures import FEWEST_ROWS, FOLDS, choose_kernel_latents
 from gramian.choosing.selection import Selection
-from gramian.estimators._base import atomic, forget
+from gramian.estimators._base import atomic, forget, keep_columns
 from gramian.estimators._kernel_fit import (
     distinct_rows,
     is_precomputed,
@@ -37,16 +37,19 @@ from gramian.estimators._units import standardizes
 from gramian.exceptions import NumericalWarning
 from gramian.features import Nystroem
 from gramian.kernels import RBF
+from gramian.latent.feature_mixture import OfNearestPoint, SummedFeatures, block_features
+from gramian.latent.feature_moments import draw_rows
 from gramian.latent.gaussian import Projection
-from gramian.latent.kernel_kmeans import graph_starts, kmeans
-from gramian.latent.kernel_mixture import DualRows, FeatureRows, fit_from_starts, least_diagonal, project_rows
+from gramian.latent.kernel_kmeans import graph_starts, kmeans, landmark_members
+from gramian.latent.kernel_mixture import DualRows, FeatureRows, fit_from_starts, least_diagonal, project_rows, raced
 from gramian.latent.mixture import MixtureFit
 from gramian.latent.model import warn_if_indefinite
 from gramian.latent.noise_field import UnitNoise, noise_field
 from gramian.latent.units import Units
 from gramian.operators.gram import DenseGram
 from gramian.preimage import as_preimage
-from gramian.rows import lazily
+from gramian.rows import BatchRows, Block, Rows, as_rows, is_dask, lazily, refuse_dask
+from gramian.rows.in_units import RowsInUnits
 from gramian.solvers import as_solver
 
 INITS = ("kernel_kmeans", "kmeans", "random")
@@ -56,6 +59,9 @@ CHOOSING_ROWS = 1000
 SPARSE_SHARE = 1e-6
 """A component with a smaller share of the weight is reported as empty."""
 ADVICE = "Use approximation='nystroem', which stores no Gram matrix."
+ROWS_ADVICE = "Use approximation='nystroem', which is fitted in sums over rows"
+DRAWN_ROWS = 2000
+"""Landmarks, width and the choice of q come from so many distinct rows of batches and Dask, drawn by content."""
 CHUNK_VALUES = 1 << 22
 FEW_ROWS_LATENTS = 2
 """q where there are too few rows to hold any out."""
@@ -188,6 +194,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or the Gram matrix with ``kernel="precomputed"``
+            With an approximation also a Dask array or frame, whose rows stay where they are; no ``responsibilities_`` are kept then.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Integer weights equal repeated rows, zero weight a removed row.
@@ -197,6 +204,10 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         asked = self._check_params()
         forget(self, *PRIVATE)
         rng = check_random_state(self.random_state)
+        if self.approximation is None:
+            refuse_dask(self, X, advice=ROWS_ADVICE)
+        elif is_dask(X):
+            return self._fit_rows(as_rows(X, sample_weight, missing=False), asked, rng)
         X = check_table(self, X, reset=True, min_samples=2)
         weights = check_weights(sample_weight, X)
         kept = np.flatnonzero(weights > 0)
@@ -216,6 +227,83 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         self._store_responsibilities(X, kept, best.responsibilities[inverse])
         self._warn(best, asked)
         return self
+
+    @atomic
+    def fit_batches(self, batches: Any) -> KernelPPCAMixture:
+        """Fit on all rows of batches, out of core, with an approximation; equal to `fit` on the concatenated rows.
+
+        Parameters
+        ----------
+        batches : list, other iterable that can be read again, or function that opens an iterator
+            A batch is an array, a frame or an Arrow batch, or (X, sample_weight). No ``responsibilities_`` are kept: `predict_proba` gives
+            them.
+        """
+        asked = self._check_params()
+        forget(self, *PRIVATE)
+        if self.approximation is None:
+            raise ValueError(f"fit_batches needs an approximation, but approximation=None. {ROWS_ADVICE}.")
+        return self._fit_rows(BatchRows.of(batches, missing=False), asked, check_random_state(self.random_state))
+
+    def _fit_rows(self, rows: Rows, asked: list[int | float] | None, rng: np.random.Generator) -> KernelPPCAMixture:
+        """Rows that are only summed over: batches that can be read again, Dask."""
+        if not (isinstance(self.init, str) and self.init == "kernel_kmeans"):
+            raise ValueError(f"init={self.init!r} needs rows in memory. Use init='kernel_kmeans' for batches and Dask.")
+        keep_columns(self, rows)
+        self._columns = None
+        self._units = None
+        if standardizes(self.standardize, None if self._auto_kernel() else self.kernel):
+            self._units = Units.of(rows)
+            rows = RowsInUnits(rows, self._units.mean, self._units.scale)
+        most = max(DRAWN_ROWS, self.n_landmarks or DEFAULT_LANDMARKS)
+        drawn = rows.fold(draw_rows, most)
+        if drawn.n_rows < max(2, self.n_clusters):
+            raise ValueError(
+                f"n_clusters={self.n_clusters} needs at least as many rows of positive weight (and 2), got {drawn.n_rows}."
+            )
+        table = drawn.rows.rows
+        self.kernel_ = resolved_kernel(RBF("local") if self._auto_kernel() else self.kernel, table)
+        features = self._feature_rows(table, drawn.rows.weights, rng)
+        prepared = rows.prepare(block_features, features.feature_map)
+        best = self._best_of_rows(prepared, features, table, drawn.rows.weights, asked, rng)
+        self._store(best, asked)
+        self._fit_preimage(features, None)
+        self._warn(best, asked)
+        return self
+
+    def _best_of_rows(
+        self,
+        rows: Rows,
+        features: FeatureRows,
+        table: Array,
+        weights: Array,
+        asked: list[int | float] | None,
+        rng: np.random.Generator,
+    ) -> MixtureFit:
+        """The best of all starts; ``features`` are those of the drawn rows ``table``."""
+        own = isinstance(self.solver, str) and self.solver == AUTO
+        solver = None if own else as_solver(self.solver, tol=1e-8, random_state=int(rng.integers(2**31 - 1)))
+        total = float(rows.fold(weight_of_block))
+        best: MixtureFit | None = None
+        with Progress("EM", total=self.n_init * self.max_iter, verbose=self.verbose) as bar:
+            for attempt in range(self.n_init):
+                members = [np.ones((len(features.points), 1))]
+                if self.n_clusters > 1:
+                    members = landmark_members(features.point_features, self.n_clusters, rng, attempt)
+                starts = [OfNearestPoint(features.point_features, shares) for shares in members]
+                if asked is None:
+                    seen = starts[0](Block(table, weights, prepared=features.features))
+                    self.selection_ = self._chosen_latents(features, row_hashes(table), weights, seen)
+                    asked = [self.selection_.chosen] * int(self.n_clusters)
+                summed = SummedFeatures(rows, total, tuple(asked), float(self.noise_variance), solver)
+                found = raced(summed, starts, tol=float(self.tol), max_iter=int(self.max_iter), progress=bar)
+                level = found.levels[-1] / total
+                if best is None or level > best.objective:
+                    components = [features.behind(model) for model in found.components]
+                    history = np.array(found.levels) / total
+                    nobody = np.empty((0, self.n_clusters))
+                    best = MixtureFit(components, found.mixing, nobody, history, found.converged, found.n_rescued)
+        assert best is not None
+        return best
 
     def _auto_kernel(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == AUTO
@@ -261,6 +349,9 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
             warn_without_structure(gram)
             warn_if_indefinite(self.kernel_, gram, weights)
             return DualRows(self.kernel_, None if self._columns is not None else table, gram)
+        return self._feature_rows(table, weights, rng)
+
+    def _feature_rows(self, table: Array, weights: Array, rng: np.random.Generator) -> FeatureRows:
         n_landmarks = min(len(table), DEFAULT_LANDMARKS) if self.n_landmarks is None else int(self.n_landmarks)
         if n_landmarks > len(table):
             warnings.warn(
@@ -299,7 +390,8 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
                 else:
                     starts = [self._merged_start(inverse, kept, n_rows, rows.size)]
                 if asked is None:
-                    self.selection_ = self._chosen_latents(rows, weights, starts[0])
+                    hashes = row_hashes(rows.gram if isinstance(rows, DualRows) and rows.points is None else inputs)
+                    self.selection_ = self._chosen_latents(rows, hashes, weights, starts[0])
                     asked = [self.selection_.chosen] * int(self.n_clusters)
                 found = fit_from_starts(
                     rows,
@@ -317,11 +409,8 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         assert best is not None
         return best
 
-    def _chosen_latents(self, rows: DualRows | FeatureRows, weights: Array, start: Array) -> Selection:
+    def _chosen_latents(self, rows: DualRows | FeatureRows, hashes: Array, weights: Array, start: Array) -> Selection:
         """One q for all components by held-out rows, on at most `CHOOSING_ROWS` of them."""
-        hashes = row_hashes(
-            rows.features if isinstance(rows, FeatureRows) else rows.gram if rows.points is None else rows.points
-        )
         drawn = smallest_positions(hashes, CHOOSING_ROWS)
         folds, fold = content_folds(None, FOLDS, hashes[drawn])
         if not folds or len(drawn) < FEWEST_ROWS * start.shape[1]:
@@ -490,3 +579,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
                 stacklevel=4,
             )
         return np.asarray(rows)
+
+
+def weight_of_block(block: Block) -> float:
+    return float(block.weights.sum())

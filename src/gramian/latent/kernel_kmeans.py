@@ -209,8 +209,25 @@ def graph_starts(
     first is kept, so that clusters that all graphs agree on cost one EM. With explicit features the landmarks are
     clustered, and each row goes with its nearest.
     """
-    gram = rows.gram if hasattr(rows, "gram") else rows.point_features @ rows.point_features.T
-    heavy = weights if hasattr(rows, "gram") else np.ones(len(gram))
+    if hasattr(rows, "gram"):
+        return graph_members(rows.gram, weights, n_clusters, rng, attempt, n_starts)
+    members = landmark_members(rows.point_features, n_clusters, rng, attempt, n_starts)
+    nearest = nearest_points(rows.features, rows.point_features)
+    return [start[nearest] for start in members]
+
+
+def landmark_members(
+    point_features: Array, n_clusters: int, rng: np.random.Generator, attempt: int = 0, n_starts: int | None = None
+) -> list[Array]:
+    """The same of landmarks, known by their features."""
+    gram = point_features @ point_features.T
+    return graph_members(gram, np.ones(len(gram)), n_clusters, rng, attempt, n_starts)
+
+
+def graph_members(
+    gram: Array, heavy: Array, n_clusters: int, rng: np.random.Generator, attempt: int, n_starts: int | None
+) -> list[Array]:
+    """The same of the points of a Gram matrix."""
     if len(gram) <= n_clusters:
         found = [np.arange(len(gram)) % n_clusters]
     elif attempt % 2:
@@ -221,9 +238,6 @@ def graph_starts(
     for start in (np.eye(n_clusters)[labels] for labels in found):
         if not any(_alike(start, other) for other in members):
             members.append(start)
-    if not hasattr(rows, "gram"):
-        nearest = _nearest_landmarks(rows.features, rows.point_features)
-        return [start[nearest] for start in members]
     return members
 
 
@@ -246,7 +260,8 @@ def _alike(one: Array, other: Array) -> bool:
     return float(common[optimize.linear_sum_assignment(-common)].sum()) >= (1 - ALIKE) * len(one)
 
 
-def _nearest_landmarks(features: Array, landmarks: Array) -> Array:
+def nearest_points(features: Array, landmarks: Array) -> Array:
+    """The landmark nearest to each row, by their features."""
     half = 0.5 * np.einsum("mr,mr->m", landmarks, landmarks)
     nearest = [(features[rows] @ landmarks.T - half).argmax(axis=1) for rows in row_chunks(len(features))]
     return np.concatenate(nearest)

@@ -181,10 +181,13 @@ class FeatureRows:
         share = weights[kept] / weights[kept].sum()
         sample = MomentSample(Moments.of(self.features[kept], share), len(kept))
         spectrum = fit_component(sample, n_components, noise_variance, solver or Eigh())
-        subspace = NystroemSubspace(self.feature_map, sample.subspace(spectrum), self.points, self.point_features)
-        return LatentModel(
-            subspace, LatentGaussian(spectrum.eigenvalues, noise_variance, CONSTANT_FREE), _values_only(spectrum)
-        )
+        gaussian = LatentGaussian(spectrum.eigenvalues, noise_variance, CONSTANT_FREE)
+        return self.behind(LatentModel(sample.subspace(spectrum), gaussian, spectrum))
+
+    def behind(self, model: LatentModel) -> LatentModel:
+        """A component of features as one of the rows behind them."""
+        subspace = NystroemSubspace(self.feature_map, model.subspace, self.points, self.point_features)
+        return LatentModel(subspace, model.gaussian, _values_only(model.spectrum))
 
     def training(self, model: LatentModel) -> Projection:
         """What the component sees of the training rows."""
@@ -267,6 +270,13 @@ class _WeightedRows:
     def leapt(self, points: Sequence[tuple[Any, Array]]) -> None:
         return None
 
+    def nonempty(self, start: Array) -> Array:
+        return nonempty(start)
+
+    def view(self, ascent: Ascent) -> Array:
+        """The responsibilities where an EM ended."""
+        return np.asarray(ascent.seen.details)
+
     def start(self, responsibilities: Array) -> tuple[list[LatentModel], Array]:
         masses = self.weights @ responsibilities
         largest = int(masses.argmax())
@@ -340,19 +350,27 @@ def fit_from_starts(
 ) -> MixtureFit:
     """The same from several starts: all run some steps, and one goes on: the first, unless another is clearly likelier."""
     weighted = _WeightedRows(rows, weights, tuple(n_components), noise_variance, solver)
+    best = raced(weighted, starts, tol=tol, max_iter=max_iter, progress=progress)
+    history = np.array(best.levels) / weighted.total
+    return MixtureFit(best.components, best.mixing, best.seen.details, history, best.converged, best.n_rescued)
+
+
+def raced(
+    weighted: Any, starts: Sequence[Any], *, tol: float, max_iter: int, progress: Progress | None = None
+) -> Ascent:
+    """Where the best start ends, of rows as `_WeightedRows` or `SummedFeatures`."""
     race = max_iter if len(starts) == 1 else min(max_iter, RACE_STEPS)
     best: Ascent | None = None
     for start in starts:
-        found = climb(weighted, nonempty(start), tol=tol, max_iter=race, progress=progress)
+        found = climb(weighted, weighted.nonempty(start), tol=tol, max_iter=race, progress=progress)
         if best is None or found.levels[-1] > best.levels[-1] + CLEAR_GAIN * weighted.total:
             best = found
     assert best is not None
     if not best.converged and race < max_iter:
         counts = tuple(
-            q if isinstance(q, int) else m.gaussian.n_components for q, m in zip(n_components, best.components)
+            q if isinstance(q, int) else m.gaussian.n_components for q, m in zip(weighted.asked, best.components)
         )
         weighted = replace(weighted, asked=counts)
-        more = climb(weighted, best.seen.details, tol=tol, max_iter=max_iter - race, progress=progress)
+        more = climb(weighted, weighted.view(best), tol=tol, max_iter=max_iter - race, progress=progress)
         best = replace(more, levels=best.levels + more.levels, n_rescued=best.n_rescued + more.n_rescued)
-    history = np.array(best.levels) / weighted.total
-    return MixtureFit(best.components, best.mixing, best.seen.details, history, best.converged, best.n_rescued)
+    return best

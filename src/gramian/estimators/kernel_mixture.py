@@ -249,7 +249,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         if not (isinstance(self.init, str) and self.init == "kernel_kmeans"):
             raise ValueError(f"init={self.init!r} needs rows in memory. Use init='kernel_kmeans' for batches and Dask.")
         keep_columns(self, rows)
-        self._columns = None
+        self._columns: Array | None = None
         self._units = None
         if standardizes(self.standardize, None if self._auto_kernel() else self.kernel):
             self._units = Units.of(rows)

@@ -35,5 +35,10 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'gramian' has no attribute {name!r}")
 
 
+def fill_tables() -> None:
+    """Import what enters itself in tables of lower layers: the explicit features that kernels offer."""
+    import_module("gramian.features")
+
+
 def __dir__() -> list[str]:
     return sorted(__all__)

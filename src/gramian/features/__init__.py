@@ -10,6 +10,7 @@ from gramian.features.identity import Identity
 from gramian.features.nystroem import Nystroem
 from gramian.features.polynomial import Polynomial
 from gramian.features.random_fourier import RandomFourier
+from gramian.kernels.base import EXPLICIT_FEATURES
 
 FEATURE_MAPS: dict[str, type[FeatureMap]] = {
     "nystroem": Nystroem,
@@ -17,6 +18,7 @@ FEATURE_MAPS: dict[str, type[FeatureMap]] = {
     "polynomial": Polynomial,
     "identity": Identity,
 }
+EXPLICIT_FEATURES.update({name: made for name, made in FEATURE_MAPS.items() if made.size_parameter is not None})
 
 
 def approximations() -> tuple[str, ...]:

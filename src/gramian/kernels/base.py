@@ -133,14 +133,21 @@ class Kernel(BaseEstimator):
 
     def nystroem(self, X: Any, n_landmarks: int = 100, random_state: Any = None) -> Any:
         """:class:`gramian.features.Nystroem` features of this kernel, fitted on the rows of X."""
-        # by name: features stand above kernels, and no import may point upwards
-        features = import_module("gramian.features")
-        return features.Nystroem(self, n_landmarks, random_state=random_state).fit(X)
+        return _explicit("nystroem")(self, n_landmarks, random_state=random_state).fit(X)
 
     def random_features(self, n_features: int = 100, random_state: Any = None, *, orthogonal: bool = False) -> Any:
         """:class:`gramian.features.RandomFourier` features of this kernel, ready to transform rows of any width."""
-        features = import_module("gramian.features")
-        return features.RandomFourier(self, n_features, orthogonal=orthogonal, random_state=random_state).seed()
+        return _explicit("rff")(self, n_features, orthogonal=orthogonal, random_state=random_state).seed()
+
+
+EXPLICIT_FEATURES: dict[str, Callable[..., Any]] = {}
+"""Explicit features of a kernel by their name. Kernels know none: `gramian.features` enters its own when it is imported."""
+
+
+def _explicit(name: str) -> Callable[..., Any]:
+    if name not in EXPLICIT_FEATURES:
+        import_module("gramian").fill_tables()
+    return EXPLICIT_FEATURES[name]
 
 
 def finite_gram(values: Array, kernel: Any) -> Array:

@@ -59,4 +59,5 @@ def residual_norm(images: Array, eigenvalues: Array, eigenvectors: Array) -> flo
     """max_p |A v_p - l_p v_p| / l_1, given the images A V."""
     if eigenvalues.size == 0 or eigenvalues[0] <= 0:
         return 0.0
-    return float(np.linalg.norm(images - eigenvectors * eigenvalues, axis=0).max() / eigenvalues[0])
+    # divided first: squares of very large or small entries would leave the range of float64
+    return float(np.linalg.norm((images - eigenvectors * eigenvalues) / eigenvalues[0], axis=0).max())

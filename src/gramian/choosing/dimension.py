@@ -7,12 +7,14 @@ tables and kernels); `choose_dimension` scores them and takes the smallest q wit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from gramian._arrays import Array, symmetrized
+from gramian.choosing.leading_pairs import leading_pairs, rough_pairs
 from gramian.choosing.selection import Selection, choose
 from gramian.latent.dimension import FLAT
 from gramian.latent.gaussian import log_likelihoods_of_each_q
@@ -21,11 +23,17 @@ from gramian.operators.covariance import Stored
 from gramian.operators.moments import Moments
 from gramian.solvers.krylov import Krylov
 
+Pairs = Callable[[Array], tuple[Array, Array]]
+
 RANK = 1e-12
 """Training eigenvalues below this share of the largest are rounding."""
 WHOLE_SIZE = 600
 """Up to so many columns covariances are decomposed whole; beyond, leading pairs are grown by doubling until they are enough."""
 FIRST_PAIRS = 32
+ENOUGH = 0.9
+"""Rough pairs show the best q of a fold if it is below this share of them ..."""
+BEYOND = 1.5
+"""... and so many times as many show that the score falls again."""
 
 
 @dataclass(frozen=True)
@@ -172,11 +180,7 @@ def choose_by_gram(
     """q of a wide table from the blocks of its Gram matrix, exact structure kept whole."""
     folds = gram_folds(gram, weights, fold, center)
     found = choose_dimension(folds, dim, smallest=smallest)
-    shares = weights / weights.sum()
-    mean = gram @ shares
-    centred = gram - mean[:, None] - mean[None, :] + float(shares @ mean) if center else gram
-    roots = np.sqrt(shares)
-    rank = _rank(np.linalg.eigvalsh(symmetrized(centred * roots[:, None] * roots))[::-1])
+    rank = _rank(np.linalg.eigvalsh(_weighted_centred(gram, weights, center)[0])[::-1])
     return kept_whole(found, rank) if 0 < rank < min(n_rows - int(center), dim) else found
 
 
@@ -218,31 +222,75 @@ def gram_folds(gram: Array, weights: Array, fold: Array, center: bool = True) ->
     >>> bool(np.allclose(dual[0].squared_scores, primal[0].squared_scores))
     True
     """
-    folds = []
-    for held_out in np.unique(fold):
-        out, into = np.flatnonzero(fold == held_out), np.flatnonzero(fold != held_out)
-        shares = weights[into] / weights[into].sum()
-        block = gram[np.ix_(into, into)]
-        centering = Centering(shares, center)
-        mean = block @ shares if center else np.zeros(len(into))  # K₀ s
-        inner = float(shares @ mean) if center else 0.0
-        centred = block - mean[:, None] - mean[None, :] + inner if center else block
-        roots = np.sqrt(shares)
-        values, vectors = np.linalg.eigh(symmetrized(centred * roots[:, None] * roots))
+    return [_gram_fold(gram, weights, fold == held_out, center, None) for held_out in np.unique(fold)]
+
+
+def choose_by_kernel(
+    gram: Array, weights: Array, fold: Array, dims: Sequence[float], center: bool = True, *, semidefinite: bool = True
+) -> tuple[Selection, list[HeldOutFold]]:
+    """q of a kernel model and the folds it was chosen by: of many rows only as many pairs as are needed [10].
+
+    ``dims`` holds D, one per fold. The first fold alone says how many pairs that may be. A kernel that is not ``semidefinite`` is
+    decomposed whole, for its trace is the sum of the positive eigenvalues.
+    """
+    held_out = [fold == f for f in np.unique(fold)]
+    count = _pairs_needed(gram, weights, held_out[0], dims[0], center) if semidefinite else None
+    while count is not None:
+        folds = [_gram_fold(gram, weights, out, center, partial(leading_pairs, count=count)) for out in held_out]
+        found = choose_dimension(folds, dims)
+        if min(len(part.eigenvalues) for part in folds) < count or _passed(found):
+            return found, folds
+        count = _unless_most(2 * count, len(gram))
+    folds = gram_folds(gram, weights, fold, center)
+    return choose_dimension(folds, dims), folds
+
+
+def _pairs_needed(gram: Array, weights: Array, held_out: Array, dim: float, center: bool) -> int | None:
+    """How many leading pairs are likely to show the best q, from rough ones of one fold; None where all are as cheap."""
+    count = FIRST_PAIRS if len(gram) > WHOLE_SIZE else None
+    while count is not None:
+        rough = _gram_fold(gram, weights, held_out, center, partial(rough_pairs, count=count))
+        best = int(held_out_log_likelihoods(rough, dim).argmax())
+        if len(rough.eigenvalues) < count or best < ENOUGH * count:
+            return _unless_most(max(count, int(BEYOND * best)), len(gram))
+        count = _unless_most(2 * count, len(gram))
+    return None
+
+
+def _unless_most(count: int, size: int) -> int | None:
+    return count if count <= size // 8 else None
+
+
+def _weighted_centred(gram: Array, weights: Array, center: bool) -> tuple[Array, Array, float]:
+    """JᵀK₀J, K₀s and sᵀK₀s for raw weights [1]."""
+    shares = weights / weights.sum()
+    mean = gram @ shares if center else np.zeros(len(gram))
+    inner = float(shares @ mean) if center else 0.0
+    centred = gram - mean[:, None] - mean[None, :] + inner if center else gram
+    roots = np.sqrt(shares)
+    return symmetrized(centred * roots[:, None] * roots), mean, inner
+
+
+def _gram_fold(gram: Array, weights: Array, held_out: Array, center: bool, pairs: Pairs | None) -> HeldOutFold:
+    """One fold from the blocks of a Gram matrix, with all pairs or the leading ones that ``pairs`` finds."""
+    out, into = np.flatnonzero(held_out), np.flatnonzero(~held_out)
+    shares = weights[into] / weights[into].sum()
+    centering = Centering(shares, center)
+    matrix, mean, inner = _weighted_centred(gram[np.ix_(into, into)], weights[into], center)
+    if pairs is None:
+        values, vectors = np.linalg.eigh(matrix)
         values, vectors = values[::-1], vectors[:, ::-1]
-        rank = _rank(values)
         trace = float(np.maximum(values, 0.0).sum())
-        values, vectors = values[:rank], vectors[:, :rank]
-        seen = gram[np.ix_(out, into)]
-        scores = (seen - mean) @ (centering.apply(vectors) / np.sqrt(values))
-        norms = gram[out, out] - (2 * seen @ shares - inner if center else 0.0)
-        part = weights[out] / weights[out].sum()
-        folds.append(
-            HeldOutFold(
-                values, trace, part @ scores**2, float(part @ np.maximum(norms, 0.0)), float(weights[out].sum())
-            )
-        )
-    return folds
+    else:
+        values, vectors = pairs(matrix)
+        trace = float(np.trace(matrix))
+    rank = _rank(values, max(RANK, 4 * len(matrix) * np.finfo(float).eps))
+    values, vectors = values[:rank], vectors[:, :rank]
+    seen = gram[np.ix_(out, into)]
+    scores = (seen - mean) @ (centering.apply(vectors) / np.sqrt(values))
+    norms = gram[out, out] - (2 * seen @ shares - inner if center else 0.0)
+    part = weights[out] / weights[out].sum()
+    return HeldOutFold(values, trace, part @ scores**2, float(part @ np.maximum(norms, 0.0)), float(weights[out].sum()))
 
 
 def merged(parts: Sequence[Moments]) -> Moments:

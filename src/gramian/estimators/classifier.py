@@ -36,6 +36,7 @@ from gramian.estimators.classifier_path import check_class_components
 from gramian.exceptions import NumericalWarning
 from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.kernel_mixture import DualRows
+from gramian.latent.model import warn_if_indefinite
 from gramian.latent.units import Units
 
 EXACT_ROWS = 2000
@@ -178,11 +179,13 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         self.noise_variance_ = rule.noise_variance
         rows = self._approximated(rows)
         self._models, self._mixing = [], []
+        told = False
         for code in range(len(self.classes_)):
             own = np.flatnonzero(rows.codes == code)
             part = rows.of_class(own)
             if isinstance(part, DualRows):
                 warn_without_structure(part.gram)
+                told = told or warn_if_indefinite(self.kernel_, part.gram, rows.weights[own], rows.X.dtype)
             models, mixing = rule.fit(code, part, rows.weights[own], rng)
             self._models.append(models)
             self._mixing.append(mixing)

@@ -347,7 +347,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         if self.approximation is None:
             gram = stored_gram(self.kernel_, table, ADVICE)
             warn_without_structure(gram)
-            warn_if_indefinite(self.kernel_, gram, weights)
+            warn_if_indefinite(self.kernel_, gram, weights, table.dtype)
             return DualRows(self.kernel_, None if self._columns is not None else table, gram)
         return self._feature_rows(table, weights, rng)
 

@@ -26,7 +26,7 @@ from gramian._checks import (
 )
 from gramian._content import content_folds
 from gramian._memory import memory_budget, require_memory
-from gramian.choosing.dimension import choose_dimension, gram_folds
+from gramian.choosing.dimension import choose_by_kernel
 from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns
 from gramian.estimators._dual import DualMixin
 from gramian.estimators._kernel_held_out import HELD_OUT_ROWS, N_FOLDS, HeldOutRows
@@ -197,7 +197,9 @@ class KernelPPCA(DualMixin, BaseEstimator):
                     axis=0, dtype=np.float64
                 )  # centring makes it exact, and a large offset costs no digits
             near = self._moved(X)
-            sample = self._dual_sample(self.kernel_, near, LazyGram(self.kernel_, near, memory=kept), raw_weights)
+            sample = self._dual_sample(
+                self.kernel_, near, LazyGram(self.kernel_, near, memory=kept), raw_weights, float_dtype(X)
+            )
         self._fit_dual(sample, points, raw_weights)
         return self
 
@@ -250,7 +252,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
         check_seed(self.random_state)
         memory_budget(self.memory_limit)
 
-    def _dual_sample(self, kernel: Any, points: Any, raw: Any, raw_weights: Array) -> DualSample:
+    def _dual_sample(self, kernel: Any, points: Any, raw: Any, raw_weights: Array, dtype: Any) -> DualSample:
         diagonal = raw.diagonal()
         if not np.isfinite(diagonal).all():
             raise ValueError(
@@ -258,11 +260,11 @@ class KernelPPCA(DualMixin, BaseEstimator):
             )
         total = float(raw_weights.sum())
         dim = float(self.noise_dim) if is_count(self.noise_dim) else total
-        sample = DualSample(kernel, points, raw, raw_weights / total, dim, self.center)
+        sample = DualSample(kernel, points, raw, raw_weights / total, dim, self.center, dtype)
         if self.noise_dim == "rank":
             values = np.linalg.eigvalsh(sample.operator().to_dense())
             rank = int((values > max(DUAL_RANK * values[-1], sample.rank_floor)).sum())
-            sample = DualSample(kernel, points, raw, sample.weights, float(rank), self.center)
+            sample = replace(sample, dim=float(rank))
         return sample
 
     def _precomputed_sample(self, K: Any, sample_weight: Any, inputs: Any) -> tuple[DualSample, Any, Array]:
@@ -273,8 +275,9 @@ class KernelPPCA(DualMixin, BaseEstimator):
         if points is not None and len(points) != len(K):
             raise ValueError(f"inputs has {len(points)} rows, but the Gram matrix has {len(K)}.")
         self.kernel_ = as_kernel(self.kernel)
-        K = np.asarray(K, dtype=np.float64)
-        return self._dual_sample(self.kernel_, None, DenseGram(0.5 * (K + K.T)), weights), points, weights
+        gram = np.asarray(K, dtype=np.float64)
+        raw = DenseGram(0.5 * (gram + gram.T))
+        return self._dual_sample(self.kernel_, None, raw, weights, float_dtype(K)), points, weights
 
     def _solver(self) -> Budgeted:
         named = as_solver(self.solver, tol=self.tol, max_iter=self.max_iter, random_state=self.random_state)
@@ -321,11 +324,17 @@ class KernelPPCA(DualMixin, BaseEstimator):
         folds, fold = content_folds(None, N_FOLDS, drawn.hashes())
         if not folds:
             return None  # too few rows to hold any out: the 95 % rule
-        parts = gram_folds(gram_of(drawn), drawn.weights, fold, self.center)
         if is_count(self.noise_dim):
             dim = float(self.noise_dim)
-        dims = [drawn.weights.sum() - part.weight if dim is None else dim for part in parts]
-        selection = choose_dimension(parts, dims)
+        trained = drawn.weights.sum() - np.bincount(fold, drawn.weights)
+        selection, parts = choose_by_kernel(
+            gram_of(drawn),
+            drawn.weights,
+            fold,
+            [float(rest) if dim is None else dim for rest in trained],
+            self.center,
+            semidefinite=bool(self.kernel_.positive_semidefinite),
+        )
         self.selection_ = selection
         if whole and len(drawn.weights) == source.n_distinct():
             return int(selection.chosen)

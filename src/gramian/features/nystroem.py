@@ -14,6 +14,7 @@ from gramian._content import SmallestRows
 from gramian.features.base import DRAWN_ROWS, FeatureMap
 from gramian.kernels import Precomputed, as_kernel, finite_gram
 from gramian.kernels.base import TILE_ROWS
+from gramian.kernels.indefinite import warn_of_negative
 
 CUT = 1e-12
 """Directions of the landmarks' Gram matrix below this fraction of its largest eigenvalue are left out."""
@@ -114,6 +115,8 @@ class Nystroem(FeatureMap):
         wide = X.astype(np.float64)
         gram = finite_gram(symmetrized(np.asarray(kernel(wide))), kernel)
         values, vectors = linalg.eigh(gram)
+        if not kernel.positive_semidefinite:
+            warn_of_negative(values, float(np.trace(gram)), X.dtype, stacklevel=4)
         keep = values > CUT * max(values[-1], 0.0)
         if not keep.any():
             raise ValueError(f"{kernel!r} is zero (or negative) at all {X.shape[0]} landmarks: there are no features.")

@@ -10,6 +10,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.exceptions import NumericalWarning
+from gramian.kernels.indefinite import WHOLE_SIZE, warn_of_negative
 from gramian.latent import dimension
 from gramian.latent.gaussian import LatentGaussian
 from gramian.latent.noise import resolve_noise
@@ -23,10 +24,6 @@ from gramian.solvers.spectrum import Spectrum
 
 FULL_SIZE = 1500
 """Up to this size an open-ended n_components takes the whole spectrum at once; beyond, it grows until enough."""
-WHOLE_SIZE = 3000
-"""Up to this size a kernel that may be indefinite is decomposed whole, to see its negative eigenvalues."""
-INDEFINITE = 1e-8
-"""A least eigenvalue below minus this share of the largest makes a kernel indefinite."""
 
 
 @dataclass(frozen=True)
@@ -144,26 +141,16 @@ def _solved(sample: Sample, operator: SelfAdjoint, solver: Solver, count: int, f
     if sample.positive_semidefinite or operator.size > WHOLE_SIZE:
         return solver.solve(operator, count, dim=sample.dim, noise_variance=fixed)
     spectrum = Eigh().solve(operator, operator.size)
-    return _without_negative(spectrum).leading(count)
+    mean_diagonal, dtype = getattr(sample, "mean_diagonal", 0.0), getattr(sample, "given_dtype", np.float64)
+    warn_of_negative(spectrum.eigenvalues, mean_diagonal, dtype, stacklevel=5)
+    kept = np.maximum(spectrum.eigenvalues, 0.0)
+    return replace(spectrum, eigenvalues=kept, trace=float(kept.sum())).leading(count)
 
 
-def warn_if_indefinite(kernel: Any, gram: Array, weights: Array) -> None:
-    """The same rule once for all components of a model that decomposes parts of one Gram matrix."""
-    sample = DualSample(kernel, None, DenseGram(gram), weights / weights.sum(), 0.0)
-    if not sample.positive_semidefinite and len(gram) <= WHOLE_SIZE:
-        _without_negative(Eigh().solve(sample.operator(), len(gram)))
-
-
-def _without_negative(spectrum: Spectrum) -> Spectrum:
-    """Negative eigenvalues count as no variance, and are warned of."""
-    values = spectrum.eigenvalues
-    if values.size and values[-1] < -INDEFINITE * max(float(values[0]), 0.0):
-        lost = float(-values[values < 0].sum() / np.abs(values).sum())
-        warnings.warn(
-            f"The kernel is indefinite on these data: its smallest eigenvalue is {values[-1]:.3g}, the largest {values[0]:.3g}. "
-            f"Negative eigenvalues ({lost:.1%} of the sum of magnitudes) are treated as no variance.",
-            NumericalWarning,
-            stacklevel=6,
-        )
-    kept = np.maximum(values, 0.0)
-    return replace(spectrum, eigenvalues=kept, trace=float(kept.sum()))
+def warn_if_indefinite(kernel: Any, gram: Array, weights: Array, dtype: Any) -> bool:
+    """The same rule for a model that decomposes parts of one Gram matrix; ``dtype`` is that of what was given. Whether it warned."""
+    if kernel.positive_semidefinite or len(gram) > WHOLE_SIZE:
+        return False
+    sample = DualSample(kernel, None, DenseGram(gram), weights / weights.sum(), 0.0, given_dtype=dtype)
+    values = np.linalg.eigvalsh(sample.operator().to_dense())
+    return warn_of_negative(values, sample.mean_diagonal, dtype, stacklevel=5)

@@ -204,6 +204,12 @@ class DualSample:
     weights: Array  # normalised
     dim: float
     center: bool = True
+    given_dtype: Any = np.float64  # of the rows or the Gram matrix as they were given: how exact kernel values can be
+
+    @property
+    def mean_diagonal(self) -> float:
+        """Σᵢ sᵢ k(xᵢ, xᵢ)."""
+        return float(self.weights @ self.raw.diagonal())
 
     @property
     def max_components(self) -> int:
@@ -215,7 +221,7 @@ class DualSample:
 
     @property
     def rank_floor(self) -> float:
-        return DUAL_FLOOR * float(self.weights @ self.raw.diagonal())
+        return DUAL_FLOOR * self.mean_diagonal
 
     @property
     def positive_semidefinite(self) -> bool:

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.decomposition import PCA
 
-from gramian import PPCA, KernelPPCA, LatentOutlierDetector, MultiViewRKM, PPCAMixture, kernels
+from gramian import PPCA, KernelPPCA, LatentOutlierDetector, MultiViewRKM, NumericalWarning, PPCAMixture, kernels
 from oracles.tables import TABLES, with_holes
 
 X = TABLES["tall"]
@@ -38,10 +38,14 @@ def test_zero_noise_and_wide_data_are_handled():
     """scikit-learn #8544, #13898, #8541."""
     wide = TABLES["wide"]
     assert np.isfinite(PPCA(2).fit(wide).score(wide))
-    full = PPCA(6).fit(X)
+    full = PPCA(6).fit(X)  # the full Gaussian: no noise is left, and it has its density all the same
     assert full.noise_variance_ == 0.0
+    np.testing.assert_allclose(full.score_samples(X), PPCA(5).fit(X).score_samples(X))
+    flat = X[:, :2] @ np.ones((2, 6))
+    with pytest.warns(NumericalWarning, match="noise"):
+        singular = PPCA(2).fit(flat)
     with pytest.raises(ValueError, match="residual"):
-        full.score_samples(X)
+        singular.score_samples(flat)
 
 
 def test_rows_with_nan_can_be_fitted_transformed_and_scored():

@@ -62,7 +62,7 @@ def test_posterior_with_and_without_holes_is_the_conditional_gaussian():
 def test_imputation_is_the_conditional_gaussian():
     X = with_holes(TABLES["tall"], 0.3)
     model = PPCA(2).fit(TABLES["tall"])
-    full, std = model.impute(X, return_std=True)
+    full, std = model.impute(X, return_std=True, small_sample=False)
     for i, x in enumerate(X):
         if not np.isnan(x).any():
             continue

@@ -52,11 +52,11 @@ def stored_gram(kernel: Kernel, X: Array, advice: str) -> Array:
     return finite_gram(gram, kernel)
 
 
-def warn_without_structure(gram: Array) -> None:
-    """A kernel that sees every row as the same, or no row as like another, has nothing to model."""
+def warn_without_structure(gram: Array) -> bool:
+    """A kernel that sees every row as the same, or no row as like another, has nothing to model. Whether it warned."""
     n = len(gram)
     if n < 4:
-        return
+        return False
     largest = float(gram.max())
     off = gram - np.diag(np.diagonal(gram))
     if np.abs(off).max() <= ALIKE * largest:
@@ -64,9 +64,10 @@ def warn_without_structure(gram: Array) -> None:
     elif np.ptp(gram) <= ALIKE * largest:
         extent = "too large: all points look the same"
     else:
-        return
+        return False
     warnings.warn(
         f"The kernel matrix carries no structure; its length scale is probably {extent}.",
         NumericalWarning,
         stacklevel=4,
     )
+    return True

@@ -37,6 +37,7 @@ from gramian.estimators._units import standardizes
 from gramian.exceptions import NumericalWarning
 from gramian.features import Nystroem
 from gramian.kernels import RBF
+from gramian.kernels.offset import warn_of_offset
 from gramian.latent.feature_mixture import OfNearestPoint, SummedFeatures, block_features
 from gramian.latent.feature_moments import draw_rows
 from gramian.latent.gaussian import Projection
@@ -346,7 +347,10 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         self.kernel_ = resolved_kernel(RBF("local") if self._auto_kernel() else self.kernel, table)
         if self.approximation is None:
             gram = stored_gram(self.kernel_, table, ADVICE)
-            warn_without_structure(gram)
+            if not warn_without_structure(gram):
+                shares = weights / weights.sum()
+                size = float(shares @ np.diagonal(gram))
+                warn_of_offset(self.kernel_, size, size - float(shares @ gram @ shares), stacklevel=4)
             warn_if_indefinite(self.kernel_, gram, weights, table.dtype)
             return DualRows(self.kernel_, None if self._columns is not None else table, gram)
         return self._feature_rows(table, weights, rng)

@@ -33,6 +33,7 @@ from gramian.estimators._kernel_held_out import HELD_OUT_ROWS, N_FOLDS, HeldOutR
 from gramian.exceptions import NumericalWarning
 from gramian.features import approximation_of, approximations
 from gramian.kernels import as_kernel
+from gramian.kernels.offset import warn_of_offset
 from gramian.kernels.precomputed import check_gram
 from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
 from gramian.latent.feature_moments import draw_rows, feature_moments
@@ -291,7 +292,8 @@ class KernelPPCA(DualMixin, BaseEstimator):
         q = self._dimension(source, self._raw_gram, whole=True)
         model = fit_latent_model(sample, q, solver, self.noise_variance, default_fraction=DEFAULT_FRACTION)
         self.solver_, self.solver_reason_ = solver.used, solver.reason
-        self._warn_without_structure(model, sample)
+        if not self._warn_without_structure(model, sample) and self.center:
+            warn_of_offset(self.kernel_, sample.mean_diagonal, sample.operator().trace(), stacklevel=4)
         if sample.points is None:
             model = replace(model, subspace=replace(model.subspace, gram=sample.raw.matrix))
         self._store_dual(model)
@@ -345,17 +347,19 @@ class KernelPPCA(DualMixin, BaseEstimator):
     def _raw_gram(self, drawn: HeldOutRows) -> Array:
         return np.asarray(self.kernel_(self._moved(drawn.rows)), dtype=np.float64) if drawn.gram is None else drawn.gram
 
-    def _warn_without_structure(self, model: LatentModel, sample: DualSample) -> None:
+    def _warn_without_structure(self, model: LatentModel, sample: DualSample) -> bool:
         """KERN-05: all eigenvalues alike (K = I), or none (K = 11ᵀ)."""
         n, values, trace = len(sample.weights), model.gaussian.eigenvalues, model.spectrum.trace
         alike = n > 3 and values.size > 0 and values[0] * (n - int(self.center)) <= 1.001 * trace
-        if alike or (model.gaussian.n_components == 0 and model.spectrum.trace <= sample.rank_floor * n):
+        without = bool(alike or (model.gaussian.n_components == 0 and model.spectrum.trace <= sample.rank_floor * n))
+        if without:
             extent = "too small: every point resembles only itself" if alike else "too large: all points look the same"
             warnings.warn(
                 f"The kernel matrix carries no structure; its length scale is probably {extent}.",
                 NumericalWarning,
                 stacklevel=4,
             )
+        return without
 
     # ------------------------------------------------------------ pre-images
 
@@ -421,6 +425,10 @@ class KernelPPCA(DualMixin, BaseEstimator):
         q = self._dimension(source, *((self._raw_gram, None) if named else (gram_of, sample.dim)), whole=False)
         model = fit_latent_model(sample, q, solver, self.noise_variance, default_fraction=DEFAULT_FRACTION)
         self.solver_, self.solver_reason_ = solver.used, solver.reason
+        if self.center:
+            variance = model.spectrum.trace
+            size = variance + float(moments.mean @ moments.mean)
+            warn_of_offset(self.kernel_, size, variance, stacklevel=4)
         kept = source.smallest(HELD_OUT_ROWS)
         self._weights, self._held = None, (kept.rows, kept.weights)
         kind: type[FeatureSubspace] = AnchoredSubspace

@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export GRAMIAN_DATA ?= $(abspath ../shared/data)
 
-.PHONY: demo test test-deep lint bench clean
+.PHONY: demo test test-deep lint docs bench clean
 .DEFAULT_GOAL := test
 
 # A stamp per set of extras: re-made when pyproject.toml changes. Bytecode is compiled once, whatever
@@ -40,8 +40,14 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The site, in build/site: warnings are errors, and its links and pages are checked.
+docs: $(VENV)/.docs
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -b html docs build/site
+	$(BIN)/python -m pytest -q -m slow tests/test_site.py
+	@echo "The site is in build/site/index.html"
+
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) gramian-demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) gramian-demo build docs/gallery docs/reference .pytest_cache .mypy_cache .ruff_cache

@@ -1,9 +1,12 @@
 """What the code cites can be looked up: sections of the theory page, files in its tables and in the design page."""
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
+
+import gramian
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src" / "gramian").rglob("*.py"))
@@ -40,3 +43,15 @@ def test_every_file_that_a_table_names_exists(page):
         assert found, name
     for name in re.findall(r"`([\w]+/)`", rows):
         assert (ROOT / "src" / "gramian" / name).is_dir(), name
+
+
+CLASSES = [name for name in gramian.__all__ if inspect.isclass(made := getattr(gramian, name)) and hasattr(made, "fit")]
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_public_estimator_refers_to_sections_of_the_theory_page(name):
+    text = inspect.getdoc(getattr(gramian, name))
+    found = re.search(r"^References\n-+\n(.*?)(?=\n\n\w+\n---|\Z)", text, flags=re.S | re.M)
+    assert found, "no section References"
+    assert "docs/theory.md" in found[1]
+    assert set(map(int, re.findall(r"\[(\d+)", found[1]) or re.findall(r"sections? (\d+)", found[1]))) <= SECTIONS

@@ -74,6 +74,10 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
     objective_ : name of the objective, or the callable
     n_splits_, seed_, refit_time_ : number of folds, the seed in use, seconds of the last fit
 
+    References
+    ----------
+    [10] docs/theory.md, section 10: choosing by what was not seen.
+
     Examples
     --------
     >>> from sklearn.linear_model import Ridge

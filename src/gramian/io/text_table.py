@@ -7,10 +7,18 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
-from gramian.io.cells import looks_numeric
+import numpy as np
+
+from gramian._arrays import Array
+from gramian.io.arrow_text import DELIMITERS as PLAIN_DELIMITERS
+from gramian.io.arrow_text import SMALLEST, ArrowBody, body_offset
+from gramian.io.cells import looks_numeric, plain_number
+from gramian.io.layout import is_total
 from gramian.io.record_table import SAMPLE_RECORDS, Dialect, RecordReader
+from gramian.io.table import Table
 
 __all__ = ["Dialect", "TextReader"]
 
@@ -76,6 +84,75 @@ class TextReader(RecordReader):
             if len({len(row) for row in rows}) == 1 and all(looks_numeric(cell) for cell in rows[-1]):
                 return " "
         return best
+
+    # ------------------------------------------------------------ plain bodies through pyarrow
+
+    def _quick(self, size: int) -> Iterator[Table]:
+        body = self._plain_body()
+        if body is None:
+            return
+        line = self._body_line
+        for columns in body.pieces(size):
+            n_rows = next(len(column) for column in columns if len(column))
+            if not self._is_plain(columns):
+                return
+            lines = np.arange(line, line + n_rows)
+            line += n_rows
+            yield Table(self.names, self._made(columns, lines), lines, self.source, self.notes)
+        self._ended = body.ended
+
+    def _plain_body(self) -> ArrowBody | None:
+        """The body of the file for pyarrow, where the file is large and plain and pyarrow is there."""
+        if (
+            self.source.size < SMALLEST
+            or self.delimiter not in PLAIN_DELIMITERS
+            or self.width < 2
+            or self._is_translated
+            or self.encoding not in ("utf-8", "utf-8-sig")
+            or self.options.missing
+            or find_spec("pyarrow") is None
+        ):
+            return None
+        sample = [(line, cells) for line, cells in self._records(limit=SAMPLE_RECORDS) if line >= self.layout.start]
+        sample = [(line, cells) for line, cells in sample[self.layout.header :] if line != self.layout.units]
+        offset = body_offset(self.source, sample[0][0]) if sample else None
+        if offset is None:
+            return None
+        self._body_line = sample[0][0]
+        kinds = [self._sample_kind(j, [cells[j] for _, cells in sample if j < len(cells)]) for j in range(self.width)]
+        if all(kind == "skip" for kind in kinds):
+            return None
+        return ArrowBody(self.source, offset, self.delimiter, self.dialect.decimal, kinds)
+
+    def _sample_kind(self, j: int, cells: list[str]) -> str:
+        if self.names[j] in self.options.skip:
+            return "skip"
+        if self.names[j] in self.options.text or self.kinds[j] == "text":
+            return "text"
+        seen = [cell for cell in cells if not self._is_missing(cell)]
+        plain = bool(seen) and all(plain_number(cell, self.dialect.decimal) is not None for cell in seen)
+        return "number" if plain else "text"
+
+    def _is_plain(self, columns: list[Any]) -> bool:
+        """Whether a piece needs no word of the own parser: no infinity, no row of totals, no cell beyond the limit."""
+        for column in columns:
+            if isinstance(column, np.ndarray):
+                if np.isinf(column).any():
+                    return False
+            elif any(is_total([cell]) or len(cell) > FIELD_LIMIT for cell in set(column)):
+                return False
+        return True
+
+    def _made(self, columns: list[Any], lines: Array) -> list[Array]:
+        made: list[Array] = []
+        for j, column in enumerate(columns):
+            if isinstance(column, np.ndarray):
+                if not np.isnan(column).all():
+                    self.kinds[j] = "number"
+                made.append(column)
+            else:
+                made.append(self._column(j, column, lines) if column else np.full(len(lines), np.nan))
+        return made
 
     # ------------------------------------------------------------ lines and records
 

@@ -39,6 +39,8 @@ def export_tables(folder: Path) -> None:
     write_table(folder / "wine.csv", [*names, "class"], [*wine["x"].T, cultivar])
     write_table(folder / "new_wine.csv", names, list(wine["x"][::9].T))
 
+    export_tasting(folder / "tasting.csv", wine["x"], names, wine["y"])
+
     leaves = np.load(data_file("metabolite.npz"))
     columns = [f"sample {name}" for name in leaves["column_names"]]
     columns = [f"{name} ({i})" for i, name in enumerate(columns, start=1)]
@@ -69,6 +71,30 @@ def export_tables(folder: Path) -> None:
     write_table(folder / "more_banana.csv", ["x", "y"], list(banana["x"][rest].T))
 
 
+def export_tasting(path: Path, X: np.ndarray, names: list[str], classes: np.ndarray) -> None:
+    """Wines as an office writes them: a banner, units, percents, thousands, dates, remarks, holes and a total."""
+    column = {name: X[:, j] for j, name in enumerate(names)}
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(len(X)):
+        alcohol = f"{column['alcohol'][i]:.2f} %".replace(".", ",")
+        proline = f"{column['proline'][i]:,.0f}".replace(",", ".")
+        cells = [
+            f"{1 + i % 28}/{1 + i // 28}/2024",
+            alcohol,
+            f"{column['hue'][i]:.2f}".replace(".", ","),
+            proline,
+            f"{column['flavanoids'][i]:.2f}".replace(".", ","),
+            ["Barolo", "Grignolino", "Barbera"][classes[i]],
+        ]
+        cells = [cells[0], *("" if rng.random() < 0.08 else cell for cell in cells[1:])]
+        rows.append([*cells, "tasted twice, by two of us" if i % 40 == 3 else ""])
+    total = ["Total", "", "", f"{column['proline'].sum():,.0f}".replace(",", "."), "", "", ""]
+    head = ["Tasting of spring 2024", "", "day;alcohol;hue;proline;flavanoids;wine;remark", ";%;;mg/l;mg/l;;"]
+    lines = [*head, *(";".join(row) for row in [*rows, total])]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 STEPS: list[tuple[str, str, list[str]]] = [
     (
         "Fill holes: `impute`",
@@ -82,10 +108,26 @@ STEPS: list[tuple[str, str, list[str]]] = [
         ],
     ),
     (
+        "Files as people have them",
+        "Workbooks (`--sheet NAME`), CSV packed with gzip or zstd, banner lines (`--skip N` where they are not clear), comments, "
+        "`sep=;`, percents, money, thousands, accounting negatives, a row of units, totals (`--drop-totals`), dates, free text: read "
+        "as they are, and one line says what was read. Categories are filled with the most probable value; `--std` gives the "
+        "probabilities. Free text is never invented. What was observed is copied to the last character, and what is filled wears "
+        "what its column wears.",
+        [
+            "head -6 tasting.csv",
+            "tail -1 tasting.csv",
+            "gramian impute tasting.csv --drop-totals -o tasting_full.csv --std how_sure.csv",
+            "head -5 tasting_full.csv",
+            "head -4 how_sure.csv | cut -c1-110",
+            "gzip -k tasting.csv; gramian fit tasting.csv.gz -m tasting.model --drop-totals",
+        ],
+    ),
+    (
         "Fit a model: `fit` and `info`",
         "A model file is data, not code: see [model_files.md](model_files.md). Columns are standardised on "
         "the way in and restored on the way out. "
-        "Text columns become one-hot, with a note; here the class is left out of the model.",
+        "Categories become contrasts, with a note; here the class is left out of the model.",
         ["gramian fit wine.csv -m wine.model --drop class", "gramian info wine.model"],
     ),
     ("Latent coordinates: `transform`", "", ["gramian transform wine.model new_wine.csv -o - | head -4 | cut -c1-110"]),
@@ -166,15 +208,22 @@ STEPS: list[tuple[str, str, list[str]]] = [
 
 HEAD = """# The command line
 
-`pip install gramian` brings the command `gramian`; `pip install "gramian[all]"` also what `report` and Parquet files
-need. This page is made by `docs/make_transcripts.py`, which runs every line below on real files.
+`pip install gramian` brings the command `gramian`; `pip install "gramian[all]"` also what `report`, workbooks and
+Parquet files need. This page is made by `docs/make_transcripts.py`, which runs every line below on real files.
 
-Tables are CSV, TSV, Parquet, NPY or NPZ, recognised by content; outputs by their suffix. Delimiter, decimal comma,
-header and encoding marks are found out; `--delimiter`, `--decimal`, `--header/--no-header`, `--encoding` say otherwise.
+Tables are CSV and TSV (packed with gzip or zstd too), Excel and .ods (read only), Parquet, NPY or NPZ, recognised by
+content; outputs by their suffix. Delimiter, decimal comma, header, banner lines and encoding marks are found out;
+`--delimiter`, `--decimal`, `--header/--no-header`, `--skip`, `--encoding` say otherwise, `--sheet` names a sheet.
 Empty cells, `NA`, `NaN`, `null`, `?` and the like are missing; `--missing -999` adds to them (a sentinel is never
 guessed). Columns are named by name or position: `--drop age,3,7-9`. `--id` names columns that are carried along, not
 modelled; text with many different values is treated so by itself. Large files pass by in pieces: `transform`, `score`,
-`predict` and `impute -m` always, `fit --model ppca` with `--stream` or when the file is large for the memory left.
+`predict` and `impute -m` always, `fit --model ppca` with `--stream` or when the file is large for the memory left
+(`--memory 4GB` says how much may be used). Plain large files are parsed by pyarrow where it is installed.
+
+Tables from strangers: a file that unpacks to more than 200 times its size (beyond 64 MB), a sheet of more than 50
+million cells and a header that claims more than the file holds are refused before memory is spent on them. A result
+that others open in a spreadsheet should be written with `--escape-formulas`: cells and headers that begin with `=`,
+`+`, `-`, `@`, a tab or a carriage return and are no numbers get an apostrophe before them.
 """
 
 

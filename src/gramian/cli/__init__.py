@@ -17,7 +17,7 @@ from gramian.cli.tune import tune
 
 HELP = """Probabilistic PCA for tables: fill holes, find anomalies, clusters and classes, forecast, report.
 
-Tables are CSV, TSV, Parquet, NPY or NPZ; '-' is standard input or output. Start with one of
+Tables are CSV, TSV, Excel, Parquet, NPY or NPZ; '-' is standard input or output. Start with one of
 
 \b
   gramian impute holes.csv -o full.csv

@@ -104,6 +104,10 @@ class NumpyReader:
 
 def finite_or_missing(source: Source, values: Array, name: str, lines: Array) -> Array:
     """Numbers as they are; an infinity is an error with its place."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum()
+    if np.isfinite(total):
+        return values  # one pass; a sum may overflow or be missing, then each value is looked at
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):
         raise source.fail(

@@ -82,8 +82,10 @@ class ParquetReader:
             return np.array(numbers, dtype=np.float64)
         if arrow.types.is_boolean(kind):
             values = values.cast(arrow.uint8())
-        values = values.cast(arrow.float64(), safe=False)
-        return np.array(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+        if values.type != arrow.float64():
+            values = values.cast(arrow.float64(), safe=False)
+        numbers: Array = values.to_numpy(zero_copy_only=False)  # a view where nothing is missing
+        return numbers
 
     def _column(self, values: Any, j: int, lines: Array) -> Array:
         name, types = self.names[j], self._arrow.types

@@ -224,6 +224,30 @@ Tables from strangers: a file that unpacks to more than 200 times its size (beyo
 million cells and a header that claims more than the file holds are refused before memory is spent on them. A result
 that others open in a spreadsheet should be written with `--escape-formulas`: cells and headers that begin with `=`,
 `+`, `-`, `@`, a tab or a carriage return and are no numbers get an apostrophe before them.
+
+The same in Python: `gramian.io.read_table` reads all of these files, and `gramian.io.TablePreprocessor` is the command's
+way from numbers, categories, dates and texts to what a model sees, as a scikit-learn transformer for data frames. A
+column of K categories becomes K - 1 contrasts, in which all categories are equally far apart. On 60 real mixed tables
+(`python -m experiments.mixed_tables report`) with a tenth of the numbers hidden, 91.0 % of 34,984 hidden cells lie
+inside their 90 % intervals, the error is 0.92 times that of nearest neighbours (median; not above it in 51 tables), and
+the 99 % limits of `score` flag 0.70 % of rows that the model has not seen.
+
+```python
+import numpy as np
+from gramian import LatentImputer
+from gramian.io import TablePreprocessor
+
+rng = np.random.default_rng(0)
+size = rng.normal(size=100)
+frame = {"size": size, "mass": 2 * size + 0.3 * rng.normal(size=100), "kind": np.where(size > 0, "large", "small")}
+frame["mass"][::7] = np.nan                          # a data frame of pandas or polars does as well
+
+prepare = TablePreprocessor().fit(frame)
+imputer = LatentImputer().fit(prepare.transform(frame))
+full, std = imputer.impute(prepare.transform(frame), return_std=True)
+filled = prepare.inverse_transform(full, like=frame) # numbers in their units, the most probable categories
+chances = prepare.probabilities(full)                # of each category
+```
 """
 
 

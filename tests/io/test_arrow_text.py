@@ -94,9 +94,20 @@ def test_plain_files_do_take_the_quick_way(name, tmp_path, monkeypatch):
     path.write_text(GOOD[name], newline="")
     monkeypatch.setattr(text_table, "SMALLEST", 0)
     reader = open_table(path)
-    tables = list(reader._quick(10**6))
+    tables = list(reader._quick(10**6, False))
     assert reader._ended
     assert tables[0].n_rows == ROWS
+
+
+@pytest.mark.parametrize("name", ["mixed", "CRLF", "spaces", "quotes", "units", "a banner", "plus signs far down"])
+def test_cells_are_kept_as_they_stand_both_ways(name, tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_text(GOOD[name], newline="")
+    found = []
+    for smallest in (0, 1 << 60):
+        monkeypatch.setattr(text_table, "SMALLEST", smallest)
+        found.append([cells for piece in open_table(path).batches(100, raw=True) for cells in piece.raw])
+    assert found[0] == found[1]
 
 
 def test_packed_files_and_chosen_columns_too(tmp_path, monkeypatch):

@@ -36,15 +36,15 @@ def info(model: str, as_json: bool, quiet: bool) -> None:
         "kind": fitted.kind,
         "rows": prepare.n_rows or None,
         "columns": list(prepare.names),
-        "one-hot": {name: values for name, values in zip(prepare.names, prepare.categories) if values} or None,
+        "categories": {name: values for name, values in zip(prepare.names, prepare.categories) if values} or None,
         "row names": prepare.ids or None,
         "target": prepare.target,
         "views": {view: [prepare.features[j] for j in columns] for view, columns in prepare.views.items()} or None,
         **facts_of(fitted.estimator),
     }
     shown = {key: value for key, value in facts.items() if value is not None}
-    if "one-hot" in shown:
-        shown["one-hot"] = [f"{name} ({len(values)})" for name, values in shown["one-hot"].items()]
+    if "categories" in shown:
+        shown["categories"] = [f"{name} ({len(values)})" for name, values in shown["categories"].items()]
     if "views" in shown:
         shown["views"] = [f"{view} ({len(columns)})" for view, columns in shown["views"].items()]
     session.say(facts, facts_lines(shown))

@@ -23,14 +23,15 @@ DELIMITERS = ",;\t|"
 _STRANGE = (b'"', b"\0", b"\n\n", b"\n\r", b"\r\r", b"\n#")
 
 
-def body_offset(source: Source, first_line: int) -> int | None:
-    """Where the line begins in the file, if all below it is plain; None where it is not."""
+def body_offset(source: Source, first_line: int, *also: bytes) -> int | None:
+    """Where the line begins in the file, if all below it is plain, without the marks ``also``; None where it is not."""
+    strange = (*_STRANGE, *also)
     with source.open() as file:
         offset = sum(len(file.readline()) for _ in range(first_line - 1))
         last = b"\n"
         while chunk := file.read(BLOCK):
             joint = last + chunk[:2]
-            if any(mark in chunk or mark in joint for mark in _STRANGE) or _has_lone_return(chunk, joint):
+            if any(mark in chunk or mark in joint for mark in strange) or _has_lone_return(chunk, joint):
                 return None
             last = chunk[-1:]
         return offset

@@ -60,7 +60,7 @@ class RecordReader:
         """Records with the line on which each begins; blank ones are left out."""
         raise NotImplementedError
 
-    def _quick(self, size: int) -> Iterator[Table]:
+    def _quick(self, size: int, raw: bool) -> Iterator[Table]:
         """Pieces by a faster way; :meth:`batches` goes on below the last one unless ``_ended`` is set."""
         return iter(())
 
@@ -152,12 +152,11 @@ class RecordReader:
         """The table in pieces. What a column is (number or text) is settled by the first piece that shows any of it."""
         size = batch_rows(self.width, rows)
         last, empty, self._ended = 0, True, False
-        if not raw:
-            for table in self._quick(size):
-                last, empty = int(table.lines[-1]), False
-                yield table
-            if self._ended:
-                return
+        for table in self._quick(size, raw):
+            last, empty = int(table.lines[-1]), False
+            yield table
+        if self._ended:
+            return
         lines: list[int] = []
         piece: list[list[str]] = []
         for line, cells in self._rows(last):

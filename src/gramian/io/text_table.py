@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Iterator
 from importlib.util import find_spec
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -87,21 +88,29 @@ class TextReader(RecordReader):
 
     # ------------------------------------------------------------ plain bodies through pyarrow
 
-    def _quick(self, size: int) -> Iterator[Table]:
-        body = self._plain_body()
+    def _quick(self, size: int, raw: bool) -> Iterator[Table]:
+        body = self._plain_body(raw)
         if body is None:
             return
         line = self._body_line
+        rows = self._plain_rows(line) if raw else iter(())
         for columns in body.pieces(size):
             n_rows = next(len(column) for column in columns if len(column))
             if not self._is_plain(columns):
                 return
             lines = np.arange(line, line + n_rows)
             line += n_rows
-            yield Table(self.names, self._made(columns, lines), lines, self.source, self.notes)
+            cells = list(islice(rows, n_rows)) if raw else None
+            yield Table(self.names, self._made(columns, lines), lines, self.source, self.notes, cells)
         self._ended = body.ended
 
-    def _plain_body(self) -> ArrowBody | None:
+    def _plain_rows(self, first_line: int) -> Iterator[list[str]]:
+        """The cells of plain lines as they stand."""
+        for line, text in self._all_lines():
+            if line >= first_line:
+                yield text.rstrip("\r\n").split(self.delimiter)
+
+    def _plain_body(self, raw: bool) -> ArrowBody | None:
         """The body of the file for pyarrow, where the file is large and plain and pyarrow is there."""
         if (
             self.source.size < SMALLEST
@@ -115,7 +124,9 @@ class TextReader(RecordReader):
             return None
         sample = [(line, cells) for line, cells in self._records(limit=SAMPLE_RECORDS) if line >= self.layout.start]
         sample = [(line, cells) for line, cells in sample[self.layout.header :] if line != self.layout.units]
-        offset = body_offset(self.source, sample[0][0]) if sample else None
+        # blanks before cells are no part of them: where cells are kept as they stand, the own parser takes them off
+        blanks = (b"\n ", (self.delimiter + " ").encode()) if raw else ()
+        offset = body_offset(self.source, sample[0][0], *blanks) if sample else None
         if offset is None:
             return None
         self._body_line = sample[0][0]

@@ -135,7 +135,10 @@ STEPS: list[tuple[str, str, list[str]]] = [
         "Odd rows: `score`",
         "Log-likelihood, T² (distance along the model), SPE (distance off it), their chances, a flag, and "
         "for flagged rows the columns responsible.",
-        ["gramian score wine.model wine.csv -o scores.csv", "grep -n ',1,' scores.csv | head -3 | cut -c1-150"],
+        [
+            "gramian score wine.model wine.csv -o scores.csv --level 0.95",
+            "grep -n ',1,' scores.csv | head -3 | cut -c1-150",
+        ],
     ),
     ("New rows: `sample`", "", ["gramian sample wine.model -n 3 -o - --digits 4 | cut -c1-110"]),
     (

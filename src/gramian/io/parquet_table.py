@@ -84,8 +84,8 @@ class ParquetReader:
             values = values.cast(arrow.uint8())
         if values.type != arrow.float64():
             values = values.cast(arrow.float64(), safe=False)
-        numbers: Array = values.to_numpy(zero_copy_only=False)  # a view where nothing is missing
-        return numbers
+        view: Array = values.to_numpy(zero_copy_only=False)  # a view where nothing is missing
+        return view
 
     def _column(self, values: Any, j: int, lines: Array) -> Array:
         name, types = self.names[j], self._arrow.types

@@ -16,7 +16,6 @@ from gramian.estimators._view_trusts import Trust, nearest_trust
 from gramian.exceptions import NumericalWarning
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection, signal_variance
 from gramian.latent.small_sample import draw_factors, inflation
-from gramian.latent.subspace import DualSubspace
 from gramian.latent.view_subspace import ViewSubspace
 
 DECODED_DRAWS = 64
@@ -52,7 +51,7 @@ class ViewAnswers:
     def patterns(self, rows: ViewRows, verb: Callable[[Projection], Array]) -> Array:
         """``verb`` of the rows that show the same views, put together."""
         for part in self.subspace.parts:
-            if isinstance(part.subspace, DualSubspace) and part.subspace.points is None:
+            if part.precomputed:
                 raise ValueError(
                     "With a precomputed kernel k(y, y) is not known, so there are no distances and densities."
                 )

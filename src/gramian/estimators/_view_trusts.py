@@ -22,11 +22,9 @@ from gramian.estimators._view_fit import choice_rows
 from gramian.estimators._view_specs import fitted_view
 from gramian.estimators._view_tables import ViewLayout, ViewRows
 from gramian.latent.model import LatentModel
-from gramian.latent.subspace import DualSubspace
 from gramian.latent.target_calibration import calibrated_std
 from gramian.latent.view_folds import FoldedViews, Question
 from gramian.latent.view_noise import pinned
-from gramian.latent.view_subspace import ViewPart
 from gramian.latent.views import ViewTable
 from gramian.solvers import as_solver
 
@@ -87,7 +85,7 @@ def trusts_of_rows(
     ``built`` are the training views behind the model, where the rows are those that it was fitted to.
     """
     parts, gaussian = model.subspace.parts, model.gaussian
-    targets = [v for v, part in enumerate(parts) if not _precomputed(part)]
+    targets = [v for v, part in enumerate(parts) if not part.precomputed]
     asked = questions_of(targets, len(parts)) if questions is None else questions
     complete = np.flatnonzero(rows.complete_rows)
     if not asked or gaussian.n_components == 0 or gaussian.noise_variance == 0 or len(complete) < FEWEST_ROWS:
@@ -108,11 +106,6 @@ def trusts_of_rows(
     return held_out_trusts(
         table, inputs, fold, scales, gaussian.n_components, gaussian.noise_variance, asked, preimage, names
     )
-
-
-def _precomputed(part: ViewPart) -> bool:
-    """Whether a view has no inputs that could be predicted."""
-    return isinstance(part.subspace, DualSubspace) and part.subspace.points is None
 
 
 def held_out_trusts(

@@ -29,7 +29,6 @@ from gramian.estimators._view_trusts import FEWEST_ROWS, Trust, asked_question, 
 from gramian.kernels import Linear, Precomputed
 from gramian.latent.dimension import check_n_components
 from gramian.latent.gaussian import Posterior
-from gramian.latent.subspace import DualSubspace
 from gramian.latent.view_subspace import ViewSubspace
 from gramian.preimage import as_preimage
 from gramian.rows import lazily, refuse_dask
@@ -253,7 +252,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
     def _decoding_error(self, v: int, rows: ViewRows) -> Array | None:
         """What decoding leaves of the training rows of a view that is not linear, root mean square per column."""
         part = self._subspace.parts[v]
-        if part.invertible or (isinstance(part.subspace, DualSubspace) and part.subspace.points is None):
+        if part.invertible or part.precomputed:
             return None
         shown = rows.take(np.flatnonzero(rows.seen[:, v])[:1000])
         scores = self._gaussian.decode(self._answers.posterior(shown).mean)

@@ -67,9 +67,14 @@ class ViewPart:
         """Whether feature coordinates are the inputs."""
         return isinstance(self.subspace, PrimalSubspace)
 
+    @property
+    def precomputed(self) -> bool:
+        """Whether rows are kernel values: there are no inputs, and no row shows its own k(y, y)."""
+        return isinstance(self.subspace, DualSubspace) and self.subspace.points is None
+
     def project(self, X: Any) -> Projection:
         """c U_vᵀ(φ - μ)_v and c²|(φ - μ)_v|²; entries of a linear view that are NaN are not seen."""
-        if isinstance(self.subspace, DualSubspace) and self.subspace.points is None:
+        if self.precomputed:
             seen = self.subspace.project(X, diagonal=np.zeros(len(X)))  # distances need k(y, y), which no row shows
         else:
             seen = self.subspace.project(X)

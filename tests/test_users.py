@@ -41,7 +41,7 @@ def test_zero_noise_and_wide_data_are_handled():
     full = PPCA(6).fit(X)  # the full Gaussian: no noise is left, and it has its density all the same
     assert full.noise_variance_ == 0.0
     np.testing.assert_allclose(full.score_samples(X), PPCA(5).fit(X).score_samples(X))
-    flat = X[:, :2] @ np.ones((2, 6))
+    flat = X[:, :2] @ np.arange(12.0).reshape(2, 6)
     with pytest.warns(NumericalWarning, match="noise"):
         singular = PPCA(2).fit(flat)
     with pytest.raises(ValueError, match="residual"):

@@ -13,8 +13,8 @@ import numpy as np
 from benchmarks._timing import Row
 from gramian import PPCA
 
-N, D, Q = int(os.environ.get("GRAMIAN_BENCH_DASK_ROWS", 400_000)), 20, 5
-STEPS = 15
+N, D, Q = int(os.environ.get("GRAMIAN_BENCH_DASK_ROWS", 1_000_000)), 20, 5
+STEPS = 6
 BLOCKS = 8
 
 

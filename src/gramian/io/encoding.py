@@ -20,6 +20,7 @@ from scipy import sparse
 
 from gramian._arrays import Array
 from gramian.exceptions import ModelFileError
+from gramian.io.conformity import fill
 from gramian.io.older import complete
 from gramian.io.registry import class_of, name_of
 
@@ -429,6 +430,7 @@ class _Decoder:
                 raise ModelFileError(f"the model file sets the attribute {name[:40]!r}, which is not allowed.")
             state[name] = self.decode(item, depth)
         complete(tree["object"], state)
+        fill(cls, state)
         for name, decoded in state.items():
             if hasattr(value, "__dict__"):
                 value.__dict__[name] = decoded  # past any property: data only

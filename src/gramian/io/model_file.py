@@ -25,6 +25,7 @@ from gramian import __version__
 from gramian._arrays import Array
 from gramian.exceptions import ModelFileError
 from gramian.io.atomic import atomic_path
+from gramian.io.conformity import problem_of
 from gramian.io.encoding import decode, encode
 from gramian.io.registry import check_whole
 from gramian.io.strict_json import MAX_MARKS, marks, parse
@@ -73,6 +74,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """
     tree, tensors = encode(model)
     check_whole(model, ValueError)
+    if wrong := problem_of(model):
+        raise ValueError(f"the model cannot be saved, because it is not as gramian made it: {wrong}.")
     manifest = {
         "format": FORMAT,
         "sha256": ZEROS.decode(),
@@ -112,6 +115,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         manifest, tensors = _read(Path(path))
         model = decode(manifest["model"], tensors)
         check_whole(model)
+        if wrong := problem_of(model):
+            raise ModelFileError(f"the model file holds a state that its class does not have: {wrong}.")
         return model
 
 

@@ -24,6 +24,9 @@ ADDED: dict[str, dict[str, Callable[[Mapping[str, Any]], Any]]] = {
         # every row counted for every column, which is exact for rows without holes
         "_column_weights": lambda state: _same(float(state["n_samples_"]), len(state["mean_"])),
     },
+    "MultiViewRKM": {"_widths": lambda state: [len(columns) for columns in state["_columns"]]},
+    "KernelPPCAMixture": {"_width": lambda state: max(state["n_components_"])},
+    "preimage.KernelSmoother": {"half_diagonal_": lambda state: None},  # of kernels whose diagonal is constant
     "LatentImputer": {
         "_units": lambda state: None,  # the columns were taken as they are
         "std_scales_": lambda state: _same(1.0, int(state["n_features_in_"])),  # and the law as it is
@@ -32,7 +35,13 @@ ADDED: dict[str, dict[str, Callable[[Mapping[str, Any]], Any]]] = {
 }
 """Name in the registry -> attribute -> its value from the rest of the state."""
 
-FITTED = {"PPCA": "components_", "LatentImputer": "estimator_"}
+FITTED = {
+    "PPCA": "components_",
+    "LatentImputer": "estimator_",
+    "MultiViewRKM": "latents_",
+    "KernelPPCAMixture": "weights_",
+    "preimage.KernelSmoother": "X_",
+}
 """The attribute that a model has once it is fitted: before, nothing is added."""
 
 

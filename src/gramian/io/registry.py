@@ -138,7 +138,7 @@ def _plug_ins(table: str) -> dict[str, type]:
 
 
 PARTS = ("solvers.Spectrum",)
-WHOLE = ("kernels.", "features.", "solvers.", "preimage.", "io.TableModel", "deep.")
+WHOLE = ("kernels.", "features.", "solvers.", "preimage.", "io.TableModel", "io.TablePreprocessor", "deep.")
 """What the names of classes that may be saved on their own begin with, beside the estimators."""
 
 

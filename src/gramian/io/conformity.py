@@ -1,0 +1,330 @@
+"""Whether the objects of a model are what their classes say: names, fields and kinds of attributes, shapes that agree.
+
+Names come from the class (parameters of its constructor, fields of a dataclass, fitted and private attributes), kinds of
+fields from the annotations of dataclasses, shapes from the table of :mod:`gramian.io.schemas`. It holds for what `save` writes
+and for what `load` has read, so that a file with the wrong state is refused at once and not by a method later.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+import typing
+from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramian._arrays import Array
+from gramian.io.registry import name_of
+from gramian.io.schemas import ROWS
+
+ATOMS = (type(None), bool, int, float, str, np.ndarray, np.generic, slice, range, np.dtype)
+
+ORDER_OF_ONE = 1e100
+
+
+def problem_of(model: Any) -> str | None:
+    """The first thing that is wrong in the objects that ``model`` is built of, in words; None where all is well."""
+    seen: set[int] = set()
+    waiting = [model]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, ATOMS) or sparse.issparse(value) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, list | tuple):
+            waiting.extend(value)
+        elif isinstance(value, dict):
+            waiting.extend(value.values())
+        else:
+            name = registered(_class(value)) or type(value).__name__
+            wrong = _names(value) or _fields(value) or _row(value, name)
+            if wrong:
+                return f"{name}: {wrong}"
+            waiting.extend(held(value).values())
+    return None
+
+
+def _class(value: Any) -> Any:
+    return type(value)
+
+
+def held(value: Any) -> dict[str, Any]:
+    """The attributes that an object holds itself, without any property."""
+    found = dict(getattr(value, "__dict__", {}))
+    for cls in type(value).__mro__:
+        slots = cls.__dict__.get("__slots__", ())
+        for slot in (slots,) if isinstance(slots, str) else slots:
+            if slot not in ("__dict__", "__weakref__") and hasattr(value, slot):
+                found[slot] = getattr(value, slot)
+    return found
+
+
+@cache
+def registered(cls: type) -> str | None:
+    """The name of a class in files, found once."""
+    return name_of(cls)
+
+
+@cache
+def defaults(cls: type) -> dict[str, Any]:
+    """What the constructor of a class takes: name -> default, or ``MISSING`` where there is none."""
+    if is_dataclass(cls):
+        return {
+            field.name: field.default_factory if field.default is MISSING else field.default  # a factory is callable
+            for field in fields(cls)
+        }
+    if not hasattr(cls, "get_params"):
+        return {}
+    parameters = inspect.signature(cls).parameters.values()
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {p.name: MISSING if p.default is p.empty else p.default for p in parameters if p.kind not in kinds}
+
+
+def fill(cls: type, state: dict[str, Any]) -> None:
+    """Parameters and fields that a file of an earlier release does not know get their defaults."""
+    for name, default in defaults(cls).items():
+        if name not in state and default is not MISSING:
+            state[name] = default() if is_dataclass(cls) and callable(default) else default
+
+
+# ---------------------------------------------------------------- names
+
+
+def _names(value: Any) -> str | None:
+    cls, known = _class(value), defaults(_class(value))
+    state = held(value)
+    for name in known:
+        if name not in state:
+            return f"the attribute {name!r} is missing"
+        if isinstance(state[name], float) and np.isnan(state[name]) and not is_dataclass(cls):
+            return f"the parameter {name!r} is NaN"
+    for name in state:
+        if name in known:
+            continue
+        if is_dataclass(cls) and not isinstance(getattr(cls, name, None), cached_property):
+            return f"there is no attribute {name!r}"
+        if not (name.startswith("_") or name.endswith("_")) and known:
+            return f"there is no attribute {name!r}"
+        there = inspect.getattr_static(cls, name, None)
+        if callable(there) or isinstance(there, staticmethod | classmethod):  # a property cannot be hidden
+            return f"the attribute {name!r} would hide a method"
+    return None
+
+
+# ---------------------------------------------------------------- kinds of the fields of dataclasses
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(cls)
+    except NameError:  # a name that is only imported for the type checker
+        return {}
+
+
+def _fields(value: Any) -> str | None:
+    if not is_dataclass(value):
+        return None
+    hints = _hints(_class(value))
+    for field in fields(value):
+        found = held(value).get(field.name)
+        if field.name in hints and not fits(found, hints[field.name]):
+            return f"{field.name!r} is a {type(found).__name__}, not of the type {field.type}"
+    return None
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of an annotated type, as far as data can tell."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if hint in _PLAIN:
+        return _PLAIN[hint](value)
+    if origin in (typing.Union, types.UnionType):
+        return any(fits(value, part) for part in inner)
+    if origin is np.ndarray or hint is np.ndarray:
+        return isinstance(value, np.ndarray) or sparse.issparse(value)
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        if len(inner) == 2 and inner[1] is Ellipsis:
+            return all(fits(item, inner[0]) for item in value)
+        return len(value) == len(inner) and all(fits(item, part) for item, part in zip(value, inner))
+    if origin in (list, Sequence):
+        kinds = list if origin is list else (list, tuple)
+        return isinstance(value, kinds) and all(fits(item, inner[0]) for item in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(fits(k, inner[0]) and fits(v, inner[1]) for k, v in value.items())
+    if isinstance(hint, type) and hint.__module__.startswith("gramian"):
+        return not isinstance(value, ATOMS) if getattr(hint, "_is_protocol", False) else isinstance(value, hint)
+    return True
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _real(value: Any) -> bool:
+    return _whole(value) or isinstance(value, float | np.floating)
+
+
+_PLAIN: dict[Any, Any] = {
+    Any: lambda value: True,
+    float: _real,
+    int: _whole,
+    bool: lambda value: isinstance(value, bool | np.bool_),
+    str: lambda value: isinstance(value, str),
+    type(None): lambda value: value is None,
+}
+
+
+# ---------------------------------------------------------------- rows of the table
+
+
+def _row(value: Any, name: str) -> str | None:
+    state = held(value)
+    for sign, row in ROWS.get(name, {}).items():
+        if sign and sign not in state and not (sign == "*" and any(key.endswith("_") for key in state)):
+            continue
+        lengths: dict[str, int] = {}
+        for path, expected in row.items():
+            for found in _at(value, path.split(".")):
+                wrong = _wrong(found, expected, lengths)
+                if wrong:
+                    return f"{path.replace('?', '').replace('*', '[]')} {wrong}"
+    return None
+
+
+def _first(state: dict[str, Any], names: list[str]) -> Any:
+    return next((state[name] for name in names if name in state), _Absent)
+
+
+_STEP = re.compile(r"([\w|]+)(\??)(\**)(\??)")
+
+
+class _Absent:
+    """What stands where an attribute should."""
+
+
+def _at(value: Any, path: list[str]) -> Iterator[Any]:
+    """Everything that stands at the end of a path."""
+    if not path:
+        yield value
+        return
+    name, optional, loops, holes = _STEP.fullmatch(path[0]).groups()  # type: ignore[union-attr]
+    found: Any = _Absent if isinstance(value, ATOMS) else _first(held(value), name.split("|"))
+    if found is _Absent or found is None:
+        if not optional:
+            yield _Absent
+        return
+    items: list[Any] = [found]
+    for _ in loops:
+        if not all(isinstance(item, list | tuple) for item in items):
+            yield _Absent
+            return
+        items = [inner for item in items for inner in item]
+    for item in items:
+        if item is not None or not holes:
+            yield from _at(item, path[1:])
+
+
+def _wrong(value: Any, expected: str, lengths: dict[str, int]) -> str | None:
+    """What is wrong with a value at the end of a path, in words."""
+    if value is _Absent:
+        return "is missing"
+    if expected in _SCALARS:
+        return None if _SCALARS[expected](value) else f"is not {_SAID.get(expected, 'a ' + expected)}"
+    if expected.startswith("="):
+        if not _whole(value):
+            return "is not a whole number"
+        return _same(lengths, expected[1:], int(value))
+    if expected.startswith("list"):
+        if not isinstance(value, list | tuple):
+            return "is not a list"
+        return _same(lengths, expected[5:], len(value)) if expected != "list" else None
+    if expected[0].isupper() or "." in expected:
+        return None if _belongs(value, expected) else f"is a {type(value).__name__}, not a {expected}"
+    return _wrong_array(value, expected.split(), lengths)
+
+
+def _wrong_array(value: Any, words: list[str], lengths: dict[str, int]) -> str | None:
+    rule = words[0] if words[0] in ("~", "+", "++", "%", "labels") or words[0].startswith("#") else ""
+    shape = words[1:] if rule else words
+    if not isinstance(value, np.ndarray) and not sparse.issparse(value):
+        return f"is a {type(value).__name__}, not an array"
+    if value.ndim != len(shape):
+        return f"has {value.ndim} dimensions, not {len(shape)}"
+    for letter, length in zip(shape, value.shape):
+        wrong = None if letter == "*" else _same(lengths, letter, int(length))
+        if wrong:
+            return wrong
+    if rule == "labels":
+        return None
+    numbers = value.data if sparse.issparse(value) else value
+    if numbers.dtype.kind not in "biuf":
+        return None if rule == "~" and numbers.dtype.kind in "OU" else "does not hold numbers"
+    if rule != "~" and numbers.dtype.kind == "f" and not _finite(numbers):
+        return "is not finite"
+    if rule == "%" and numbers.size and max(numbers.max(), -numbers.min()) > ORDER_OF_ONE:
+        return "has a number that is far too large"
+    if rule.startswith("#"):
+        return _wrong_indices(numbers, rule[1:], lengths)
+    if rule == "+" and numbers.size and numbers.min() < 0:
+        return "has a negative number"
+    if rule == "++" and numbers.size and numbers.min() <= 0:
+        return "has a number that is not above zero"
+    return None
+
+
+def _wrong_indices(numbers: Array, bound: str, lengths: dict[str, int]) -> str | None:
+    if numbers.dtype.kind not in "iu":
+        return "does not hold whole numbers"
+    if numbers.size == 0:
+        return None
+    limit = lengths.get(bound.removeprefix("="), int(np.iinfo(np.int64).max)) - (not bound.startswith("="))
+    return None if numbers.min() >= 0 and numbers.max() <= limit else f"has an index outside 0 to {limit}"
+
+
+def _finite(numbers: Array) -> bool:
+    """Without a table of truths as large as the array, unless the largest numbers call for it."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = numbers.sum(dtype=np.float64)
+    return bool(np.isfinite(total) or np.isfinite(numbers).all())
+
+
+def _same(lengths: dict[str, int], letter: str, length: int) -> str | None:
+    expected = int(letter) if letter.isdigit() else lengths.setdefault(letter, length)
+    return None if expected == length else f"has the length {length} where {expected} is expected"
+
+
+def _belongs(value: Any, group: str) -> bool:
+    name = "" if isinstance(value, ATOMS) else registered(_class(value)) or ""
+    if group == "Kernel":
+        return name.startswith(("kernels.", "sklearn."))
+    if group == "Subspace":
+        return name.startswith("latent.") and name.endswith("Subspace")
+    if group == "Preimage":
+        return name.startswith("preimage.")
+    return name == group
+
+
+_SCALARS: dict[str, Any] = {
+    "number": lambda value: _real(value) and bool(np.isfinite(value)),
+    "positive": lambda value: _real(value) and bool(np.isfinite(value)) and value > 0,
+    "nonnegative": lambda value: _real(value) and bool(np.isfinite(value)) and value >= 0,
+    "count": lambda value: _whole(value) and value >= 0,
+    "order": lambda value: _real(value) and bool(1 / ORDER_OF_ONE <= value <= ORDER_OF_ONE),
+    "any": lambda value: True,
+    "flag": lambda value: isinstance(value, bool | np.bool_),
+    "text": lambda value: isinstance(value, str),
+    "object": lambda value: not isinstance(value, ATOMS) and registered(_class(value)) is not None,
+}
+_SAID = {
+    "nonnegative": "a number of at least zero",
+    "positive": "a number above zero",
+    "object": "an object of gramian",
+}

@@ -1,0 +1,345 @@
+"""What the attributes of saved classes are: kinds, and shapes that agree, as a table.
+
+``ROWS[name][sign]`` belongs to objects of the registered class ``name`` that have the attribute ``sign`` ("" for all of them,
+"*" for those that are fitted): a path to an attribute, and what stands there. Names of paths are joined by dots; ``name?`` may be absent or None, and ``name*``
+is a list, of which every item is meant (``name*?`` where items may be None).
+
+=================  ====================================================================================================
+``"q d"``          an array of finite numbers of that shape; a letter is the same number within one object, ``*`` any
+``"~ n d"``        the same where NaN may stand (rows with holes)
+``"+ q"``          the same, without negative numbers
+``"++ q"``         the same, all above zero
+``"% q q"``        the same, below 1e100: what is of the order of one
+``"# n"``          the same, whole numbers, not negative; ``"#m n"`` and below m, ``"#=m n"`` and at most m
+``"order"``        a number between 1e-100 and 1e100
+``"=d"``           a whole number, equal to that letter
+``"number"``       a finite number; also ``positive``, ``nonnegative``, ``count`` (whole, not negative), ``flag``, ``text``
+``"Kernel"``       an object of that group (Kernel, Subspace, Preimage), or of the registered class of that name
+=================  ====================================================================================================
+"""
+
+from __future__ import annotations
+
+LATENT = {
+    "_model": "latent.LatentModel",
+    "_model.gaussian.eigenvalues": "+ q",
+    "n_components_": "=q",
+    "noise_variance_": "nonnegative",
+    "explained_variance_": "+ q",
+    "explained_variance_ratio_": "q",
+    "n_iter_?": "count",
+}
+"""What every estimator with one latent model has."""
+
+REGRESSION = {
+    "_fit": "latent.TargetFit",
+    "_fit.model.gaussian.eigenvalues": "+ q",
+    "_fit.std": "+ m",
+    "_fit.model.subspace.parts*.subspace": "Subspace",
+    "_shift?": "d",
+    "_scale?": "++ d",
+    "n_features_in_": "=d",
+    "_squash?": "latent.Squash",
+    "_squash?.center": "d",
+    "n_components_": "=q",
+    "trust_?": "number",
+}
+
+MIXTURE = {
+    "_components": "list",
+    "_components*": "latent.LatentModel",
+    "weights_": "+ k",
+    "n_components_": "list",
+    "n_components_*": "count",
+    "_units?.mean": "d",
+    "_columns?": "# *",
+    "_width?": "count",
+    "n_features_in_": "=d",
+}
+
+PREIMAGE = {
+    "": {},
+    "X_": {
+        "X_": "n d",
+        "kernel_": "Kernel",
+        "linear_": "flag",
+        "lower_": "d",
+        "upper_": "d",
+        "row_weights_?": "+ n",
+        "n_neighbors?": "count",
+        "smoother_?": "preimage.KernelSmoother",
+        "half_diagonal_?": "n",
+        "centers_?": "#n *",
+    },
+}
+
+UNITS = {"": {"mean": "d", "scale": "++ d"}}
+
+FEATURES = {
+    "feature_map": "object",
+    "primal": "latent.PrimalSubspace",
+    "primal.mean": "r",
+    "point_features": "m r",
+    "points?": "~ m *",
+}
+
+PAIR = {"": {"k1": "Kernel", "k2": "Kernel"}}
+
+ROWS: dict[str, dict[str, dict[str, str]]] = {
+    "PPCA": {
+        "components_": {
+            **LATENT,
+            "n_features_in_": "=d",
+            "mean_": "d",
+            "components_": "q d",
+            "loadings_": "d q",
+            "_model.subspace": "latent.PrimalSubspace",
+            "_model.subspace.mean": "d",
+            "n_samples_": "positive",
+            "_column_weights": "+ d",
+            "_tail?": "latent.Tail",
+        },
+        "_moments": {
+            "_moments": "operators.Moments",
+            "_n_rows": "count",
+            "n_features_in_": "=d",
+            "_moments.mean": "d",
+            "_stream?": "choosing.FoldStream",
+            "_dtype": "text",
+        },
+        "_model": {"components_": "* *"},
+        "*": {"components_|_moments": "any"},
+    },
+    "KernelPPCA": {
+        "*": {
+            **LATENT,
+            "kernel_": "Kernel",
+            "_model.subspace": "Subspace",
+            "X_fit_?": "~ n d",
+            "_model.subspace.points?": "~ * d",
+            "dual_coef_": "* q",
+            "_weights?": "+ *",
+            "_preimage?": "Preimage",
+            "n_features_in_": "count",
+        }
+    },
+    "KernelPPCAClassifier": {
+        "*": {
+            "classes_": "labels k",
+            "class_prior_": "+ k",
+            "_models": "list k",
+            "_models*": "list",
+            "_models**": "latent.LatentModel",
+            "_models**.subspace": "Subspace",
+            "_mixing": "list k",
+            "_mixing*": "+ *",
+            "_columns?*": "# *",
+            "evidence_scale_?": "number",
+            "evidence_offsets_?": "k",
+            "kernel_": "Kernel",
+            "_shift?": "d",
+            "_scale?": "++ d",
+            "n_features_in_": "=d",
+        }
+    },
+    "KernelPPCAMixture": {
+        "*": {
+            **MIXTURE,
+            "_components": "list k",
+            "kernel_": "Kernel",
+            "_components*.subspace": "Subspace",
+            "preimage_?": "Preimage",
+        }
+    },
+    "PPCAMixture": {
+        "*": {
+            **MIXTURE,
+            "_components": "list k",
+            "means_": "k d",
+            "noise_variances_": "+ k",
+            "loadings_": "list k",
+            "loadings_*": "d *",
+            "_components*.subspace.mean": "d",
+        }
+    },
+    "MultiViewRKM": {
+        "*": {
+            **LATENT,
+            "_model.subspace": "latent.ViewSubspace",
+            "_model.subspace.parts": "list v",
+            "latents_": "* q",
+            "eigenvalues_": "q",
+            "noise_variances_": "+ v",
+            "view_names_": "list v",
+            "_widths": "list v",
+            "_widths*": "count",
+            "_columns?*": "# *",
+            "loadings_": "list v",
+            "preimages_": "list v",
+            "preimages_*?": "Preimage",
+            "_input_std?": "list v",
+            "_container": "text",
+        }
+    },
+    "RKMRegressor": {"*": {**REGRESSION, "_single": "flag"}},
+    "RKMClassifier": {"*": {**REGRESSION, "classes_": "labels m", "temperature_?": "order"}},
+    "RKMForecaster": {
+        "_members": {
+            "_members": "list",
+            "_members*": "forecast.Member",
+            "_series": "~ * d",
+            "_inputs?": "~ * e",
+            "n_series_": "=d",
+            "n_inputs_": "count",
+            "lags_": "count",
+            "residual_std_": "+ d",
+            "_spread": "+ h d",
+            "_members*.model.shift": "d",
+            "_members*.transforms": "list d",
+            "_single": "flag",
+            "_seed?": "count",
+        }
+    },
+    "LatentImputer": {
+        "*": {
+            "estimator_": "object",
+            "n_features_in_": "=d",
+            "std_scales_": "+ d",
+            "_spreads": "+ d",
+            "_units?.mean": "d",
+            "_units?.scale": "++ d",
+        }
+    },
+    "LatentOutlierDetector": {
+        "*": {
+            "estimator_": "object",
+            "n_features_in_": "=d",
+            "_units?.mean": "d",
+            "_fold_models?*": "object",
+            "_hashes?": "n",
+            "_folds?": "n",
+            "offset_": "number",
+        }
+    },
+    "latent.LatentModel": {
+        "": {
+            "subspace": "Subspace",
+            "gaussian.eigenvalues": "+ q",
+            "spectrum.eigenvalues": "q",
+            "subspace.components?": "q *",
+            "subspace.axes?": "* q",
+            "subspace.primal?.components": "q *",
+            "subspace.parts?*.overlap": "q q",
+            "subspace.parts?*.subspace.components?": "q *",
+            "subspace.parts?*.subspace.axes?": "* q",
+            "subspace.parts?*.subspace.primal?.components": "q *",
+        }
+    },
+    "latent.LatentGaussian": {"": {"eigenvalues": "+ q", "noise_variance": "nonnegative"}},
+    "solvers.Spectrum": {"": {"eigenvalues": "q", "eigenvectors": "% * q", "trace": "number", "gamma?": "* *"}},
+    "kernels.Sum": PAIR,
+    "kernels.Product": PAIR,
+    "kernels.Scaled": {"": {"kernel": "Kernel", "scale": "number"}},
+    "kernels.GaussianProcessKernel": {"": {"kernel": "object"}},
+    "latent.PrimalSubspace": {"": {"mean": "d", "components": "% q d"}},
+    "latent.DualSubspace": {
+        "": {
+            "kernel": "Kernel",
+            "points?": "~ n *",
+            "affine": "n",
+            "axes": "n q",
+            "raw_mean": "n",
+            "images": "n q",
+            "gram?": "n n",
+            "kept": "arrays.Kept",
+        }
+    },
+    "latent.FeatureSubspace": {"": FEATURES},
+    "latent.NystroemSubspace": {"": FEATURES},
+    "latent.AnchoredSubspace": {"": {**FEATURES, "kept": "arrays.Kept"}},
+    "latent.RandomFeatureSubspace": {"": {**FEATURES, "affine": "m", "axes": "m q", "primal.components": "q r"}},
+    "latent.MappedSubspace": {"": {"feature_map": "object", "primal": "latent.PrimalSubspace"}},
+    "latent.ViewPart": {"": {"subspace": "Subspace", "scale": "number", "overlap": "% q q", "trust": "number"}},
+    "latent.ViewSubspace": {"": {"parts": "list", "parts*": "latent.ViewPart"}},
+    "latent.TargetFit": {
+        "": {
+            "model": "latent.LatentModel",
+            "model.subspace": "latent.ViewSubspace",
+            "model.subspace.parts": "list 2",
+            "noise_variances": "+ 2",
+            "std": "+ m",
+            "reach?.target_mean": "m",
+            "spread?.intercept": "m",
+        }
+    },
+    "latent.TargetReach": {
+        "": {
+            "mean": "d",
+            "scale": "++ d",
+            "points": "* d",
+            "near": "number",
+            "fade": "number",
+            "target_mean": "m",
+            "target_std": "+ m",
+            "low": "m",
+            "high": "m",
+            "farthest": "number",
+        }
+    },
+    "latent.TargetSpread": {"": {"intercept": "m", "coefficients": "* m"}},
+    "latent.Squash": {"": {"center": "d", "unit": "+ d"}},
+    "latent.HeldOut": {"": {"predictions": "~ n m", "leverages": "~ n"}},
+    "latent.NoiseField": {"": {"factor": "n r", "pivots": "r", "rest": "n"}},
+    "latent.Units": UNITS,
+    "estimators.Units": UNITS,
+    "latent.Tail": {"": {"theta1": "nonnegative"}},  # the higher powers overflow for data beyond 1e77
+    "choosing.Selection": {"": {"candidates": "list c", "reason": "text"}},
+    "forecast.Member": {"": {"transforms*": "forecast.SeriesTransform", "model": "forecast.WindowModel"}},
+    "forecast.SeriesTransform": {
+        "": {"season": "count", "difference": "count", "log": "flag", "season_rate": "number", "level_rate": "number"}
+    },
+    "forecast.WindowModel": {
+        "": {
+            "target": "latent.TargetFit",
+            "lags": "count",
+            "ahead": "count",
+            "shift": "d",
+            "scale": "++ d",
+            "input_shift": "e",
+            "input_scale": "e",
+            "low": "d",
+            "high": "d",
+        }
+    },
+    "operators.Moments": {"": {"weight": "nonnegative", "mean": "d", "scatter": "d d"}},
+    "features.Nystroem": {
+        "landmarks_": {"landmarks_": "m d", "normalization_": "m r", "n_features_in_": "=d", "kernel_": "Kernel"}
+    },
+    "features.Polynomial": {
+        "powers_": {"n_features_in_": "=d", "powers_": "#=d r *", "multinomials_": "r", "gamma_": "number"}
+    },
+    "features.RandomFourier": {
+        "frequencies_": {"frequencies_": "d *", "n_features_in_": "=d", "phase_": "number", "kernel_": "Kernel"}
+    },
+    "preimage.FixedPoint": PREIMAGE,
+    "preimage.Gradient": PREIMAGE,
+    "preimage.MDS": {**PREIMAGE, "lower_": {"kernel_at_zero_": "number", "squared_diameter_": "nonnegative"}},
+    "preimage.KernelSmoother": PREIMAGE,
+    "preimage.KernelRidge": {
+        **PREIMAGE,
+        "coefficients_": {"coefficients_": "m d", "mean_": "d", "scores_": "m *", "length_scale_": "positive"},
+    },
+    "preimage.Transport": {**PREIMAGE, "prices_": {"X_": "n d", "scores_": "m *", "prices_": "m", "half_norms_": "m"}},
+    "io.TableModel": {"": {"estimator": "object", "preprocessing": "io.Preprocessing"}},
+    "io.Preprocessing": {
+        "": {
+            "names": "list c",
+            "names*": "text",
+            "categories": "list c",
+            "mean": "d",
+            "scale": "++ d",
+            "target_mean?": "number",
+            "target_scale?": "number",
+        }
+    },
+}

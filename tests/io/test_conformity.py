@@ -1,0 +1,107 @@
+"""The state of saved objects is what their classes have: names, kinds, shapes that agree; the same rule for saving and loading."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import gramian
+from gramian import load, save
+from gramian.io.conformity import fits, problem_of
+from gramian.io.registry import CLASSES
+from gramian.io.schemas import ROWS
+from gramian.kernels import RBF, Linear
+from gramian.solvers.eigh import Eigh
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    return gramian.PPCA(2).fit(X), gramian.KernelPPCA(2, kernel=RBF(1.0) + Linear()).fit(X)
+
+
+def test_every_row_of_the_table_is_of_a_registered_class():
+    assert set(ROWS) <= set(CLASSES)
+
+
+def test_fitted_and_unfitted_models_conform(fitted):
+    assert [problem_of(model) for model in (*fitted, gramian.PPCA(), gramian.RKMForecaster(), RBF(2.0))] == [None] * 5
+
+
+CHANGES = {
+    "a name that is not its own": (0, "extra", 1, "no attribute 'extra'"),
+    "a hidden method": (0, "_project", 1, "hide a method"),
+    "another length": (0, "mean_", np.zeros(3), "length 3 where 4"),
+    "another number of dimensions": (0, "components_", np.zeros(4), "1 dimensions, not 2"),
+    "text for numbers": (0, "mean_", np.array(["a", "b", "c", "d"]), "does not hold numbers"),
+    "a number for an array": (0, "mean_", 3.0, "not an array"),
+    "NaN": (0, "mean_", np.full(4, np.nan), "not finite"),
+    "infinity": (0, "loadings_", np.full((4, 2), np.inf), "not finite"),
+    "a negative variance": (0, "noise_variance_", -1.0, "at least zero"),
+    "a truth value for a count": (0, "n_components_", True, "not a whole number"),
+    "another model": (0, "_model", None, "missing"),
+    "an object of another class": (0, "_model", Eigh(), "not a latent.LatentModel"),
+    "a parameter that is NaN": (0, "tol", float("nan"), "is NaN"),
+    "a solver for a kernel": (1, "kernel_", Eigh(), "not a Kernel"),
+    "fewer columns": (1, "X_fit_", np.zeros((20, 3)), "length 4 where 3"),
+}
+
+
+@pytest.mark.parametrize("which, name, value, words", CHANGES.values(), ids=CHANGES)
+def test_a_state_that_the_class_does_not_have_is_named_and_not_saved(fitted, which, name, value, words, tmp_path):
+    model = copy.deepcopy(fitted[which])
+    model.__dict__[name] = value
+    assert words in problem_of(model)
+    with pytest.raises(ValueError, match="cannot be saved"):
+        save(model, tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+@pytest.mark.parametrize("scale", [1e-100, 1e90])
+def test_models_of_tiny_and_huge_rows_conform(scale):
+    X = scale * np.random.default_rng(0).normal(size=(20, 3))
+    assert problem_of(gramian.PPCA(1).fit(X)) is None
+
+
+def test_a_field_of_another_type_is_named(fitted):
+    model = copy.deepcopy(fitted[0])
+    object.__setattr__(model._model.spectrum, "converged", "yes")
+    assert "'converged' is a str" in problem_of(model)
+
+
+def test_part_of_a_kernel_must_be_a_kernel():
+    kernel = RBF(1.0) + Linear()
+    kernel.k2 = 3.0
+    assert "not a Kernel" in problem_of(kernel)
+
+
+def test_parameters_that_a_file_does_not_know_get_their_defaults(tmp_path):
+    model = gramian.PPCA(3)
+    del model.__dict__["tol"]
+    assert "'tol' is missing" in problem_of(model)
+    from gramian.io.encoding import decode, encode
+
+    again = decode(*encode(model))
+    assert again.tol == gramian.PPCA().tol
+    save(again, tmp_path / "m")
+    assert load(tmp_path / "m").get_params() == gramian.PPCA(3).get_params()
+
+
+@pytest.mark.parametrize(
+    "value, hint, expected",
+    [
+        (1, float, True),
+        (True, int, False),
+        (None, float | None, True),
+        ("a", float | None, False),
+        ((1, 2), tuple[int, ...], True),
+        ((1, "a"), tuple[int, ...], False),
+        ([1.5], list[float], True),
+        ((1.5,), list[float], False),
+        ({"a": 1}, dict[str, int], True),
+        ({"a": "b"}, dict[str, int], False),
+    ],
+)
+def test_values_fit_annotations(value, hint, expected):
+    assert fits(value, hint) is expected

@@ -291,7 +291,6 @@ ROWS: dict[str, dict[str, dict[str, str]]] = {
     "latent.HeldOut": {"": {"predictions": "~ n m", "leverages": "~ n"}},
     "latent.NoiseField": {"": {"factor": "n r", "pivots": "r", "rest": "n"}},
     "latent.Units": UNITS,
-    "estimators.Units": UNITS,
     "latent.Tail": {"": {"theta1": "nonnegative"}},  # the higher powers overflow for data beyond 1e77
     "choosing.Selection": {"": {"candidates": "list c", "reason": "text"}},
     "forecast.Member": {"": {"transforms*": "forecast.SeriesTransform", "model": "forecast.WindowModel"}},

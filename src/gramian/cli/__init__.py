@@ -10,6 +10,7 @@ from gramian.cli.impute import impute
 from gramian.cli.info import info
 from gramian.cli.predict import predict
 from gramian.cli.report import report
+from gramian.cli.reproduce import reproduce
 from gramian.cli.sample import sample
 from gramian.cli.score import score
 from gramian.cli.transform import transform
@@ -38,7 +39,7 @@ def main(context: click.Context, debug: bool) -> None:
         click.echo(context.get_help())
 
 
-for command in (demo, fit, transform, impute, score, predict, sample, forecast, tune, report, info):
+for command in (demo, fit, transform, impute, score, predict, sample, forecast, tune, report, reproduce, info):
     main.add_command(command)
 
 __all__ = ["main"]

@@ -1,0 +1,39 @@
+"""gramian reproduce: the figures, tables and misprints of the source papers, with verdicts."""
+
+from __future__ import annotations
+
+import click
+
+from gramian.cli._options import common_options
+
+
+@click.command(short_help="Run the source papers' figures, tables and misprints.")
+@click.argument("names", nargs=-1, metavar="[NAME ...|all]")
+@click.option("-o", "--output", default="gramian-papers", show_default=True, metavar="DIR", help="Folder to write to.")
+@click.option("--full", is_flag=True, help="More draws, more data sets, the papers' sizes; minutes to hours.")
+@click.option("--list", "listed", is_flag=True, help="List the names and what each of them shows, and stop.")
+@click.option("-f", "--force", is_flag=True, help="Write into the folder even if it has files.")
+@common_options
+@click.pass_context
+def reproduce(
+    context: click.Context,
+    names: tuple[str, ...],
+    output: str,
+    full: bool,
+    listed: bool,
+    force: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Check what the source papers print: figures, tables, and formulas that are misprinted.
+
+    NAME is one of --list, or the start of several ("dp", "errata-mm"). Writes pictures, tables and one page with the paper's number,
+    ours, and a verdict. The exit code is 0 only if every verdict is as expected. Some need files in the folder named by
+    GRAMIAN_DATA; those that are missing are named, and the rest is run.
+    """
+    from gramian.cli._reproduce import list_claims, run
+
+    if listed:
+        list_claims(names, as_json=as_json)
+    else:
+        context.exit(run(names, output, full=full, force=force, as_json=as_json, quiet=quiet))

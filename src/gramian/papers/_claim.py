@@ -1,0 +1,122 @@
+"""A claim of a source paper and what comes out when it is run: rows of data, one per figure, table or printed formula."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gramian.datasets import data_file
+
+HOLDS = "holds"
+IN_SHAPE = "holds in shape"
+ERRATUM = "misprint confirmed"
+DIFFERS = "differs from print"
+UNEXPECTED = "unexpected"
+NOT_RUN = "not run: "
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of results."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run of a claim gave.
+
+    Attributes
+    ----------
+    ours : str
+        Our number, in one line.
+    verdict : str
+        "holds": the paper's number or identity comes out. "holds in shape": order and size come out; the exact numbers cannot, because
+        the paper does not give its data. "misprint confirmed": the printed formula fails and the corrected one holds. "differs
+        from print": something else comes out. "unexpected": a check of our own failed. "not run: FILE": a data file is missing.
+    words : str
+        What the reader must know beside the numbers.
+    spread : str
+        How far ours moves over what the paper leaves open.
+    numbers : mapping
+        The numbers behind ``ours``, by name.
+    grid : Grid or None
+        The table.
+    draw : callable or None
+        Draws the picture and returns its axes.
+    """
+
+    ours: str
+    verdict: str
+    words: str = ""
+    spread: str = ""
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    grid: Grid | None = None
+    draw: Callable[[], Any] | None = None
+
+    @property
+    def ran(self) -> bool:
+        """False where a data file was missing."""
+        return not self.verdict.startswith(NOT_RUN)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A figure, a table or a formula of a paper.
+
+    Attributes
+    ----------
+    name : str
+        Such as "dp-table-1".
+    paper : str
+        "DP", "MM", "ZH" or "AC".
+    title : str
+        What it shows.
+    printed : str
+        What the paper prints.
+    run : callable
+        ``run(full, rng)`` gives a `Result`.
+    expected : str
+        The verdict that a right library gives.
+    files : tuple of str
+        Data files that it needs in the folder named by ``GRAMIAN_DATA``.
+    """
+
+    name: str
+    paper: str
+    title: str
+    printed: str
+    run: Callable[[bool, np.random.Generator], Result]
+    expected: str = HOLDS
+    files: tuple[str, ...] = ()
+
+    def reproduce(self, full: bool = False) -> Result:
+        """Run it, from the same seed every time; a missing file is a verdict, not an error."""
+        for file in self.files:
+            try:
+                data_file(file)
+            except FileNotFoundError as error:
+                return Result("", f"{NOT_RUN}{file}", " ".join(str(error).split()))
+        return self.run(full, np.random.default_rng(SEED))
+
+    def as_expected(self, result: Result) -> bool:
+        """Whether the verdict is the expected one; what could not run says nothing against it."""
+        return result.verdict == self.expected or not result.ran
+
+
+def mean_and_spread(values: Any, digits: int = 2) -> str:
+    """Mean ± standard deviation."""
+    values = np.asarray(values, dtype=np.float64)
+    return f"{values.mean():.{digits}f} ± {values.std():.{digits}f}"
+
+
+def relative(found: Any, right: Any) -> float:
+    """|found - right| / |right|, in the norm of all entries."""
+    found, right = np.asarray(found, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    scale = float(np.linalg.norm(right.ravel()))
+    return float(np.linalg.norm((found - right).ravel())) / (scale if scale > 0 else 1.0)

@@ -59,7 +59,9 @@ def list_claims(names: Sequence[str], *, as_json: bool = False) -> None:
     """Names, one per line, with what they show and the files they need."""
     claims = chosen(names)
     if as_json:
-        facts = [{"name": c.name, "paper": c.paper, "title": c.title, "printed": c.printed, "files": c.files} for c in claims]
+        facts = [
+            {"name": c.name, "paper": c.paper, "title": c.title, "printed": c.printed, "files": c.files} for c in claims
+        ]
         click.echo(json.dumps(facts, ensure_ascii=False))
         return
     width = max(len(claim.name) for claim in claims)
@@ -69,7 +71,13 @@ def list_claims(names: Sequence[str], *, as_json: bool = False) -> None:
 
 
 def run(
-    names: Sequence[str], output: str, *, full: bool = False, force: bool = False, as_json: bool = False, quiet: bool = False
+    names: Sequence[str],
+    output: str,
+    *,
+    full: bool = False,
+    force: bool = False,
+    as_json: bool = False,
+    quiet: bool = False,
 ) -> int:
     """Run the claims and write everything; 0 if every verdict is as expected, else 1."""
     claims = chosen(names)
@@ -91,7 +99,12 @@ def run(
             click.echo(f"  {claim.name:<28} {outcome.verdict}: {outcome.result.ours or outcome.result.words}")
     seconds = sum(outcome.seconds for outcome in outcomes)
     whole = len(claims) == len(PAPERS)
-    write_page(folder / PAGE, "The source papers, claim by claim", LEAD, [_summary(outcomes, seconds), *sections, *_left_out(whole)])
+    write_page(
+        folder / PAGE,
+        "The source papers, claim by claim",
+        LEAD,
+        [_summary(outcomes, seconds), *sections, *_left_out(whole)],
+    )
     facts = {
         "version": __version__,
         "full": full,
@@ -102,7 +115,9 @@ def run(
     (folder / SUMMARY).write_text(json.dumps(jsonable(facts), ensure_ascii=False, indent=1), encoding="utf-8")
     odd = [o.claim.name for o in outcomes if not o.expected]
     missing = sum(not o.result.ran for o in outcomes)
-    lines = [f"{len(outcomes) - len(odd) - missing} of {len(outcomes)} verdicts as expected, {missing} not run for want of a file"]
+    lines = [
+        f"{len(outcomes) - len(odd) - missing} of {len(outcomes)} verdicts as expected, {missing} not run for want of a file"
+    ]
     lines += [f"not as expected: {', '.join(odd)}"] if odd else []
     session.say({**facts, "page": str(folder / PAGE)}, [*lines, f"page: {folder / PAGE}"])
     return 1 if odd else 0
@@ -153,7 +168,12 @@ def _summary(outcomes: Sequence[Outcome], seconds: float) -> Section:
 def _section(outcome: Outcome, folder: Path) -> Section:
     claim, result = outcome.claim, outcome.result
     section = Section(f"{claim.name}: {claim.title}")
-    lines = [("paper", PAPER_NAMES[claim.paper]), ("printed", claim.printed), ("ours", result.ours), ("spread", result.spread)]
+    lines = [
+        ("paper", PAPER_NAMES[claim.paper]),
+        ("printed", claim.printed),
+        ("ours", result.ours),
+        ("spread", result.spread),
+    ]
     section.add(Grid(["", ""], [(key, text) for key, text in [*lines, ("verdict", outcome.verdict)] if text]))
     if result.words:
         section.add(Text(result.words) if result.ran else Note(result.words))

@@ -22,7 +22,7 @@ def figure_5(rng: np.random.Generator) -> Errors:
     K = sum(view @ view.T for view in views)
     values, vectors = np.linalg.eigh(K)
     H, wanted = vectors[:, -4:], np.diag(values[-4:])
-    O = np.linalg.qr(rng.normal(size=(4, 4)))[0]  # noqa: E741
+    O = np.linalg.qr(rng.normal(size=(4, 4)))[0]
     gamma = (H @ O.T).T @ K @ (H @ O.T)
     return relative(gamma @ O, wanted), relative(O.T @ gamma @ O, wanted)
 

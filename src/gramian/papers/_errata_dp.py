@@ -98,9 +98,7 @@ def eq_42(rng: np.random.Generator) -> Errors:
     def likelihood(squares: Array) -> float:
         inside = (squares / values).sum() / p.n
         log_volume = (d - q) * np.log(p.noise_variance) + np.log(values).sum()
-        return float(
-            -0.5 * p.n * (d * np.log(2 * np.pi) + log_volume + outside / (p.n * p.noise_variance) + inside)
-        )
+        return float(-0.5 * p.n * (d * np.log(2 * np.pi) + log_volume + outside / (p.n * p.noise_variance) + inside))
 
     printed, right = t.sum(axis=1) ** 2, (t**2).sum(axis=1)
     return (

@@ -38,7 +38,10 @@ class _Check:
             f"Right: {self.misprint.right}. {self.misprint.how}",
             f"{count} random problems; printed off by {least:.2g} to {float(printed.max()):.2g}",
             {"printed": least, "corrected": most},
-            Grid(["problem", "printed, error", "corrected, error"], [(i + 1, *map(float, e)) for i, e in enumerate(errors)]),
+            Grid(
+                ["problem", "printed, error", "corrected, error"],
+                [(i + 1, *map(float, e)) for i, e in enumerate(errors)],
+            ),
         )
 
 

@@ -18,7 +18,7 @@ from gramian.latent.gaussian import signal_variance
 from gramian.latent.masked_em import Parameters, row_posterior
 from gramian.latent.masked_start import grown
 from gramian.latent.masked_table import Chunk
-from gramian.latent.missing import MissingProblem
+from gramian.latent.missing import MissingFit, MissingProblem
 from gramian.latent.noise import ZERO_NOISE
 from gramian.rows import as_rows
 
@@ -29,7 +29,7 @@ MOST_ROWS = 2000
 """The choice is made on at most so many distinct rows, those of smallest hash."""
 LOOSE = 1e-2
 """Tolerance of the fits that are only compared."""
-LOOSE_STEPS = 12
+LOOSE_STEPS = 5
 ALMOST_NONE, TIGHT, TIGHT_STEPS = 1e-4, 1e-6, 100
 """Where the noise falls below such a share of the variance before the end, the climb goes on to this tolerance."""
 EVERY = 6
@@ -88,10 +88,16 @@ class HiddenPredictions:
 
 @dataclass(frozen=True)
 class CellChoice:
-    """The selection, and what the models of each candidate said of the hidden cells."""
+    """The selection, what the models of each candidate said of the hidden cells, and for each the model of the first draw."""
 
     selection: Selection
     predictions: dict[int, HiddenPredictions]
+    models: dict[int, MissingFit]
+
+    def start(self, q: int) -> MissingFit | None:
+        """A model of q components for a fit to start from; None where it left no noise."""
+        model = self.models.get(q)
+        return model if model is not None and np.all(model.noise_variance > 0) else None
 
 
 @dataclass
@@ -105,28 +111,35 @@ class _Draw:
     weights: Array
     number: int
     parameters: Parameters | None = None
+    model: MissingFit | None = None
     ended: bool = False
 
     def at(self, q: int) -> HiddenPredictions | None:
         """What the model of q components says of the hidden cells; None where no noise was left before."""
         if self.ended:
             return None
-        before = self.parameters
-        if before is None:
-            start = self.problem.start(q)
-        else:
-            start = before
-            while start.n_components < q:
-                start = grown(start, self.problem.spread)
-        found = self.problem.climb(start, LOOSE, LOOSE_STEPS)
+        found = self.problem.climb(self._start(q), LOOSE, LOOSE_STEPS)
         one_noise = self.problem.fixed is None and self.problem.blocks is None
         if one_noise and found.point.noise_variance[0] < ALMOST_NONE and not found.converged:
             found = self.problem.climb(found.point, TIGHT, TIGHT_STEPS)  # exact structure, or nearly: look closely
-        self.parameters = found.point
+        self.parameters, self.model = found.point, self.problem.result(found)
         if self.problem.ends(found.point):
             self.ended = True
             self.parameters = replace(found.point, noise_variance=np.full(1, ZERO_NOISE))
         return self._predicted(self.parameters)
+
+    def _start(self, q: int) -> Parameters:
+        """The likelier of two: from the covariance over pairs of cells, and from the model before with further axes."""
+        fresh = self.problem.start(q)
+        if self.parameters is None:
+            return fresh
+        before = self.parameters
+        while before.n_components < q:
+            before = grown(before, self.problem.spread)
+        fresh_level, before_level = (
+            self.problem.expectation(start).log_likelihood[0] for start in (fresh, self.problem.settled(before))
+        )
+        return fresh if fresh_level >= before_level else before
 
     def _predicted(self, parameters: Parameters) -> HiddenPredictions:
         rows, columns = self.where
@@ -208,6 +221,7 @@ def choose_by_cells(
     tried: list[int] = []
     scores: list[Array] = []
     predictions: dict[int, HiddenPredictions] = {}
+    models: dict[int, MissingFit] = {}
     sizes = np.array([draw.weights[draw.where[0]].sum() for draw in draws])
     worse = 0
     for q in candidates(smallest, largest):
@@ -221,6 +235,8 @@ def choose_by_cells(
         for part in parts[1:]:
             total = total + part
         predictions[q] = total
+        if draws[0].model is not None:
+            models[q] = draws[0].model
         if len(tried) > 1:
             selection = _chosen(tried, scores, sizes)
             best = int(selection.scores.argmax())
@@ -228,7 +244,7 @@ def choose_by_cells(
             worse = worse + 1 if behind and best < len(tried) - 1 else 0
             if worse >= PATIENCE:
                 break
-    return CellChoice(_chosen(tried, scores, sizes), predictions)
+    return CellChoice(_chosen(tried, scores, sizes), predictions, models)
 
 
 def _chosen(tried: list[int], scores: list[Array], sizes: Array) -> Selection:

@@ -118,7 +118,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if isinstance(model, PPCA):
             model, choice = self._with_q(model, scaled, weights, len(table))
             with _no_density_needed():
-                self.estimator_ = model.fit(scaled, sample_weight=weights)
+                self.estimator_ = model._fit(scaled, weights, None if choice is None else choice[1].start(choice[0]))
             self._calibrate(choice, scaled, weights)
         else:
             given = {} if sample_weight is None else {"sample_weight": weights}
@@ -149,7 +149,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         scaled, weights = drawn.rows[shown].astype(np.float64), drawn.weights[shown]
         model, choice = self._with_q(model, scaled, weights, len(scaled))
         with _no_density_needed():
-            self.estimator_ = model._fit_rows(rows)
+            self.estimator_ = model._fit_rows(rows, None if choice is None else choice[1].start(choice[0]))
         self.estimator_.__dict__.pop("feature_names_in_", None)  # it is handed arrays, in units of the columns
         self._calibrate(choice, scaled, weights)
         return self

@@ -198,6 +198,10 @@ class PPCA(PrimalMixin, BaseEstimator):
         -------
         PPCA
         """
+        return self._fit(X, sample_weight)
+
+    def _fit(self, X: Any, sample_weight: Any, start: MissingFit | None = None) -> PPCA:
+        """``start``: where PX-EM begins if X has holes."""
         self._check_params()
         forget(self, *PRIVATE)
         if is_dask(X):
@@ -214,7 +218,7 @@ class PPCA(PrimalMixin, BaseEstimator):
             check_finite_or_missing(X)
             if sample is None or has_holes(X):
                 rows = as_rows(X, weights)
-                self._fit_holes(rows, rows.fold(column_sums))
+                self._fit_holes(rows, rows.fold(column_sums), start)
                 return self
         weight = float(weights.sum())
         self._column_weights = np.full(X.shape[1], weight)
@@ -327,7 +331,7 @@ class PPCA(PrimalMixin, BaseEstimator):
                 "fit_batches a list, or a function that opens the iterator anew."
             ) from None
 
-    def _fit_rows(self, rows: Rows) -> PPCA:
+    def _fit_rows(self, rows: Rows, start: MissingFit | None = None) -> PPCA:
         """Rows that are only summed over: batches that can be read again, Dask."""
         keep_columns(self, rows)
         self._dtype = rows.dtype.name
@@ -340,7 +344,7 @@ class PPCA(PrimalMixin, BaseEstimator):
                 f"PPCA needs at least 2 rows, but the batches held {sums.n_rows} (n_samples = {sums.n_rows})."
             )
         if sums.cells < sums.n_rows * rows.n_columns:
-            self._fit_holes(rows, sums)
+            self._fit_holes(rows, sums, start)
             return self
         folds = dealt_folds(rows, N_FOLDS) if self._chooses else None
         parts = rows.fold(fold_moments, folds) if folds else None
@@ -425,7 +429,7 @@ class PPCA(PrimalMixin, BaseEstimator):
 
     # ------------------------------------------------------------ holes
 
-    def _fit_holes(self, rows: Rows, sums: ColumnSums) -> None:
+    def _fit_holes(self, rows: Rows, sums: ColumnSums, start: MissingFit | None = None) -> None:
         q = check_n_components(self.n_components)
         if q == "mle" or isinstance(q, float):
             raise ValueError(
@@ -448,10 +452,14 @@ class PPCA(PrimalMixin, BaseEstimator):
             )
             q = limit
         if self._chooses:
-            q = self._chosen_by_cells(rows, limit)
+            q, start = self._chosen_by_cells(rows, limit)
+        if start is not None and start.loadings.shape[1] != q:
+            start = None
         with Progress("PX-EM", total=self.max_iter, verbose=self.verbose) as bar:
             fitted = (
-                self._missing_fit(rows, q, bar) if isinstance(q, int) else self._missing_by_bic(rows, sums, limit, bar)
+                self._missing_fit(rows, q, bar, start)
+                if isinstance(q, int)
+                else self._missing_by_bic(rows, sums, limit, bar)
             )
         if not fitted.converged:
             warnings.warn(
@@ -478,7 +486,8 @@ class PPCA(PrimalMixin, BaseEstimator):
                 stacklevel=5,
             )
 
-    def _chosen_by_cells(self, rows: Rows, limit: int) -> int:
+    def _chosen_by_cells(self, rows: Rows, limit: int) -> tuple[int, MissingFit | None]:
+        """q, and a model to start from."""
         drawn = smallest_rows(rows, MOST_ROWS)
         shown = ~np.isnan(drawn.rows).all(axis=1)
         largest = max(1, min(limit, rows.n_columns - 1))
@@ -486,9 +495,10 @@ class PPCA(PrimalMixin, BaseEstimator):
         self.selection_ = (
             not_held_out(1, "q = 1: too few cells are observed to hide any") if found is None else found.selection
         )
-        return min(int(self.selection_.chosen), max(limit, 0))
+        q = min(int(self.selection_.chosen), max(limit, 0))
+        return q, None if found is None else found.start(q)
 
-    def _missing_fit(self, rows: Rows, q: int, bar: Progress) -> MissingFit:
+    def _missing_fit(self, rows: Rows, q: int, bar: Progress, start: MissingFit | None = None) -> MissingFit:
         return fit_missing(
             rows,
             q,
@@ -498,6 +508,7 @@ class PPCA(PrimalMixin, BaseEstimator):
             max_iter=self.max_iter,
             random_state=self.random_state,
             progress=bar,
+            start=start,
         )
 
     def _missing_by_bic(self, rows: Rows, sums: ColumnSums, limit: int, bar: Progress) -> MissingFit:

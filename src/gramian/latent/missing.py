@@ -65,6 +65,7 @@ def fit_missing(
     random_state: Any = None,
     progress: Progress | None = None,
     blocks: Array | None = None,
+    start: MissingFit | None = None,
 ) -> MissingFit:
     """Maximum likelihood of the observed cells of ``X`` (NaN marks a hole), missing at random, by PX-EM [5].
 
@@ -84,6 +85,8 @@ def fit_missing(
     progress : a bar to step
     blocks : array (d,), optional
         The block 0, ..., B-1 of each column: each block has a noise of its own.
+    start : MissingFit, optional
+        A model of as many components that is near already, such as that of a part of the rows: no starts are raced.
 
     Returns
     -------
@@ -105,11 +108,13 @@ def fit_missing(
     if problem.scale == 0.0:  # every column constant
         return problem.constant(n_components)
     rng = check_random_state(0 if random_state is None else random_state)
-    start = problem.start(n_components)
+    if start is not None:
+        return problem.result(problem.climb(problem.scaled(start), tol, max_iter, progress))
+    first = problem.start(n_components)
     others = problem.random_starts(n_components)
     if others and max_iter >= 4 * RACE_STEPS:
-        start = problem.race(with_random(start, others, rng))
-    return problem.result(problem.climb(start, tol, max_iter, progress))
+        first = problem.race(with_random(first, others, rng))
+    return problem.result(problem.climb(first, tol, max_iter, progress))
 
 
 @dataclass(frozen=True)
@@ -174,6 +179,12 @@ class MissingProblem:
         if self.fixed is not None:
             noise = np.where(np.isnan(self.fixed), noise, self.fixed)
         return replace(parameters, noise_variance=noise, blocks=self.blocks)
+
+    def scaled(self, fit: MissingFit) -> Parameters:
+        """A model in units of the data as a point of this problem; the inverse of `result`."""
+        mean, loadings = (fit.mean - self.shift) / self.scale, fit.loadings / self.scale
+        noise = np.asarray(fit.noise_variance, dtype=np.float64) / self.scale**2
+        return self.settled(Parameters(mean[None], loadings[None], noise[None]))
 
     def random_starts(self, q: int) -> int:
         return random_starts(q, self.cells, int(self.sums.shown), self.dim)

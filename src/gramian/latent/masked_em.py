@@ -128,7 +128,7 @@ def row_posterior(chunk: Chunk, parameters: Parameters) -> RowPosterior:
     systems[-1] += _by_block(1.0 / noise, chunk.squares)
     for k in range(q):
         systems[k * (k + 3) // 2] += 1.0
-    log_density = _eliminate(systems, q)
+    log_density = eliminate(systems, q)
     log_density += np.maximum(systems[-1], 0.0)
     log_density += _by_block(LOG_2PI + np.log(noise), chunk.counts)
     log_density *= -0.5
@@ -146,7 +146,7 @@ def _product(left: Array, right: Array) -> Array:
     return (left.reshape(-1, left.shape[2]) @ right).reshape(*left.shape[:2], right.shape[1])
 
 
-def _eliminate(systems: Array, q: int) -> Array:
+def eliminate(systems: Array, q: int) -> Array:
     """Sweep the first q pivots of packed symmetric systems in place; return log|M|.
 
     [[M, b], [bᵀ, g]] becomes [[-M⁻¹, M⁻¹b], [bᵀM⁻¹, g - bᵀM⁻¹b]]. Every pivot is at least 1, so none needs a search.

@@ -13,6 +13,7 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._checks import check_random_state, check_scale
 from gramian._progress import Progress
+from gramian.latent.hole_em import FilledSums, block_filled, covariance_of, refitted
 from gramian.latent.masked_em import Parameters, Statistics, block_statistics, maximization
 from gramian.latent.masked_start import Spread, random_starts, rows_spread, start_from, with_random
 from gramian.latent.masked_table import ColumnSums, column_sums, masked_chunk
@@ -25,6 +26,8 @@ RACE_STEPS = 6
 """Steps of the first heat of a race of starts; each further heat has twice as many."""
 SAME_LEVEL = 1e-5
 """Per observed cell: starts so close have found the same maximum."""
+LITTLE_NOISE = 1e-6
+"""Of the mean variance: below, the inverse covariance has lost too many digits, and holes are filled by way of the latents."""
 BLOCK_FLOOR = 1e-8
 """With a noise per block none falls below this share of the mean variance: the likelihood would have no bound."""
 
@@ -220,8 +223,30 @@ class MissingProblem:
     def climb(
         self, start: Parameters, tol: float, max_iter: int, progress: Progress | None = None
     ) -> Climbed[Parameters]:
-        """To the maximum, from one starting point."""
-        stepper: Squarem[Parameters, Statistics] = Squarem(
+        """To the maximum, from one starting point: by the holes while that is less work and there is noise, else by PX-EM."""
+        options: dict[str, Any] = {
+            "tolerance": tol / 1000.0 * self.cells,
+            "scale": self.cells,
+            "progress": progress,
+            "per_row": self.sums.shown,
+        }
+        start = self.settled(start)
+        before: list[float] = []
+        if self.by_holes(start):
+            by_holes: Squarem[Parameters, FilledSums] = Squarem(
+                lambda point: self.rows.fold(block_filled, point.mean[0], covariance_of(point)),
+                lambda sums: sums.log_likelihood,
+                lambda sums, point: refitted(sums, point, self.center),
+                self._coordinates,
+                self._at,
+                _has_little_noise,
+                self.leaps,
+            )
+            found = by_holes.climb(start, max_iter=max_iter, **options)
+            if not _has_little_noise(found.point) or len(found.levels) >= max_iter:
+                return found
+            start, before = found.point, found.levels
+        by_latents: Squarem[Parameters, Statistics] = Squarem(
             self.expectation,
             lambda sums: float(sums.log_likelihood[0]),
             self.maximization,
@@ -230,14 +255,16 @@ class MissingProblem:
             self.ends,
             self.leaps,
         )
-        return stepper.climb(
-            self.settled(start),
-            tolerance=tol / 1000.0 * self.cells,
-            max_iter=max_iter,
-            scale=self.cells,
-            progress=progress,
-            per_row=self.sums.shown,
-        )
+        found = by_latents.climb(start, max_iter=max_iter - len(before), **options)
+        return replace(found, levels=before + found.levels)
+
+    def by_holes(self, start: Parameters) -> bool:
+        """Whether the rows have so few holes, of so few columns, that the holes are less work than q latents per row."""
+        q = start.n_components
+        if self.fixed is not None or self.blocks is not None or q >= self.dim or _has_little_noise(start):
+            return False
+        holes = self.dim - self.cells / self.sums.shown
+        return holes <= q / 2 and self.dim <= min(q**2, self.sums.n_shown)
 
     def _coordinates(self, point: Parameters) -> list[Array]:
         """What is free: mean, loadings, log noise."""
@@ -292,6 +319,10 @@ def canonical_loadings(loadings: Array) -> Array:
     out = np.zeros_like(loadings)
     out[:, : U.shape[1]] = U * positive_signs(U) * lengths
     return out
+
+
+def _has_little_noise(point: Parameters) -> bool:
+    return bool(point.noise_variance[0] <= LITTLE_NOISE)
 
 
 def _distinct(levels: Array, tolerance: float) -> Array:

@@ -6,7 +6,7 @@ scored by their log predictive density. Which cells are hidden follows from what
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -92,7 +92,7 @@ class CellChoice:
 
     selection: Selection
     predictions: dict[int, HiddenPredictions]
-    models: dict[int, MissingFit]
+    models: dict[int, MissingFit] = field(default_factory=dict)
 
     def start(self, q: int) -> MissingFit | None:
         """A model of q components for a fit to start from; None where it left no noise."""
@@ -129,13 +129,15 @@ class _Draw:
         return self._predicted(self.parameters)
 
     def _start(self, q: int) -> Parameters:
-        """The likelier of two: from the covariance over pairs of cells, and from the model before with further axes."""
-        fresh = self.problem.start(q)
+        """The model before with further axes; beyond `EVERY` the covariance over pairs of cells, where that is likelier (it mostly is)."""
         if self.parameters is None:
-            return fresh
+            return self.problem.start(q)
         before = self.parameters
         while before.n_components < q:
             before = grown(before, self.problem.spread)
+        if q <= EVERY:
+            return before
+        fresh = self.problem.start(q)
         fresh_level, before_level = (
             self.problem.expectation(start).log_likelihood[0] for start in (fresh, self.problem.settled(before))
         )

@@ -23,6 +23,7 @@ from gramian.estimators._containers import like
 from gramian.estimators._units import check_standardize, standardizes
 from gramian.estimators.ppca import PPCA
 from gramian.exceptions import NumericalWarning
+from gramian.latent.missing import MissingFit
 from gramian.latent.units import Units
 from gramian.rows import BatchRows, Rows, as_rows, is_dask, lazily
 from gramian.rows.draws import smallest_rows
@@ -118,7 +119,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if isinstance(model, PPCA):
             model, choice = self._with_q(model, scaled, weights, len(table))
             with _no_density_needed():
-                self.estimator_ = model._fit(scaled, weights, None if choice is None else choice[1].start(choice[0]))
+                self.estimator_ = model._fit(scaled, weights, self._begun(choice))
             self._calibrate(choice, scaled, weights)
         else:
             given = {} if sample_weight is None else {"sample_weight": weights}
@@ -149,7 +150,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         scaled, weights = drawn.rows[shown].astype(np.float64), drawn.weights[shown]
         model, choice = self._with_q(model, scaled, weights, len(scaled))
         with _no_density_needed():
-            self.estimator_ = model._fit_rows(rows, None if choice is None else choice[1].start(choice[0]))
+            self.estimator_ = model._fit_rows(rows, self._begun(choice))
         self.estimator_.__dict__.pop("feature_names_in_", None)  # it is handed arrays, in units of the columns
         self._calibrate(choice, scaled, weights)
         return self
@@ -207,6 +208,10 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return model, None
         choice = choose_by_cells(scaled, weights, q, smallest=q, noise_variance=noise, **options)
         return model, None if choice is None else (q, choice)
+
+    def _begun(self, choice: tuple[int, CellChoice] | None) -> MissingFit | None:
+        """Where the fit on all cells begins: the model of the choice, if there was one to make."""
+        return choice[1].start(choice[0]) if choice is not None and hasattr(self, "selection_") else None
 
     # ------------------------------------------------------------ calibration
 

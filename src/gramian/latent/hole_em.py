@@ -90,7 +90,7 @@ def filled_sums(chunk: Chunk, weights: Array, mean: Array, covariance: Array) ->
 
 def refitted(sums: FilledSums, parameters: Parameters, center: bool) -> Parameters:
     """The M-step: the maximum likelihood of filled rows [2], its axes turned to be nearest to those before (which a leap compares)."""
-    q, d = parameters.n_components, parameters.mean.shape[1]
+    q = parameters.n_components
     covariance, mean = sums.second / sums.weight, parameters.mean
     if center:
         move = sums.first / sums.weight

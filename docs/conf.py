@@ -27,7 +27,7 @@ extensions = [
 ]
 exclude_patterns = ["pictures", "templates", "static", "**/sg_execution_times.rst"]
 templates_path = ["templates"]
-nitpicky = False
+default_role = "code"
 suppress_warnings = ["config.cache"]  # functions in the settings below cannot be pickled; nothing is lost
 
 myst_heading_anchors = 4

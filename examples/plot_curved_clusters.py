@@ -14,5 +14,5 @@ points, _ = make_c_shapes(interlocked=True, random_state=0)
 labels = KernelPPCAMixture(n_clusters=2, random_state=0).fit_predict(points)
 
 figure, ax = plt.subplots(layout="constrained")
-ax.scatter(*points.T, c=labels, s=12, cmap="cividis")
+ax.scatter(*points.T, c=labels, s=12, cmap="coolwarm")
 _ = ax.set_title("two clusters")

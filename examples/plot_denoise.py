@@ -16,7 +16,7 @@ model = KernelPPCA(n_components=6, kernel=RBF(0.6), preimage="smoother", random_
 clean = model.reconstruct(points)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), sharex=True, sharey=True, layout="constrained")
-left.scatter(*points.T, c=moon, s=10, cmap="cividis")
+left.scatter(*points.T, c=moon, s=10, cmap="coolwarm")
 left.set_title("as measured")
-right.scatter(*clean.T, c=moon, s=10, cmap="cividis")
+right.scatter(*clean.T, c=moon, s=10, cmap="coolwarm")
 _ = right.set_title("as the model sees it")

@@ -2,7 +2,7 @@
 A target with intervals
 =======================
 
-The target is one more view of the row. Predictions of rows the model has not seen, and how often their intervals hold the truth.
+The target is one more view of the row. Predictions of rows that the model has not seen, each with its interval, over the truth.
 """
 
 import matplotlib.pyplot as plt
@@ -14,4 +14,4 @@ X, y = load_diabetes(return_X_y=True)
 model = RKMRegressor(kernel="linear").fit(X[::2], y[::2])
 
 figure, ax = plt.subplots(layout="constrained")
-_ = plotting.interval_calibration(model, X[1::2], y[1::2], ax=ax)
+_ = plotting.view_prediction(model, X[1::2], None, y[1::2], ax=ax)

@@ -6,6 +6,7 @@ import datetime
 import io
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, BinaryIO
@@ -60,7 +61,7 @@ class SheetReader(RecordReader):
                         )
         except PackingError as error:
             raise self.source.fail(str(error)) from error
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError) as error:
+        except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OSError, EOFError) as error:
             raise self.source.fail(f"the workbook is damaged ({str(error)[:80]}).") from error
 
     def _cells_claimed(self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:

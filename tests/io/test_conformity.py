@@ -63,6 +63,13 @@ def test_models_of_tiny_and_huge_rows_conform(scale):
     assert problem_of(gramian.PPCA(1).fit(X)) is None
 
 
+def test_a_constant_input_and_exogenous_inputs_conform():
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    X[:, 2] = 5.0
+    assert problem_of(gramian.RKMRegressor(kernel=RBF(1.0), random_state=0).fit(X[:, 1:], X[:, 0])) is None
+    assert problem_of(gramian.RKMForecaster(lags=4, random_state=0).fit(X[:, 0], X[:, 1:2])) is None
+
+
 def test_a_field_of_another_type_is_named(fitted):
     model = copy.deepcopy(fitted[0])
     object.__setattr__(model._model.spectrum, "converged", "yes")

@@ -265,8 +265,8 @@ ROWS: dict[str, dict[str, dict[str, str]]] = {
         "": {
             "model": "latent.LatentModel",
             "model.subspace": "latent.ViewSubspace",
-            "model.subspace.parts": "list 2",
-            "noise_variances": "+ 2",
+            "model.subspace.parts": "list v",
+            "noise_variances": "+ v",
             "std": "+ m",
             "reach?.target_mean": "m",
             "spread?.intercept": "m",
@@ -275,7 +275,7 @@ ROWS: dict[str, dict[str, dict[str, str]]] = {
     "latent.TargetReach": {
         "": {
             "mean": "d",
-            "scale": "++ d",
+            "scale": "~ d",  # infinite for a constant column
             "points": "* d",
             "near": "number",
             "fade": "number",

@@ -22,7 +22,7 @@ def column_scales(deviations: Array, columns: Array, n_columns: int) -> Array:
     >>> rng = np.random.default_rng(0)
     >>> columns = np.repeat([0, 1], 2000)
     >>> column_scales(rng.standard_normal(4000) * np.where(columns == 0, 0.5, 2.0), columns, 3).round(1)
-    array([0.5, 2. , 1.3])
+    array([0.5, 2. , 1.6])
     """
     if not deviations.size:
         return np.ones(n_columns)

@@ -44,7 +44,7 @@ def hidden_cells(X: Array, draw: int, hashes: Array | None = None, share: float 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).standard_normal((100, 5))
     >>> hidden = hidden_cells(X, 0)
-    >>> 0.05 < hidden.mean() < 0.15, bool((hidden_cells(X[::-1], 0) == hidden[::-1]).all())
+    >>> bool(0.05 < hidden.mean() < 0.15), bool((hidden_cells(X[::-1], 0) == hidden[::-1]).all())
     (True, True)
     """
     uniforms = cell_uniforms(row_hashes(X) if hashes is None else hashes, X.shape[1], draw)

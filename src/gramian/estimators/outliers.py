@@ -9,7 +9,7 @@ from sklearn.base import OutlierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, has_nan
+from gramian._arrays import Array, float_dtype, has_nan
 from gramian._checks import check_count, check_number, check_table, check_weights, positive_rows
 from gramian._content import content_folds, row_hashes
 from gramian.choosing.trimmed import choose_trimmed
@@ -188,11 +188,13 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
         Minus the squared distance to the subspace where the model has no noise.
         """
         check_is_fitted(self)
-        return self._scores(self._check(X, reset=False))
+        table = self._check(X, reset=False)
+        return self._scores(table).astype(float_dtype(table), copy=False)
 
     def decision_function(self, X: Any) -> Array:
         """``score_samples - offset_``: negative for outliers."""
-        return self.score_samples(X) - self.offset_
+        check_is_fitted(self)
+        return self._scores(self._check(X, reset=False)) - self.offset_
 
     def predict(self, X: Any) -> Array:
         """+1 for inliers, -1 for outliers."""

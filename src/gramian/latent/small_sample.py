@@ -29,7 +29,7 @@ def inflation(counts: Array, n_components: int, latents: Array) -> tuple[Array, 
     >>> import numpy as np
     >>> factor, degrees = inflation(np.array([1e9, 20.0]), 3, np.zeros((1, 3)))
     >>> factor.round(2), degrees
-    (array([[1.  , 1.48]]), array([1.e+09, 1.6e+01]))
+    (array([[1.  , 1.48]]), array([9.99999996e+08, 1.60000000e+01]))
     """
     degrees = degrees_of_freedom(counts, n_components)
     leverage = 1.0 + (1.0 + np.square(latents).sum(axis=1)[:, None]) / counts

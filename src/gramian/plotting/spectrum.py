@@ -116,7 +116,7 @@ def cumulative_variance(model: Any, *, marks: Iterable[float] = (0.9, 0.95), ax:
     >>> from sklearn.datasets import load_wine
     >>> from gramian import PPCA, plotting
     >>> X = load_wine().data
-    >>> ax = plotting.cumulative_variance(PPCA().fit((X - X.mean(0)) / X.std(0)))
+    >>> ax = plotting.cumulative_variance(PPCA(None).fit((X - X.mean(0)) / X.std(0)))
     >>> [text.get_text() for text in ax.texts]
     ['90 %: 8', '95 %: 10']
     """

@@ -94,7 +94,7 @@ def figure_3(full: bool, rng: np.random.Generator) -> Result:
 
     def draw() -> Any:
         X = clouds()
-        axes = panels(None, (2, 3), (10.5, 5.6), sharex=True, sharey=True)
+        axes = panels(None, (2, 3), (10.5, 4.0), sharex=True, sharey=True)
         ways = {"smoother (the paper's)": KernelSmoother(None), "fixed point": FixedPoint(max_iter=1000)}
         for line, (title, preimage) in zip(axes, ways.items()):
             for ax, q in zip(line, FIGURE_3):

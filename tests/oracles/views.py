@@ -25,7 +25,7 @@ class PartialView:
 
     view: View
     rows: Array  # indices into all rows
-    weights: Array  # raw, one a row that shows it
+    weights: Array  # raw, one per row that shows it
 
     @property
     def total(self) -> float:

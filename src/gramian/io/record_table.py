@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -27,7 +28,7 @@ class Dialect:
     encoding: str = "utf-8-sig"
 
 
-class RecordReader:
+class RecordReader(ABC):
     """Header, kinds of columns and pieces of a table of records. A subclass gives the records."""
 
     def __init__(self, source: Source, options: ReadOptions) -> None:
@@ -53,12 +54,12 @@ class RecordReader:
 
     # ------------------------------------------------------------ what a subclass gives
 
-    def _prepare(self) -> None:
+    def _prepare(self) -> None:  # noqa: B027 (nothing, where nothing must be known)
         """Settle what must be known before records can be read."""
 
+    @abstractmethod
     def _records(self, *, limit: int | None = None) -> Iterator[Record]:
         """Records with the line on which each begins; blank ones are left out."""
-        raise NotImplementedError
 
     def _quick(self, size: int, raw: bool) -> Iterator[Table]:
         """Pieces by a faster way; :meth:`batches` goes on below the last one unless ``_ended`` is set."""

@@ -219,7 +219,7 @@ class ViewTable:
 
     @cached_property
     def grams(self) -> tuple[CenteredGram, ...]:
-        """K_v = JᵀK₀ᵥJ, one a view."""
+        """K_v = JᵀK₀ᵥJ, one per view."""
         return tuple(CenteredGram(view.gram(self.weights), self.centering) for view in self.views)
 
     @cached_property
@@ -247,12 +247,12 @@ class ViewTable:
 
     @cached_property
     def dims(self) -> Array:
-        """D_v, one a view."""
+        """D_v, one per view."""
         return np.array([view.dim(self.total_weight) for view in self.views])
 
     @cached_property
     def widths(self) -> list[int]:
-        """Explicit dimensions, one a view (0 where there is none)."""
+        """Explicit dimensions, one per view (0 where there is none)."""
         return [view.features.shape[1] if isinstance(view, ExplicitView) else 0 for view in self.views]
 
     @cached_property

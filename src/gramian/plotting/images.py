@@ -166,7 +166,7 @@ def latent_traversal(
     feature_names: Iterable[Any] | None = None,
     ax: Any = None,
 ) -> Any:
-    """What the model expects as one latent moves from -extent to +extent, the others at zero: a line a component.
+    """What the model expects as one latent moves from -extent to +extent, the others at zero: one line per component.
 
     Parameters
     ----------

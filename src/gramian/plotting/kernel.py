@@ -32,7 +32,7 @@ def kernel_components(
 
     Returns
     -------
-    ndarray of matplotlib Axes, one a component
+    ndarray of matplotlib Axes, one per component
 
     Examples
     --------

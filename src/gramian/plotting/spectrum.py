@@ -83,7 +83,7 @@ def eigenvalues_of(model: Any) -> Array:
 
 
 def floor_of(model: Any) -> float:
-    """σ² in the units of the eigenvalues: with a noise a view these are of views scaled to unit noise."""
+    """σ² in the units of the eigenvalues: with one noise per view these are of views scaled to unit noise."""
     fitted = getattr(model, "_model", None)
     return float(model.noise_variance_ if fitted is None else fitted.gaussian.noise_variance)
 

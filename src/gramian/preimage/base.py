@@ -166,7 +166,7 @@ def combined(weights: Any, X: Any) -> Array:
 
 
 def squared_norms(weights: Array, values: Array) -> Array:
-    """|Φγ|² = γᵀK₀γ, one a point."""
+    """|Φγ|² = γᵀK₀γ, one per point."""
     return np.asarray(np.maximum(np.einsum("nm,nm->n", weights, values), 0.0))
 
 

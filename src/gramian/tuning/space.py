@@ -235,7 +235,7 @@ class Space:
         return self.snap(points)
 
     def log_prior(self, points: Array) -> Array:
-        """Log-density of the Gaussian priors up to a constant, one a row; 0 where there is none."""
+        """Log-density of the Gaussian priors up to a constant, one per row; 0 where there is none."""
         total = np.zeros(len(points))
         places = self.columns()
         for name, dimension in self.dimensions.items():

@@ -329,8 +329,9 @@ def positive_rows(X: Any, weights: Array) -> tuple[Any, Array]:
 def check_scale(spread: float, name: str = "X") -> None:
     """Refuse data whose squares overflow or vanish; ``spread`` is its largest (centred) magnitude."""
     if not spread <= LARGEST or 0 < spread < SMALLEST:
+        size = f"{spread:.3g}" if np.isfinite(spread) else "1e154 or more"
         raise ValueError(
-            f"{name} has magnitudes around {spread:.3g}, whose squares leave the range of float64. rescale it first (e.g. divide by {spread:.3g})."
+            f"{name} has magnitudes around {size}, whose squares leave the range of float64. rescale it first (e.g. divide by its largest value)."
         )
 
 

@@ -60,3 +60,12 @@ def test_laws_are_those_of_the_theory_page():
 def test_constants_are_as_measured():
     assert FEW_ROWS == 100
     assert LIMIT_FOLDS == 10
+
+
+def test_a_tail_whose_cubes_overflow_is_left_out_in_silence():
+    X = np.random.default_rng(0).standard_normal((50, 3)) * 1e120
+    model = PPCA(1).fit(X)
+    assert np.isfinite(model.score(X))
+    assert model.anomaly(X).p_spe.shape == (50,)
+    with pytest.raises(ValueError, match="discarded spectrum"):
+        model.anomaly(X, limits="box")

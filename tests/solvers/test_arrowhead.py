@@ -49,3 +49,10 @@ def test_the_pairs_are_those_of_the_dense_matrix(case, share):
     only = arrowhead_pairs(poles, border, corner, count, vectors=False)
     assert only.shafts is None
     assert_allclose(np.square(only.tips), np.square(found.tips), atol=1e-14)
+
+
+def test_no_pairs_are_asked_for_and_none_are_given():
+    found = arrowhead_pairs(np.array([2.0, 1.0]), np.ones((2, 1)), np.ones((1, 1)), 0)
+    assert found.values.shape == (0,)
+    assert found.tips.shape == (1, 0)
+    assert found.shafts.shape == (2, 0)

@@ -393,7 +393,9 @@ class PPCA(PrimalMixin, BaseEstimator):
             model = fit_latent_model(sample, q, self.solver_, self.noise_variance, weight=weight)
         operator = sample.operator()
         if isinstance(operator, Stored) and operator.size <= TAIL_SIZE:
-            self._tail = Tail.of(operator.matrix, model.gaussian.eigenvalues)
+            tail = Tail.of(operator.matrix, model.gaussian.eigenvalues)
+            if tail is not None:
+                self._tail = tail
         self._store_primal(model, weight)
 
     def _by_fraction(self, sample: Any) -> Selection:

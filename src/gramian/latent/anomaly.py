@@ -45,11 +45,13 @@ class Tail:
     theta3: float
 
     @classmethod
-    def of(cls, matrix: Array, eigenvalues: Array) -> Tail:
-        """From the covariance matrix, without its discarded eigenpairs."""
-        square = matrix @ matrix
-        powers = (np.trace(matrix), np.trace(square), np.vdot(square, matrix))
-        return cls(*(max(float(p - (eigenvalues**k).sum()), 0.0) for k, p in enumerate(powers, start=1)))
+    def of(cls, matrix: Array, eigenvalues: Array) -> Tail | None:
+        """From the covariance matrix, without its discarded eigenpairs; None where cubes leave the range of float64."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            square = matrix @ matrix
+            powers = (np.trace(matrix), np.trace(square), np.vdot(square, matrix))
+            left = [float(p - (eigenvalues**k).sum()) for k, p in enumerate(powers, start=1)]
+        return cls(*(max(theta, 0.0) for theta in left)) if np.isfinite(left).all() else None
 
     def with_values(self, eigenvalues: Array) -> Tail:
         """With some more eigenvalues discarded."""

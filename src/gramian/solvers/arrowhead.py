@@ -32,6 +32,8 @@ def arrowhead_pairs(poles: Array, border: Array, corner: Array, count: int, vect
     """
     m = border.shape[1]
     count = min(count, len(poles) + m)
+    if count == 0:
+        return ArrowheadPairs(np.empty(0), np.empty((m, 0)), np.empty((len(poles), 0)) if vectors else None)
     if m == 1:
         return _secular(poles, border[:, 0], float(corner[0, 0]), count, vectors)
     k = len(poles)

@@ -1,0 +1,89 @@
+"""The Gaussian against dense formulas, whole and seen in part."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from gramian.latent.gaussian import (
+    LatentGaussian,
+    Posterior,
+    drawn_rows,
+    log_likelihoods_of_each_q,
+    noise_of_each_q,
+    signal_variance,
+    square_root,
+)
+from gramian.latent.primal import latent_model
+from oracles import naive
+from oracles.tables import TABLES, with_holes
+
+X = TABLES["tall"]
+MEAN, W, NOISE = naive.ppca(X, 2)[:3]
+MODEL = latent_model(MEAN, W, NOISE)
+
+
+@pytest.mark.parametrize("rows", [X, with_holes(X, 0.3)], ids=["whole", "in part"])
+def test_posterior_and_density_are_the_dense_ones(rows):
+    seen = MODEL.subspace.project(rows)
+    posterior = MODEL.gaussian.posterior(seen)
+    densities = MODEL.gaussian.log_density(seen)
+    loadings = MODEL.subspace.loadings(MODEL.gaussian.gains)
+    for i, x in enumerate(rows):
+        mean, covariance = naive.posterior(x, MEAN, loadings, NOISE)
+        assert_allclose(posterior.mean[i], mean, atol=1e-9)
+        found = posterior.covariance if posterior.covariance.ndim == 2 else posterior.covariance[i]
+        assert_allclose(found, covariance, atol=1e-9)
+        assert densities[i] == pytest.approx(naive.log_density(x[None], MEAN, loadings, NOISE)[0])
+
+
+def test_noise_and_likelihood_of_every_q_are_those_of_each_fit():
+    values = np.linalg.eigvalsh(naive.covariance(X)[1])[::-1]
+    trace = values.sum()
+    noises = noise_of_each_q(values, trace, 6)
+    levels = log_likelihoods_of_each_q(values, trace, 6, values, trace)
+    for q in range(5):
+        mean, loadings, noise = naive.ppca(X, q)[:3]
+        assert noises[q] == pytest.approx(noise)
+        assert levels[q] == pytest.approx(naive.log_density(X, mean, loadings, noise).mean())
+    assert levels[6] == pytest.approx(levels[5])  # q = d is the same Gaussian as q = d - 1
+
+
+def test_likelihoods_of_rows_average_to_those_of_their_mean_squares():
+    values = np.array([4.0, 2.0, 1.0])
+    squares = np.random.default_rng(0).chisquare(1, (9, 3)) * values
+    norms = squares.sum(axis=1) + 1.0
+    each = log_likelihoods_of_each_q(values, 8.0, 5, squares, norms)
+    assert_allclose(each.mean(axis=0), log_likelihoods_of_each_q(values, 8.0, 5, squares.mean(axis=0), norms.mean()))
+
+
+def test_signal_variance_is_the_diagonal_of_the_dense_product():
+    rng = np.random.default_rng(0)
+    loadings = rng.standard_normal((5, 2))
+    covariance = np.array([[2.0, 0.5], [0.5, 1.0]])
+    assert_allclose(signal_variance(loadings, covariance), np.diag(loadings @ covariance @ loadings.T))
+    many = np.stack([covariance, 3 * covariance])
+    assert_allclose(signal_variance(loadings, many)[1], 3 * np.diag(loadings @ covariance @ loadings.T))
+
+
+def test_draws_have_the_moments_of_the_model():
+    rng = np.random.default_rng(0)
+    latents = rng.standard_normal((200_000, 2))
+    rows = drawn_rows(MEAN, W, latents, NOISE, rng)
+    assert_allclose(rows.mean(axis=0), MEAN, atol=0.03)
+    assert_allclose(np.cov(rows.T), W @ W.T + NOISE * np.eye(6), atol=0.1)
+
+
+def test_a_square_root_squares_back_and_posterior_draws_follow_it():
+    covariance = np.array([[2.0, 1.0], [1.0, 0.5]])  # singular
+    root = square_root(covariance)
+    assert_allclose(root @ root.T, covariance, atol=1e-12)
+    draws = Posterior(np.zeros((1, 2)), covariance).sample(50_000, random_state=0)[:, 0]
+    assert_allclose(np.cov(draws.T), covariance, atol=0.05)
+
+
+def test_zero_noise_has_no_density_and_a_residual_all_the_same():
+    gaussian = LatentGaussian(np.array([2.0]), 0.0, 3.0)
+    seen = latent_model(np.zeros(3), np.array([[np.sqrt(2.0)], [0.0], [0.0]]), 0.0).subspace.project(np.eye(3))
+    with pytest.raises(ValueError, match="residual"):
+        gaussian.log_density(seen)
+    assert_allclose(gaussian.residual(seen), [0.0, 1.0, 1.0])

@@ -6,10 +6,11 @@ from numpy.testing import assert_allclose
 
 from gramian._content import content_folds
 from gramian.kernels import RBF, Polynomial
-from gramian.latent.view_folds import FoldedViews, FoldMoments, ViewFold, block_moments, fold_moments, ridge_grid
+from gramian.latent.view_folds import FoldedViews, ViewFold, block_moments, fold_moments, ridge_grid
 from gramian.latent.views import ExplicitView, KernelView, ViewTable
 from gramian.operators.gram import DenseGram
 from gramian.rows import Block
+from gramian.rows.draws import FoldMoments
 from gramian.solvers import Eigh
 
 

@@ -30,8 +30,10 @@ class TrimmedChoice:
 
 def choose_trimmed(X: Array, n_folds: int) -> TrimmedChoice | None:
     """The q of a complete table that may hold outliers, 0 included; None where nothing can be held out."""
-    X = X[smallest_positions(row_hashes(X), CHOICE_ROWS)]
-    folds, fold = content_folds(X, n_folds)
+    hashes = row_hashes(X)
+    rows = smallest_positions(hashes, CHOICE_ROWS)
+    X = X[rows]
+    folds, fold = content_folds(X, n_folds, hashes[rows])
     if not folds or not X.shape[1]:
         return None
     paths = [_path(X[fold != held], X[fold == held]) for held in range(folds.n_folds)]

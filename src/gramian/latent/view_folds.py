@@ -24,6 +24,7 @@ from gramian.latent.views import ExplicitView, View, ViewSample, ViewTable, fact
 from gramian.operators.covariance import Stored
 from gramian.operators.moments import Moments
 from gramian.rows import Block, as_rows
+from gramian.rows.draws import FoldMoments
 from gramian.solvers.base import Solver
 from gramian.solvers.spectrum import Spectrum
 
@@ -110,17 +111,6 @@ def ridge_grid(folds: Sequence[ViewFold]) -> Array:
 
 
 # ---------------------------------------------------------------- from moments
-
-
-@dataclass(frozen=True)
-class FoldMoments:
-    """The moments of the rows of each fold (None: no row yet); those of two sets of rows add up."""
-
-    parts: tuple[Moments | None, ...]
-
-    def __add__(self, other: FoldMoments) -> FoldMoments:
-        pairs = zip(self.parts, other.parts, strict=True)
-        return FoldMoments(tuple(a if b is None else b if a is None else a.merge(b) for a, b in pairs))
 
 
 def block_moments(block: Block, n_folds: int) -> FoldMoments:

@@ -111,6 +111,19 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         ndarray of shape (n_samples, n_components_)
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCA
+        >>> X = load_iris().data
+        >>> model = PPCA(n_components=2).fit(X)
+        >>> model.transform(X).mean(axis=0).round(6) + 0.0
+        array([0., 0.])
         """
         return self._evaluate(X, lambda seen: self._gaussian.posterior(seen).mean)
 
@@ -118,11 +131,59 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """The plain principal scores t = Uᵀ(φ - μ), scikit-learn's ``PCA.transform`` and ``KernelPCA.transform`` [1].
 
         Where entries are missing, their expectation given what was seen is used.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components_)
+
+        References
+        ----------
+        [1] docs/theory.md, section 1: weighted moments in primal and dual.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> import numpy as np
+        >>> from sklearn.decomposition import PCA
+        >>> from gramian import PPCA
+        >>> X = load_iris().data
+        >>> np.allclose(abs(PPCA(2).fit(X).scores(X)), abs(PCA(2).fit_transform(X)))
+        True
         """
         return self._evaluate(X, self._gaussian_of(LatentGaussian.complete_scores))
 
     def posterior(self, X: Any) -> Posterior:
-        """z | x with ``.mean`` (n, q), ``.covariance`` (q, q), or (n, q, q) where rows miss entries, and ``.sample(n_draws)`` [2]."""
+        """z | x with ``.mean`` (n, q), ``.covariance`` (q, q), or (n, q, q) where rows miss entries, and ``.sample(n_draws)`` [2].
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        Posterior
+            The law of the latents of each row.
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import KernelPPCA
+        >>> X = load_iris().data[::3]
+        >>> model = KernelPPCA(n_components=2).fit(X)
+        >>> z = model.posterior(X[:5])
+        >>> z.mean.shape, z.covariance.shape, z.sample(3).shape
+        ((5, 2), (2, 2), (3, 5, 2))
+        """
         check_is_fitted(self)
         X = self._check_rows(X)
         parts = [self._gaussian.posterior(self._project(X[rows])) for rows in row_chunks(X.shape[0], EVALUATION_ROWS)]
@@ -138,19 +199,116 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @lazily
     def score_samples(self, X: Any) -> Array:
-        """The log-likelihood of each row [2]. At zero noise there is none: use :meth:`residual`."""
+        """The log-likelihood of each row [2]. At zero noise there is none: use :meth:`residual`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Natural logarithms.
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCA
+        >>> X = load_iris().data
+        >>> model = PPCA(n_components=2).fit(X)
+        >>> model.score_samples(X).shape
+        (150,)
+        >>> bool(model.score_samples(X[:1])[0] > model.score_samples(X[:1] + 3.0)[0])
+        True
+        """
         return self._evaluate(X, self._gaussian_of(LatentGaussian.log_density))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The mean log-likelihood of the rows."""
+        """The mean log-likelihood of the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+        y : ignored
+
+        Returns
+        -------
+        float
+            Larger is better.
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCA
+        >>> X = load_iris().data
+        >>> model = PPCA(n_components=2).fit(X)
+        >>> bool(model.score(X) == model.score_samples(X).mean())
+        True
+        """
         return float(np.mean(self.score_samples(X), dtype=np.float64))
 
     def mahalanobis(self, X: Any) -> Array:
-        """The squared Mahalanobis distance of each row to the model [2]. At zero noise: use :meth:`residual`."""
+        """The squared Mahalanobis distance of each row to the model [2]. At zero noise: use :meth:`residual`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCA
+        >>> X = load_iris().data
+        >>> model = PPCA(n_components=2).fit(X)
+        >>> round(float(model.mahalanobis(X).mean()), 2)
+        4.0
+        """
         return self._evaluate(X, self._gaussian_of(LatentGaussian.mahalanobis))
 
     def residual(self, X: Any) -> Array:
-        """The squared distance of each row to the principal subspace (SPE; ZH's limiting distance) [2]; always works."""
+        """The squared distance of each row to the principal subspace (SPE; ZH's limiting distance) [2]; always works.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCA
+        >>> X = load_iris().data
+        >>> model = PPCA(n_components=2).fit(X)
+        >>> round(float(model.residual(X).mean() / (model.noise_variance_ * 2)), 6)
+        1.0
+        """
         return self._evaluate(X, self._gaussian_of(LatentGaussian.residual))
 
     def _gaussian_of(self, verb: Callable[[LatentGaussian, Projection], Array]) -> Callable[[Projection], Array]:

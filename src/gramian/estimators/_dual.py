@@ -92,15 +92,90 @@ class DualMixin(LatentModelMixin):
         """The log-likelihood of each row in feature space; with D = N a score, comparable between points [2].
 
         ``diagonal`` is k(y, y) of the rows, with a precomputed kernel.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+        diagonal : array-like of shape (n_samples,), optional
+            k(y, y) of the rows, with a precomputed kernel.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Natural logarithms.
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import KernelPPCA
+        >>> X = load_iris().data[::3]
+        >>> model = KernelPPCA(n_components=2).fit(X)
+        >>> model.score_samples(X[:5]).shape
+        (5,)
         """
         return self._with_diagonal(X, diagonal, LatentGaussian.log_density, "score_samples")
 
     def mahalanobis(self, X: Any, diagonal: Any = None) -> Array:
-        """The squared Mahalanobis distance of each row in feature space ([ZH] eq. 12) [2]."""
+        """The squared Mahalanobis distance of each row in feature space ([ZH] eq. 12) [2].
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+        diagonal : array-like of shape (n_samples,), optional
+            k(y, y) of the rows, with a precomputed kernel.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import KernelPPCA
+        >>> X = load_iris().data[::3]
+        >>> model = KernelPPCA(n_components=2).fit(X)
+        >>> bool(model.mahalanobis(X + 9.0).min() > model.mahalanobis(X).max())
+        True
+        """
         return self._with_diagonal(X, diagonal, LatentGaussian.mahalanobis, "mahalanobis")
 
     def residual(self, X: Any, diagonal: Any = None) -> Array:
-        """The squared distance of each row to the principal subspace of feature space ([ZH] eq. 13) [2]."""
+        """The squared distance of each row to the principal subspace of feature space ([ZH] eq. 13) [2].
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+        diagonal : array-like of shape (n_samples,), optional
+            k(y, y) of the rows, with a precomputed kernel.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import KernelPPCA
+        >>> X = load_iris().data[::3]
+        >>> model = KernelPPCA(n_components=2).fit(X)
+        >>> bool(model.residual(X + 9.0).min() > model.residual(X).max())
+        True
+        """
         return self._with_diagonal(X, diagonal, LatentGaussian.residual, "residual")
 
     # ------------------------------------------------------------ kernel space
@@ -115,20 +190,94 @@ class DualMixin(LatentModelMixin):
         return subspace
 
     def center_kernel(self, X: Any) -> Array:
-        """k_c(y)ᵢ = <φ(xᵢ) - μ, φ(y) - μ>, doubly centred with the training means only, (n, N) [3]."""
+        """k_c(y)ᵢ = <φ(xᵢ) - μ, φ(y) - μ>, doubly centred with the training means only, (n, N) [3].
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_training_rows)
+
+        References
+        ----------
+        [3] docs/theory.md, section 3: generation in the kernel space.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import KernelPPCA
+        >>> X = load_iris().data[::3]
+        >>> model = KernelPPCA(n_components=2).fit(X)
+        >>> import numpy as np
+        >>> np.allclose(model.center_kernel(X).sum(axis=1), 0.0, atol=1e-10)
+        True
+        """
         subspace = self._kernel_space("center_kernel")
         X = self._check_rows(X)
         return subspace.center_rows(self._moved(X)).astype(float_dtype(X), copy=False)
 
     def kernel_mean(self, Z: Any) -> Array:
-        """E[k_c | z]: <φ(xᵢ) - μ, Wz>, (n, N) ([DP] eq. 14) [3]."""
+        """E[k_c | z]: <φ(xᵢ) - μ, Wz>, (n, N) ([DP] eq. 14) [3].
+
+        Parameters
+        ----------
+        Z : array-like of shape (n, n_components_)
+            Latent coordinates, one point per row.
+
+        Returns
+        -------
+        ndarray of shape (n, n_training_rows)
+
+        References
+        ----------
+        [3] docs/theory.md, section 3: generation in the kernel space.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import KernelPPCA
+        >>> X = load_iris().data[::3]
+        >>> model = KernelPPCA(n_components=2).fit(X)
+        >>> model.kernel_mean([[0.0, 0.0], [1.0, 0.0]]).shape
+        (2, 50)
+        """
         return self._kernel_mean(self._check_latents(Z))
 
     def _kernel_mean(self, Z: Array) -> Array:
         return self._kernel_space("kernel_mean").center_scores(self._gaussian.decode(Z))
 
     def sample_kernel(self, n_samples: int = 1, *, latent: Any = None, random_state: Any = None) -> Array:
-        """Draws of k_c: covariance K_c A Aᵀ K_c + σ²K_c = B Bᵀ ([DP] sec. 3.3), or given the latents ([DP] eq. 14) [3]."""
+        """Draws of k_c: covariance K_c A Aᵀ K_c + σ²K_c = B Bᵀ ([DP] sec. 3.3), or given the latents ([DP] eq. 14) [3].
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many rows to draw.
+        latent : array-like of shape (n, n_components_), optional
+            Latents to start from; then one row is drawn for each of them.
+        random_state : None, int, Generator or RandomState
+            None uses the estimator's own.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_training_rows)
+
+        References
+        ----------
+        [3] docs/theory.md, section 3: generation in the kernel space.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import KernelPPCA
+        >>> X = load_iris().data[::3]
+        >>> model = KernelPPCA(n_components=2).fit(X)
+        >>> model.sample_kernel(4, random_state=0).shape
+        (4, 50)
+        """
         subspace = self._kernel_space("sample_kernel")
         rng = check_random_state(self.random_state if random_state is None else random_state)
         Z = self._latents(n_samples, latent, rng)
@@ -136,7 +285,30 @@ class DualMixin(LatentModelMixin):
         return self._kernel_mean(Z) + np.sqrt(self.noise_variance_) * noise
 
     def decode_weights(self, Z: Any) -> Array:
-        """Affine weights γ with E[φ | z] = Φγ, (n, N); rows sum to one unless uncentred [2]."""
+        """Affine weights γ with E[φ | z] = Φγ, (n, N); rows sum to one unless uncentred [2].
+
+        Parameters
+        ----------
+        Z : array-like of shape (n, n_components_)
+            Latent coordinates, one point per row.
+
+        Returns
+        -------
+        ndarray of shape (n, n_training_rows)
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import KernelPPCA
+        >>> X = load_iris().data[::3]
+        >>> model = KernelPPCA(n_components=2).fit(X)
+        >>> round(float(model.decode_weights([[1.0, 0.0]]).sum()), 6)
+        1.0
+        """
         subspace = self._kernel_space("decode_weights")
         return np.asarray(subspace.embed(self._gaussian.decode(self._check_latents(Z))))
 
@@ -242,6 +414,20 @@ class DualMixin(LatentModelMixin):
         Returns
         -------
         rows, or a tuple (rows[, std][, info])
+
+        References
+        ----------
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import KernelPPCA
+        >>> X = load_iris().data[::3]
+        >>> model = KernelPPCA(n_components=2, preimage="smoother").fit(X)
+        >>> model.inverse_transform([[0.0, 0.0]]).shape
+        (1, 4)
+        >>> rows, info = model.inverse_transform([[0.0, 0.0]], return_info=True)
         """
         check_flag("return_info", return_info)
         check_flag("return_std", return_std)
@@ -257,6 +443,33 @@ class DualMixin(LatentModelMixin):
 
         With ``preimage="auto"`` rows farther off the subspace than 99 % of held-out rows are denoised. ``return_std=True`` adds standard
         deviations of the row itself, (n, n_features), in input units, from held-out rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+        kind : {"map", "projection"}, default="map"
+            Shrunk as the posterior is, or the nearest point of the subspace.
+        return_std : bool, default=False
+            Also return the standard deviations.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features), or (ndarray, std)
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import KernelPPCA
+        >>> X = load_iris().data[::3]
+        >>> model = KernelPPCA(n_components=2, preimage="smoother").fit(X)
+        >>> model.reconstruct(X).shape
+        (50, 4)
         """
         check_choice("kind", kind, ("map", "projection"))
         check_flag("return_std", return_std)
@@ -281,7 +494,37 @@ class DualMixin(LatentModelMixin):
         return np.broadcast_to(self._errors, rows.shape).astype(rows.dtype)
 
     def sample(self, n_samples: int = 1, *, latent: Any = None, noise: bool = True, random_state: Any = None) -> Array:
-        """Draw inputs: latents (or ``latent=Z``), feature noise unless ``noise=False``, then the pre-image [3, 4]."""
+        """Draw inputs: latents (or ``latent=Z``), feature noise unless ``noise=False``, then the pre-image [3, 4].
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many rows to draw.
+        latent : array-like of shape (n, n_components_), optional
+            Latents to start from; then one row is drawn for each of them.
+        noise : bool, default=True
+            False leaves the noise of feature space out.
+        random_state : None, int, Generator or RandomState
+            None uses the estimator's own.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+
+        References
+        ----------
+        [3] docs/theory.md, section 3: generation in the kernel space.
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import KernelPPCA
+        >>> X = load_iris().data[::3]
+        >>> model = KernelPPCA(n_components=2, preimage="smoother").fit(X)
+        >>> model.sample(4, random_state=0).shape
+        (4, 4)
+        """
         check_is_fitted(self)
         check_flag("noise", noise)
         rng = check_random_state(self.random_state if random_state is None else random_state)
@@ -345,6 +588,20 @@ class DualMixin(LatentModelMixin):
         Anomaly
             ``contributions`` (n, d) are the squared errors of the reconstruction over those of held-out rows; without pre-images
             (n, 0).
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+        [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import KernelPPCA
+        >>> X = load_iris().data[::3]
+        >>> model = KernelPPCA(n_components=2, preimage="smoother").fit(X)
+        >>> model.anomaly(X[:2]).flags.tolist()
+        [False, False]
         """
         level = check_number("level", level, 0.0, 1.0, open_low=True, open_high=True)
         diagonal = self._checked_diagonal(X, diagonal, "anomaly")
@@ -378,7 +635,37 @@ class DualMixin(LatentModelMixin):
         return " ".join(words)
 
     def latent_grid(self, n_steps: int = 10, extent: float = 2.0, components: tuple[int, int] = (0, 1)) -> Array:
-        """A grid over two latent coordinates in [-extent, extent]², the others 0: (n_steps², q), row by row from the top left."""
+        """A grid over two latent coordinates in [-extent, extent]², the others 0: (n_steps², q), row by row from the top left.
+
+        Parameters
+        ----------
+        n_steps : int, default=10
+            Points per side.
+        extent : float, default=2
+            The grid goes from -extent to extent.
+        components : tuple of two ints, default=(0, 1)
+            Which coordinates move.
+
+        Returns
+        -------
+        ndarray of shape (n_steps², n_components_)
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import KernelPPCA
+        >>> X = load_iris().data[::3]
+        >>> model = KernelPPCA(n_components=2).fit(X)
+        >>> model.latent_grid(3)[:4] + 0.0
+        array([[-2.,  2.],
+               [ 0.,  2.],
+               [ 2.,  2.],
+               [-2.,  0.]])
+        """
         check_is_fitted(self)
         steps = np.linspace(
             -check_number("extent", extent, 0.0, open_low=True), extent, check_count("n_steps", n_steps, 2)
@@ -389,7 +676,33 @@ class DualMixin(LatentModelMixin):
         return grid
 
     def interpolate(self, a: Any, b: Any, n_steps: int = 10) -> Array:
-        """Inputs on the straight latent line from one row to another, through the pre-image."""
+        """Inputs on the straight latent line from one row to another, through the pre-image.
+
+        Parameters
+        ----------
+        a, b : array-like of shape (n_features,)
+            The rows at the ends.
+        n_steps : int, default=10
+            Points on the line, ends included.
+
+        Returns
+        -------
+        ndarray of shape (n_steps, n_features)
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import KernelPPCA
+        >>> X = load_iris().data[::3]
+        >>> model = KernelPPCA(n_components=2, preimage="smoother").fit(X)
+        >>> model.interpolate(X[0], X[-1], n_steps=5).shape
+        (5, 4)
+        """
         ends = self.transform(np.vstack([np.asarray(a, dtype=float).ravel(), np.asarray(b, dtype=float).ravel()]))
         share = np.linspace(0.0, 1.0, check_count("n_steps", n_steps, 2))[:, None]
         return np.asarray(self.inverse_transform((1 - share) * ends[0] + share * ends[1]))

@@ -126,7 +126,34 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         self.responsibilities_ = everywhere.astype(float_dtype(X), copy=False)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """`fit`, and the most responsible component of each training row."""
+        """`fit`, and the most responsible component of each training row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Integer weights equal repeated rows, zero weight a removed row.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            0 to n_clusters - 1.
+
+        References
+        ----------
+        [6] docs/theory.md, section 6: mixtures.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCAMixture
+        >>> X = load_iris().data
+        >>> labels = PPCAMixture(n_clusters=3, n_components=1, random_state=0).fit_predict(X)
+        >>> sorted(set(labels.tolist()))
+        [0, 1, 2]
+        """
         fitted = self.fit(X, y, sample_weight)
         return fitted.predict(X) if is_dask(X) else fitted.responsibilities_.argmax(axis=1)
 
@@ -149,14 +176,61 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     @lazily
     def predict_proba(self, X: Any) -> Array:
-        """P(component | what the row shows), (n_samples, n_clusters): rows sum to one [6]."""
+        """P(component | what the row shows), (n_samples, n_clusters): rows sum to one [6].
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters)
+
+        References
+        ----------
+        [6] docs/theory.md, section 6: mixtures.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCAMixture
+        >>> X = load_iris().data
+        >>> model = PPCAMixture(n_clusters=3, n_components=1, random_state=0).fit(X)
+        >>> bool(abs(model.predict_proba(X).sum(axis=1) - 1).max() < 1e-12)
+        True
+        """
         X = self._check_rows(X)
         shares = self._evaluate(X, lambda terms, seen: responsibilities_of(terms)[0])
         return shares.astype(float_dtype(X), copy=False)
 
     @lazily
     def predict(self, X: Any) -> Array:
-        """The most probable component of each row."""
+        """The most probable component of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            0 to n_clusters - 1.
+
+        References
+        ----------
+        [6] docs/theory.md, section 6: mixtures.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCAMixture
+        >>> X = load_iris().data
+        >>> model = PPCAMixture(n_clusters=3, n_components=1, random_state=0).fit(X)
+        >>> bool((model.predict(X) == model.predict_proba(X).argmax(axis=1)).all())
+        True
+        """
         return self._evaluate(self._check_rows(X), lambda terms, seen: terms.argmax(axis=1))
 
     def _log_likelihoods(self, X: Array, **options: Any) -> Array:
@@ -165,12 +239,63 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     @lazily
     def score_samples(self, X: Any) -> Array:
-        """log Σ π_k p(x | k) of what each row shows [6]."""
+        """log Σ π_k p(x | k) of what each row shows [6].
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Natural logarithms.
+
+        References
+        ----------
+        [6] docs/theory.md, section 6: mixtures.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCAMixture
+        >>> X = load_iris().data
+        >>> model = PPCAMixture(n_clusters=3, n_components=1, random_state=0).fit(X)
+        >>> model.score_samples(X).shape
+        (150,)
+        """
         X = self._check_rows(X)
         return self._log_likelihoods(X).astype(float_dtype(X), copy=False)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The (weighted) mean of `score_samples`."""
+        """The (weighted) mean of `score_samples`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Integer weights equal repeated rows, zero weight a removed row.
+
+        Returns
+        -------
+        float
+            Larger is better.
+
+        References
+        ----------
+        [6] docs/theory.md, section 6: mixtures.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCAMixture
+        >>> X = load_iris().data
+        >>> model = PPCAMixture(n_clusters=3, n_components=1, random_state=0).fit(X)
+        >>> bool(model.score(X) > PPCAMixture(n_clusters=1, n_components=1).fit(X).score(X))
+        True
+        """
         values = np.asarray(self.score_samples(X), dtype=np.float64)
         return float(np.average(values, weights=check_weights(sample_weight, values[:, None])))
 
@@ -195,6 +320,20 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         -------
         ndarray of shape (n_samples, q)
             q is the largest number of latents; components of fewer leave the last columns 0.
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+        [6] docs/theory.md, section 6: mixtures.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCAMixture
+        >>> X = load_iris().data
+        >>> model = PPCAMixture(n_clusters=3, n_components=1, random_state=0).fit(X)
+        >>> model.transform(X).shape
+        (150, 1)
         """
         check_choice("combine", combine, ("best", "average"))
         X = self._check_rows(X)
@@ -219,6 +358,24 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
             "map": μ + W E[z | x], shrunk; "projection": the nearest point of the component's subspace.
         combine : {"best", "average"}, default="best"
             Of the most probable component, or averaged over all (of a kernel mixture, in feature space).
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+        [6] docs/theory.md, section 6: mixtures.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCAMixture
+        >>> X = load_iris().data
+        >>> model = PPCAMixture(n_clusters=3, n_components=1, random_state=0).fit(X)
+        >>> bool(((model.reconstruct(X) - X) ** 2).mean() < 0.1)
+        True
         """
         check_choice("kind", kind, ("map", "projection"))
         check_choice("combine", combine, ("best", "average"))
@@ -242,6 +399,21 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         X : ndarray of shape (n_samples, n_features)
         labels : ndarray of shape (n_samples,)
             The component of each row.
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+        [6] docs/theory.md, section 6: mixtures.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCAMixture
+        >>> X = load_iris().data
+        >>> model = PPCAMixture(n_clusters=3, n_components=1, random_state=0).fit(X)
+        >>> rows, labels = model.sample(5, random_state=0)
+        >>> rows.shape, labels.shape
+        ((5, 4), (5,))
         """
         check_is_fitted(self)
         n_samples = check_count("n_samples", n_samples, 1)

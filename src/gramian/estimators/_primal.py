@@ -48,7 +48,31 @@ class PrimalMixin(LatentModelMixin):
         return seen
 
     def inverse_transform(self, Z: Any) -> Array:
-        """E[x | z] = μ + Wz [2]."""
+        """E[x | z] = μ + Wz [2].
+
+        Parameters
+        ----------
+        Z : array-like of shape (n, n_components_)
+            Latent coordinates, one point per row.
+
+        Returns
+        -------
+        ndarray of shape (n, n_features)
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCA
+        >>> X = load_iris().data
+        >>> model = PPCA(n_components=2).fit(X)
+        >>> import numpy as np
+        >>> np.allclose(model.inverse_transform([[0.0, 0.0]]), X.mean(axis=0))
+        True
+        """
         check_is_fitted(self)
         Z = self._check_latents(Z)
         return self._embed(self._gaussian.decode(Z)).astype(float_dtype(Z), copy=False)
@@ -76,6 +100,23 @@ class PrimalMixin(LatentModelMixin):
         Returns
         -------
         ndarray, or (ndarray, std)
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+        [12] docs/theory.md, section 12: small samples.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCA
+        >>> X = load_iris().data
+        >>> model = PPCA(n_components=2).fit(X)
+        >>> rows, std = model.reconstruct(X, return_std=True)
+        >>> rows.shape, std.shape
+        ((150, 4), (150, 4))
+        >>> bool(((rows - X) ** 2).mean() < X.var(axis=0).mean() / 10)
+        True
         """
         check_choice("kind", kind, ("map", "projection"))
         check_flag("return_std", return_std)
@@ -105,6 +146,11 @@ class PrimalMixin(LatentModelMixin):
         Returns
         -------
         The filled table in the container of X, or (table, std), or draws.
+
+        References
+        ----------
+        [5] docs/theory.md, section 5: EM.
+        [12] docs/theory.md, section 12: small samples.
 
         Examples
         --------
@@ -157,9 +203,33 @@ class PrimalMixin(LatentModelMixin):
     def sample(self, n_samples: int = 1, *, latent: Any = None, random_state: Any = None) -> Array:
         """Draw rows from the model, or (``latent=Z``) rows given their latents [2].
 
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many rows to draw.
+        latent : array-like of shape (n, n_components_), optional
+            Latents to start from; then one row is drawn for each of them.
+        random_state : None, int, Generator or RandomState
+            None uses the estimator's own.
+
         Returns
         -------
         ndarray of shape (n_samples, n_features), or one row a row of Z
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCA
+        >>> X = load_iris().data
+        >>> model = PPCA(n_components=2).fit(X)
+        >>> model.sample(5, random_state=0).shape
+        (5, 4)
+        >>> model.sample(latent=[[0.0, 0.0], [1.0, 0.0]]).shape
+        (2, 4)
         """
         check_is_fitted(self)
         rng = check_random_state(self.random_state if random_state is None else random_state)
@@ -194,11 +264,57 @@ class PrimalMixin(LatentModelMixin):
         return self._gaussian.precision(self._model.subspace.components)
 
     def aic(self, X: Any) -> float:
-        """Akaike's information criterion on X: smaller is better [2]."""
+        """Akaike's information criterion on X: smaller is better [2].
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        float
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCA
+        >>> X = load_iris().data
+        >>> model = PPCA(n_components=2).fit(X)
+        >>> bool(model.aic(X) < PPCA(n_components=1).fit(X).aic(X))
+        True
+        """
         return -2 * self._total_log_likelihood(X)[0] + 2 * self._free_parameters()
 
     def bic(self, X: Any) -> float:
-        """The Bayesian information criterion on X: smaller is better [2]."""
+        """The Bayesian information criterion on X: smaller is better [2].
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        float
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCA
+        >>> X = load_iris().data
+        >>> model = PPCA(n_components=2).fit(X)
+        >>> bool(model.bic(X) < PPCA(n_components=1).fit(X).bic(X))
+        True
+        """
         total, n_rows = self._total_log_likelihood(X)
         return -2 * total + self._free_parameters() * float(np.log(n_rows))
 
@@ -224,6 +340,22 @@ class PrimalMixin(LatentModelMixin):
         Returns
         -------
         Anomaly with ``.t2``, ``.spe``, ``.p_t2``, ``.p_spe``, ``.limit_t2``, ``.limit_spe``, ``.contributions``, ``.flags``
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCA
+        >>> X = load_iris().data
+        >>> model = PPCA(n_components=2).fit(X)
+        >>> found = model.anomaly([[5.1, 3.5, 1.4, 0.2], [5.1, 3.5, 1.4, 9.0]])
+        >>> found.flags.tolist()
+        [False, True]
+        >>> int(found.contributions[1].argmax())
+        3
         """
         check_number("level", level, 0.0, 1.0, open_low=True, open_high=True)
         check_choice("limits", limits, ("flat", "box", "jackson-mudholkar"))

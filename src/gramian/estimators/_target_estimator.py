@@ -255,7 +255,31 @@ class TargetEstimator(BaseEstimator):
         return self._inputs(X), float_dtype(X)
 
     def latents(self, X: Any) -> Array:
-        """The posterior mean E[z | x] of the latents that inputs and target share [8]."""
+        """The posterior mean E[z | x] of the latents that inputs and target share [8].
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components_)
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from gramian import RKMRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> X, y = X[:80], y[:80]
+        >>> model = RKMRegressor(n_components=5, kernel="linear").fit(X, y)
+        >>> model.latents(X).shape
+        (80, 5)
+        """
         inputs, dtype = self._checked_inputs(X)
         return self._fit.predict([inputs])[1].mean.astype(dtype, copy=False)
 

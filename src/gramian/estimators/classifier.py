@@ -164,6 +164,25 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             Integer weights equal repeated rows, zero weight a removed row.
+
+        Returns
+        -------
+        KernelPPCAClassifier
+
+        References
+        ----------
+        [7] docs/theory.md, section 7: classification (ZH sec. 4).
+        [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import KernelPPCAClassifier
+        >>> from gramian.kernels import RBF
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = KernelPPCAClassifier(n_components=2, kernel=RBF(2.0), noise_variance=1e-3).fit(X[::3], y[::3])
+        >>> model.classes_
+        array([0, 1, 2])
         """
         open_rule, rng = self._check_params()
         forget(self, "_models", "_mixing", "_columns", "_shift", "_scale", "_approximation_told")
@@ -421,6 +440,24 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or kernel values with the training rows
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        References
+        ----------
+        [7] docs/theory.md, section 7: classification (ZH sec. 4).
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import KernelPPCAClassifier
+        >>> from gramian.kernels import RBF
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = KernelPPCAClassifier(n_components=2, kernel=RBF(2.0), noise_variance=1e-3).fit(X[::3], y[::3])
+        >>> bool((model.predict(X) == y).mean() > 0.9)
+        True
         """
         joint, _ = self._joint(X)
         return self.classes_[joint.argmax(axis=1)]
@@ -428,9 +465,27 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Array:
         """What the rule compares: log p(c) - L^_c/2 (calibrated where it was chosen), or minus the squared distance to the class's subspace.
 
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or kernel values with the training rows
+
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or (n_samples,) with two classes: positive means ``classes_[1]``
+
+        References
+        ----------
+        [7] docs/theory.md, section 7: classification (ZH sec. 4).
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import KernelPPCAClassifier
+        >>> from gramian.kernels import RBF
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = KernelPPCAClassifier(n_components=2, kernel=RBF(2.0), noise_variance=1e-3).fit(X[::3], y[::3])
+        >>> bool((model.classes_[model.decision_function(X).argmax(axis=1)] == model.predict(X)).all())
+        True
         """
         joint, dtype = self._joint(X)
         if len(self.classes_) <= 2:
@@ -440,10 +495,28 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Array:
         """p(c | x) by Bayes' rule; under the limiting rule, softmax(-distance / 2ρ) with the calibrated ρ [7].
 
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or kernel values with the training rows
+
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``; rows sum to 1.
+
+        References
+        ----------
+        [7] docs/theory.md, section 7: classification (ZH sec. 4).
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import KernelPPCAClassifier
+        >>> from gramian.kernels import RBF
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = KernelPPCAClassifier(n_components=2, kernel=RBF(2.0), noise_variance=1e-3).fit(X[::3], y[::3])
+        >>> model.predict_proba(X[:4]).sum(axis=1).round(6)
+        array([1., 1., 1., 1.])
         """
         joint, dtype = self._joint(X)
         if self.noise_variance_ == 0 and self._calibration[0] != 0:

@@ -204,6 +204,20 @@ class RKMForecaster(BaseEstimator):
         Returns
         -------
         RKMForecaster
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+        [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+        Examples
+        --------
+        >>> from gramian import RKMForecaster
+        >>> from gramian.datasets import make_sum_of_sines
+        >>> y = make_sum_of_sines(120, noise=0.05, random_state=0)
+        >>> model = RKMForecaster(lags=20, n_components=4, kernel="linear", random_state=0).fit(y[:100])
+        >>> model.lags_
+        20
         """
         self._check_params()
         forget(self)
@@ -538,6 +552,19 @@ class RKMForecaster(BaseEstimator):
         Returns
         -------
         ndarray, Series or DataFrame of shape (n_steps,) or (n_steps, n_series)
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
+        Examples
+        --------
+        >>> from gramian import RKMForecaster
+        >>> from gramian.datasets import make_sum_of_sines
+        >>> y = make_sum_of_sines(120, noise=0.05, random_state=0)
+        >>> model = RKMForecaster(lags=20, n_components=4, kernel="linear", random_state=0).fit(y[:100])
+        >>> bool(abs(model.predict(20) - y[100:]).max() < 0.5)
+        True
         """
         self._check_ready()
         wanted = check_steps(steps)
@@ -561,6 +588,20 @@ class RKMForecaster(BaseEstimator):
         Returns
         -------
         ndarray of shape (n_paths, n_steps) or (n_paths, n_steps, n_series)
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+        [12] docs/theory.md, section 12: small samples.
+
+        Examples
+        --------
+        >>> from gramian import RKMForecaster
+        >>> from gramian.datasets import make_sum_of_sines
+        >>> y = make_sum_of_sines(120, noise=0.05, random_state=0)
+        >>> model = RKMForecaster(lags=20, n_components=4, kernel="linear", random_state=0).fit(y[:100])
+        >>> model.sample_paths(5, n_paths=10).shape
+        (10, 5)
         """
         self._check_ready()
         wanted = check_steps(steps)
@@ -583,6 +624,20 @@ class RKMForecaster(BaseEstimator):
         Returns
         -------
         ndarray of shape (n_quantiles, n_steps) or (n_quantiles, n_steps, n_series)
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+        [12] docs/theory.md, section 12: small samples.
+
+        Examples
+        --------
+        >>> from gramian import RKMForecaster
+        >>> from gramian.datasets import make_sum_of_sines
+        >>> y = make_sum_of_sines(120, noise=0.05, random_state=0)
+        >>> model = RKMForecaster(lags=20, n_components=4, kernel="linear", random_state=0).fit(y[:100])
+        >>> model.predict_quantiles(5, [0.1, 0.5, 0.9]).shape
+        (3, 5)
         """
         levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
         if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
@@ -604,6 +659,21 @@ class RKMForecaster(BaseEstimator):
         Returns
         -------
         lower, upper : as `predict`
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+        [12] docs/theory.md, section 12: small samples.
+
+        Examples
+        --------
+        >>> from gramian import RKMForecaster
+        >>> from gramian.datasets import make_sum_of_sines
+        >>> y = make_sum_of_sines(120, noise=0.05, random_state=0)
+        >>> model = RKMForecaster(lags=20, n_components=4, kernel="linear", random_state=0).fit(y[:100])
+        >>> lower, upper = model.predict_interval(5)
+        >>> bool((lower <= upper).all())
+        True
         """
         level = check_number("level", level, 0.0, 1.0, open_low=True, open_high=True)
         lower, upper = self.predict_quantiles(steps, [0.5 - level / 2, 0.5 + level / 2], X, history=history)
@@ -632,6 +702,22 @@ class RKMForecaster(BaseEstimator):
             Observed values are untouched.
         std : as ``y``, only with ``return_std``
             Standard deviations, 0 where observed.
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+        [12] docs/theory.md, section 12: small samples.
+
+        Examples
+        --------
+        >>> from gramian import RKMForecaster
+        >>> from gramian.datasets import make_sum_of_sines
+        >>> y = make_sum_of_sines(120, noise=0.05, random_state=0)
+        >>> model = RKMForecaster(lags=20, n_components=4, kernel="linear", random_state=0).fit(y[:100])
+        >>> import numpy as np
+        >>> y[50:53] = np.nan
+        >>> bool(np.isnan(model.impute(y)).any())
+        False
         """
         self._check_ready()
         series, single = (self._series, self._single) if y is None else as_series(y)

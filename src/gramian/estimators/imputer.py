@@ -103,6 +103,24 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Integer weights equal repeated rows, zero weight a removed row.
+
+        Returns
+        -------
+        LatentImputer
+
+        References
+        ----------
+        [5] docs/theory.md, section 5: EM.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import LatentImputer, PPCA
+        >>> from gramian.datasets import make_missing
+        >>> X = make_missing(load_iris().data, 0.1, random_state=0)
+        >>> model = LatentImputer(PPCA(n_components=2))
+        >>> model.fit(X).transform(X).shape
+        (150, 4)
         """
         model = self._checked()
         forget(self, "_units", "_spreads")
@@ -129,7 +147,32 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     @atomic
     def fit_batches(self, batches: Any) -> LatentImputer:
-        """Fit on all rows of batches that can be read again (a list, or a function that opens an iterator), out of core; PPCA only."""
+        """Fit on all rows of batches that can be read again (a list, or a function that opens an iterator), out of core; PPCA only.
+
+        Parameters
+        ----------
+        batches : list, other iterable that can be read again, or function that opens an iterator
+            A batch is an array, a frame or an Arrow batch, or (X, sample_weight).
+
+        Returns
+        -------
+        LatentImputer
+
+        References
+        ----------
+        [5] docs/theory.md, section 5: EM.
+        [13] docs/theory.md, section 13: faster, the same numbers.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import LatentImputer, PPCA
+        >>> from gramian.datasets import make_missing
+        >>> X = make_missing(load_iris().data, 0.1, random_state=0)
+        >>> model = LatentImputer(PPCA(n_components=2))
+        >>> model.fit_batches([X[:75], X[75:]]).transform(X).shape
+        (150, 4)
+        """
         model = self._checked()
         forget(self, "_units", "_spreads")
         return self._fit_rows(model, BatchRows.of(batches))
@@ -250,7 +293,32 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     @lazily
     def transform(self, X: Any) -> Array:
-        """The table with its holes filled; observed entries are untouched."""
+        """The table with its holes filled; observed entries are untouched.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+
+        References
+        ----------
+        [5] docs/theory.md, section 5: EM.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import LatentImputer, PPCA
+        >>> from gramian.datasets import make_missing
+        >>> X = make_missing(load_iris().data, 0.1, random_state=0)
+        >>> model = LatentImputer(PPCA(n_components=2))
+        >>> bool(np.isnan(model.fit(X).transform(X)).any())
+        False
+        """
         return self._impute(X)[0]
 
     @lazily
@@ -266,6 +334,22 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         The filled table, or (table, std)
+
+        References
+        ----------
+        [5] docs/theory.md, section 5: EM.
+        [12] docs/theory.md, section 12: small samples.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import LatentImputer, PPCA
+        >>> from gramian.datasets import make_missing
+        >>> X = make_missing(load_iris().data, 0.1, random_state=0)
+        >>> model = LatentImputer(PPCA(n_components=2))
+        >>> filled, std = model.fit(X).impute(X, return_std=True)
+        >>> bool((std[~(X != X)] == 0).all())
+        True
         """
         check_flag("return_std", return_std)
         filled, std = self._impute(X)

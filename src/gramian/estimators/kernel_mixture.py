@@ -201,6 +201,24 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
             Integer weights equal repeated rows, zero weight a removed row.
         inputs : array-like of shape (n_samples, n_inputs), optional
             With a precomputed kernel: the rows behind it, so that `sample` and `reconstruct` work.
+
+        Returns
+        -------
+        KernelPPCAMixture
+
+        References
+        ----------
+        [6] docs/theory.md, section 6: mixtures.
+
+        Examples
+        --------
+        >>> from gramian import KernelPPCAMixture
+        >>> from gramian.datasets import make_c_shapes
+        >>> from gramian.kernels import RBF
+        >>> X, shape = make_c_shapes(60, random_state=0)
+        >>> model = KernelPPCAMixture(n_components=2, kernel=RBF(8.0), random_state=0)
+        >>> model.fit(X).weights_.round(2)
+        array([0.5, 0.5])
         """
         asked = self._check_params()
         forget(self, *PRIVATE)
@@ -238,6 +256,25 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         batches : list, other iterable that can be read again, or function that opens an iterator
             A batch is an array, a frame or an Arrow batch, or (X, sample_weight). No ``responsibilities_`` are kept: `predict_proba` gives
             them.
+
+        Returns
+        -------
+        KernelPPCAMixture
+
+        References
+        ----------
+        [6] docs/theory.md, section 6: mixtures.
+        [13] docs/theory.md, section 13: faster, the same numbers.
+
+        Examples
+        --------
+        >>> from gramian import KernelPPCAMixture
+        >>> from gramian.datasets import make_c_shapes
+        >>> from gramian.kernels import RBF
+        >>> X, shape = make_c_shapes(60, random_state=0)
+        >>> model = KernelPPCAMixture(n_components=2, kernel=RBF(8.0), approximation="nystroem", n_landmarks=20, random_state=0)
+        >>> model.fit_batches([X[:30], X[30:]]).weights_.round(2)
+        array([0.5, 0.5])
         """
         asked = self._check_params()
         forget(self, *PRIVATE)
@@ -509,6 +546,32 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         """log Σ_i m_i exp(-L^_i(x)/2): the log-density but for the constant of the noise's space [6].
 
         ``diagonal`` is k(y, y) of the rows, with a precomputed kernel.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+        diagonal : array-like of shape (n_samples,), optional
+            k(y, y) of the rows, with a precomputed kernel.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Natural logarithms, up to one constant for all rows.
+
+        References
+        ----------
+        [6] docs/theory.md, section 6: mixtures.
+
+        Examples
+        --------
+        >>> from gramian import KernelPPCAMixture
+        >>> from gramian.datasets import make_c_shapes
+        >>> from gramian.kernels import RBF
+        >>> X, shape = make_c_shapes(60, random_state=0)
+        >>> model = KernelPPCAMixture(n_components=2, kernel=RBF(8.0), random_state=0)
+        >>> model.fit(X).score_samples(X).shape
+        (60,)
         """
         X = self._check_rows(X)
         if self._columns is not None:

@@ -173,6 +173,24 @@ class KernelPPCA(DualMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), optional
         inputs : array-like of shape (n_samples, n_inputs), optional
             With a precomputed kernel: the rows behind it, so that pre-images and samples can be had.
+
+        Returns
+        -------
+        KernelPPCA
+
+        References
+        ----------
+        [1] docs/theory.md, section 1: weighted moments in primal and dual.
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+        [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import KernelPPCA
+        >>> X = load_iris().data[::3]
+        >>> KernelPPCA(n_components=2).fit(X).explained_variance_ratio_.shape
+        (2,)
         """
         self._begin()
         if inputs is not None and not self._precomputed:
@@ -212,6 +230,26 @@ class KernelPPCA(DualMixin, BaseEstimator):
         ----------
         batches : list, other iterable that can be read again, or function that opens an iterator
             A batch is an array, a frame or an Arrow batch, or (X, sample_weight).
+
+        Returns
+        -------
+        KernelPPCA
+
+        References
+        ----------
+        [3] docs/theory.md, section 3: generation in the kernel space.
+        [13] docs/theory.md, section 13: faster, the same numbers.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> import numpy as np
+        >>> from gramian import KernelPPCA
+        >>> X = load_iris().data
+        >>> model = KernelPPCA(n_components=2, approximation="nystroem", n_landmarks=20)
+        >>> batched = model.fit_batches([X[:50], X[50:]]).explained_variance_
+        >>> np.allclose(batched, model.fit(X).explained_variance_)
+        True
         """
         self._begin()
         if self.approximation is None:
@@ -471,6 +509,20 @@ class KernelPPCA(DualMixin, BaseEstimator):
         Returns
         -------
         KernelPPCA
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> import numpy as np
+        >>> from gramian import KernelPPCA
+        >>> X = load_iris().data[::3]
+        >>> model = KernelPPCA(n_components=3).fit(X)
+        >>> np.allclose(model.truncate(2).noise_variance_, KernelPPCA(n_components=2).fit(X).noise_variance_)
+        True
         """
         check_is_fitted(self)
         q = check_count("n_components", n_components, 0)

@@ -172,6 +172,21 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         Returns
         -------
         MultiViewRKM
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+        [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import MultiViewRKM
+        >>> X = load_iris().data
+        >>> views = {"sepal": X[:, :2], "petal": X[:, 2:]}
+        >>> model = MultiViewRKM(n_components=2, n_folds=None).fit(views)
+        >>> model.n_components_
+        2
         """
         self._check_params()
         forget(self)
@@ -312,27 +327,141 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_components_)
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import MultiViewRKM
+        >>> X = load_iris().data
+        >>> views = {"sepal": X[:, :2], "petal": X[:, 2:]}
+        >>> model = MultiViewRKM(n_components=2, n_folds=None).fit(views)
+        >>> model.transform({"sepal": X[:, :2]}).shape
+        (150, 2)
         """
         rows = self._rows(X)
         return self._turned(self._answers.posterior(rows).mean).astype(rows.dtype, copy=False)
 
     def posterior(self, X: Any) -> Posterior:
-        """z given what is shown, ``.mean`` (n, q), ``.covariance`` (q, q) or (n, q, q), ``.sample(n_draws)`` [8]."""
+        """z given what is shown, ``.mean`` (n, q), ``.covariance`` (q, q) or (n, q, q), ``.sample(n_draws)`` [8].
+
+        Parameters
+        ----------
+        X : table, list or dict of views
+            None, or NaN rows, where a view is missing; NaN entries where a part of a linear view is.
+
+        Returns
+        -------
+        Posterior
+            The law of the latents of each row.
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import MultiViewRKM
+        >>> X = load_iris().data
+        >>> views = {"sepal": X[:, :2], "petal": X[:, 2:]}
+        >>> model = MultiViewRKM(n_components=2, n_folds=None).fit(views)
+        >>> z = model.posterior({"petal": X[:5, 2:]})
+        >>> z.mean.shape, z.sample(3).shape
+        ((5, 2), (3, 5, 2))
+        """
         found = self._answers.posterior(self._rows(X))
         if self._rotation is None:
             return found
         return Posterior(self._turned(found.mean), self._rotation.T @ found.covariance @ self._rotation)
 
     def scores(self, X: Any) -> Array:
-        """The principal scores t = Uᵀ(φ - μ) of the concatenated (scaled) views; unseen ones at their expectation."""
+        """The principal scores t = Uᵀ(φ - μ) of the concatenated (scaled) views; unseen ones at their expectation.
+
+        Parameters
+        ----------
+        X : table, list or dict of views
+            None, or NaN rows, where a view is missing; NaN entries where a part of a linear view is.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components_)
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import MultiViewRKM
+        >>> X = load_iris().data
+        >>> views = {"sepal": X[:, :2], "petal": X[:, 2:]}
+        >>> model = MultiViewRKM(n_components=2, n_folds=None).fit(views)
+        >>> model.scores(views).shape
+        (150, 2)
+        """
         return self._answers.patterns(self._rows(X), self._gaussian.complete_scores)
 
     def residual(self, X: Any) -> Array:
-        """Squared distance of the views shown to the principal subspace, in units of the scaled views [2]."""
+        """Squared distance of the views shown to the principal subspace, in units of the scaled views [2].
+
+        Parameters
+        ----------
+        X : table, list or dict of views
+            None, or NaN rows, where a view is missing; NaN entries where a part of a linear view is.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import MultiViewRKM
+        >>> X = load_iris().data
+        >>> views = {"sepal": X[:, :2], "petal": X[:, 2:]}
+        >>> model = MultiViewRKM(n_components=2, n_folds=None).fit(views)
+        >>> bool((model.residual(views) >= 0).all())
+        True
+        """
         return self._answers.patterns(self._rows(X), self._gaussian.residual)
 
     def mahalanobis(self, X: Any) -> Array:
-        """The squared Mahalanobis distance of the views shown [2]."""
+        """The squared Mahalanobis distance of the views shown [2].
+
+        Parameters
+        ----------
+        X : table, list or dict of views
+            None, or NaN rows, where a view is missing; NaN entries where a part of a linear view is.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import MultiViewRKM
+        >>> X = load_iris().data
+        >>> views = {"sepal": X[:, :2], "petal": X[:, 2:]}
+        >>> model = MultiViewRKM(n_components=2, n_folds=None).fit(views)
+        >>> model.mahalanobis(views).shape
+        (150,)
+        """
         return self._answers.patterns(self._rows(X), self._gaussian.mahalanobis)
 
     @property
@@ -350,7 +479,34 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         return lambda X: self._answers.log_density(self._rows(X))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The mean log-likelihood of the rows; at zero noise, where there is none, minus the mean squared residual."""
+        """The mean log-likelihood of the rows; at zero noise, where there is none, minus the mean squared residual.
+
+        Parameters
+        ----------
+        X : table, list or dict of views
+            None, or NaN rows, where a view is missing; NaN entries where a part of a linear view is.
+        y : ignored
+
+        Returns
+        -------
+        float
+            Larger is better.
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import MultiViewRKM
+        >>> X = load_iris().data
+        >>> views = {"sepal": X[:, :2], "petal": X[:, 2:]}
+        >>> model = MultiViewRKM(n_components=2, n_folds=None).fit(views)
+        >>> bool(model.score(views) > MultiViewRKM(n_components=1, n_folds=None).fit(views).score(views))
+        True
+        """
         check_is_fitted(self)
         if not self._gaussian.has_density:
             return -float(np.mean(self.residual(X), dtype=np.float64))
@@ -380,6 +536,11 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         -------
         MultiViewRKM
             With ``trusts_``, a list of (given, view, trust, std).
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+        [10] docs/theory.md, section 10: choosing, by what was not seen.
 
         Examples
         --------
@@ -452,6 +613,22 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, number of columns of the view), or (mean, std), or draws
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+        [12] docs/theory.md, section 12: small samples.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import MultiViewRKM
+        >>> X = load_iris().data
+        >>> views = {"sepal": X[:, :2], "petal": X[:, 2:]}
+        >>> model = MultiViewRKM(n_components=2, n_folds=None).fit(views)
+        >>> petal, std = model.predict_view({"sepal": X[:3, :2]}, "petal", return_std=True)
+        >>> petal.shape, std.shape
+        ((3, 2), (3, 2))
         """
         check_is_fitted(self)
         layout = self._layout
@@ -472,6 +649,37 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
 
         With ``return_std`` also the predictive standard deviations, 0 where an entry was seen. Views that a row misses whole are
         answered as by `predict_view`.
+
+        Parameters
+        ----------
+        X : table, list or dict of views
+            None, or NaN rows, where a view is missing; NaN entries where a part of a linear view is.
+        return_std : bool, default=False
+            Also return standard deviations.
+        small_sample : bool, default=True
+            Standard deviations with what few rows leave unknown [12]; False: those of the fitted Gaussian.
+
+        Returns
+        -------
+        views in the container given, or (views, std)
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+        [12] docs/theory.md, section 12: small samples.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import MultiViewRKM
+        >>> X = load_iris().data
+        >>> views = {"sepal": X[:, :2], "petal": X[:, 2:]}
+        >>> model = MultiViewRKM(n_components=2, n_folds=None).fit(views)
+        >>> import numpy as np
+        >>> holes = X[:, 2:].copy()
+        >>> holes[0] = np.nan
+        >>> bool(np.isnan(model.impute({"sepal": X[:, :2], "petal": holes})["petal"]).any())
+        False
         """
         rows = self._rows(X)
         answers, layout = self._answers, self._layout
@@ -483,6 +691,30 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         """Every view of the latents Z, E[φ_v | z] = μ_v + W_v z mapped back to inputs, in the container given to `fit`.
 
         Linear views are exact; a feature map with an inverse is used; views with a kernel go through ``preimage``.
+
+        Parameters
+        ----------
+        Z : array-like of shape (n, n_components_)
+            Latent coordinates, one point per row.
+
+        Returns
+        -------
+        views in the container of `fit`
+
+        References
+        ----------
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import MultiViewRKM
+        >>> X = load_iris().data
+        >>> views = {"sepal": X[:, :2], "petal": X[:, 2:]}
+        >>> model = MultiViewRKM(n_components=2, n_folds=None).fit(views)
+        >>> model.inverse_transform([[0.0, 0.0]])["petal"].shape
+        (1, 2)
         """
         Z = self._check_latents(Z)
         latent = Z if self._rotation is None else Z @ self._rotation.T
@@ -491,13 +723,65 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         return self._layout.contain(views)
 
     def reconstruct(self, X: Any) -> Any:
-        """Every view given the views shown: `inverse_transform` of `transform`."""
+        """Every view given the views shown: `inverse_transform` of `transform`.
+
+        Parameters
+        ----------
+        X : table, list or dict of views
+            None, or NaN rows, where a view is missing; NaN entries where a part of a linear view is.
+
+        Returns
+        -------
+        views in the container of `fit`
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import MultiViewRKM
+        >>> X = load_iris().data
+        >>> views = {"sepal": X[:, :2], "petal": X[:, 2:]}
+        >>> model = MultiViewRKM(n_components=2, n_folds=None).fit(views)
+        >>> sorted(model.reconstruct({"sepal": X[:, :2]}))
+        ['petal', 'sepal']
+        """
         return self.inverse_transform(self.transform(X))
 
     def sample(self, n_samples: int = 1, *, latent: Any = None, random_state: Any = None) -> Any:
         """Draw all views of new rows, or (``latent=Z``) of given latents.
 
         Linear views carry their noise; views with a kernel or a decoder are those of the noise-free feature point.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many rows to draw.
+        latent : array-like of shape (n, n_components_), optional
+            Latents to start from; then one row is drawn for each of them.
+        random_state : None, int, Generator or RandomState
+            None uses the estimator's own.
+
+        Returns
+        -------
+        views in the container of `fit`
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import MultiViewRKM
+        >>> X = load_iris().data
+        >>> views = {"sepal": X[:, :2], "petal": X[:, 2:]}
+        >>> model = MultiViewRKM(n_components=2, n_folds=None).fit(views)
+        >>> model.sample(4, random_state=0)["sepal"].shape
+        (4, 2)
         """
         check_is_fitted(self)
         rng = check_random_state(self.random_state if random_state is None else random_state)

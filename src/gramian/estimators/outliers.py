@@ -104,6 +104,19 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
         Returns
         -------
         LatentOutlierDetector
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import LatentOutlierDetector, PPCA
+        >>> X = load_iris().data
+        >>> model = LatentOutlierDetector(PPCA(n_components=2), contamination=0.1).fit(X)
+        >>> round(float((model.predict(X) == -1).mean()), 2)
+        0.1
         """
         share = check_number("contamination", self.contamination, 0.0, 0.5, open_low=True)
         check_standardize(self.standardize)
@@ -186,23 +199,118 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
         """The log-likelihood of each row by a model that has not seen it: larger is more normal.
 
         Minus the squared distance to the subspace where the model has no noise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import LatentOutlierDetector, PPCA
+        >>> X = load_iris().data
+        >>> model = LatentOutlierDetector(PPCA(n_components=2), contamination=0.1).fit(X)
+        >>> bool(model.score_samples(X[:1]) > model.score_samples(X[:1] + 5.0))
+        True
         """
         check_is_fitted(self)
         table = self._check(X, reset=False)
         return self._scores(table).astype(float_dtype(table), copy=False)
 
     def decision_function(self, X: Any) -> Array:
-        """``score_samples - offset_``: negative for outliers."""
+        """``score_samples - offset_``: negative for outliers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import LatentOutlierDetector, PPCA
+        >>> X = load_iris().data
+        >>> model = LatentOutlierDetector(PPCA(n_components=2), contamination=0.1).fit(X)
+        >>> bool(((model.decision_function(X) < 0) == (model.predict(X) == -1)).all())
+        True
+        """
         check_is_fitted(self)
         return self._scores(self._check(X, reset=False)) - self.offset_
 
     def predict(self, X: Any) -> Array:
-        """+1 for inliers, -1 for outliers."""
+        """+1 for inliers, -1 for outliers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            +1 or -1.
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import LatentOutlierDetector, PPCA
+        >>> X = load_iris().data
+        >>> model = LatentOutlierDetector(PPCA(n_components=2), contamination=0.1).fit(X)
+        >>> model.predict(X[:1] + 5.0)
+        array([-1])
+        """
         return np.where(self.decision_function(X) < 0, -1, 1)
 
     @available_if(_inner_has("anomaly"))
     def anomaly(self, X: Any, level: float = 0.99) -> Any:
-        """T², SPE and column contributions of the model of all rows."""
+        """T², SPE and column contributions of the model of all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+        level : float in (0, 1), default=0.99
+            The share of new rows that the limits let pass.
+
+        Returns
+        -------
+        Anomaly
+            With ``.t2``, ``.spe``, their p-values and limits, ``.contributions`` and ``.flags``.
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import LatentOutlierDetector, PPCA
+        >>> X = load_iris().data
+        >>> model = LatentOutlierDetector(PPCA(n_components=2), contamination=0.1).fit(X)
+        >>> model.anomaly(X[:2] + 5.0).flags.tolist()
+        [True, True]
+        """
         check_is_fitted(self)
         return self.estimator_.anomaly(self._rows(self._check(X, reset=False)), level=level)
 

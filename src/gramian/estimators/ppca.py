@@ -197,6 +197,19 @@ class PPCA(PrimalMixin, BaseEstimator):
         Returns
         -------
         PPCA
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+        [5] docs/theory.md, section 5: EM.
+        [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCA
+        >>> PPCA().fit(load_iris().data).n_components_
+        3
         """
         return self._fit(X, sample_weight)
 
@@ -257,6 +270,33 @@ class PPCA(PrimalMixin, BaseEstimator):
         """Add a batch of complete rows; the result equals `fit` on all rows so far, whatever the batches.
 
         Only moments are kept, one per fold where q is to be chosen; the decomposition is made when the model is first used.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Integer weights equal repeated rows, zero weight a removed row.
+
+        Returns
+        -------
+        PPCA
+
+        References
+        ----------
+        [1] docs/theory.md, section 1: weighted moments in primal and dual.
+        [13] docs/theory.md, section 13: faster, the same numbers.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> import numpy as np
+        >>> from gramian import PPCA
+        >>> X = load_iris().data
+        >>> model = PPCA(n_components=2).partial_fit(X[:50]).partial_fit(X[50:])
+        >>> np.allclose(model.components_, PPCA(n_components=2).fit(X).components_)
+        True
         """
         self._check_params()
         fresh = "_moments" not in vars(self)
@@ -302,6 +342,25 @@ class PPCA(PrimalMixin, BaseEstimator):
         batches : list, other iterable that can be read again, or function that opens an iterator
             A batch is an array, a frame or an Arrow batch, or (X, sample_weight). Rows with holes need several passes; an iterator that can
             be read only once is taken for complete rows.
+
+        Returns
+        -------
+        PPCA
+
+        References
+        ----------
+        [5] docs/theory.md, section 5: EM.
+        [13] docs/theory.md, section 13: faster, the same numbers.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> import numpy as np
+        >>> from gramian import PPCA
+        >>> X = load_iris().data
+        >>> model = PPCA(n_components=2).fit_batches([X[:50], X[50:]])
+        >>> np.allclose(model.components_, PPCA(n_components=2).fit(X).components_)
+        True
         """
         self._check_params()
         if not is_one_shot(batches):
@@ -549,6 +608,10 @@ class PPCA(PrimalMixin, BaseEstimator):
         Returns
         -------
         PPCA
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
 
         Examples
         --------

@@ -175,6 +175,19 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         Returns
         -------
         PPCAMixture
+
+        References
+        ----------
+        [6] docs/theory.md, section 6: mixtures.
+        [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCAMixture
+        >>> X = load_iris().data
+        >>> PPCAMixture(n_clusters=3, n_components=1, random_state=0).fit(X).weights_.sum().round(6)
+        np.float64(1.0)
         """
         self._check_params()
         forget(self, *PRIVATE)
@@ -204,6 +217,26 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         batches : list, other iterable that can be read again, or function that opens an iterator
             A batch is an array, a frame or an Arrow batch, or (X, sample_weight). No ``responsibilities_`` are kept: `predict_proba` gives
             them.
+
+        Returns
+        -------
+        PPCAMixture
+
+        References
+        ----------
+        [6] docs/theory.md, section 6: mixtures.
+        [13] docs/theory.md, section 13: faster, the same numbers.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> import numpy as np
+        >>> from gramian import PPCAMixture
+        >>> X = load_iris().data
+        >>> model = PPCAMixture(n_clusters=2, n_components=1, random_state=0)
+        >>> batched = model.fit_batches([X[:50], X[50:]]).means_
+        >>> np.allclose(batched, model.fit(X).means_)
+        True
         """
         self._check_params()
         forget(self, *PRIVATE)
@@ -283,6 +316,11 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         PPCAMixture
             Fitted, with ``selection_``: its ``candidates`` are dicts of ``n_clusters`` and ``n_components``, its ``scores`` the
             criterion with the sign changed.
+
+        References
+        ----------
+        [6] docs/theory.md, section 6: mixtures.
+        [10] docs/theory.md, section 10: choosing, by what was not seen.
 
         Examples
         --------
@@ -439,11 +477,63 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         return 0.0 if self._units is None else ~np.isnan(X) @ np.log(self._units.scale)
 
     def aic(self, X: Any, sample_weight: Any = None) -> float:
-        """Akaike's information criterion on X: smaller is better [2]."""
+        """Akaike's information criterion on X: smaller is better [2].
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+        sample_weight : array-like of shape (n_samples,), optional
+            Integer weights equal repeated rows, zero weight a removed row.
+
+        Returns
+        -------
+        float
+            Smaller is better.
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCAMixture
+        >>> X = load_iris().data
+        >>> model = PPCAMixture(n_clusters=3, n_components=1, random_state=0).fit(X)
+        >>> bool(model.aic(X) < model.bic(X))
+        True
+        """
         return self._criterion(X, sample_weight, lambda total: 2.0)
 
     def bic(self, X: Any, sample_weight: Any = None) -> float:
-        """The Bayesian information criterion on X: smaller is better [2]."""
+        """The Bayesian information criterion on X: smaller is better [2].
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+        sample_weight : array-like of shape (n_samples,), optional
+            Integer weights equal repeated rows, zero weight a removed row.
+
+        Returns
+        -------
+        float
+            Smaller is better.
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCAMixture
+        >>> X = load_iris().data
+        >>> model = PPCAMixture(n_clusters=3, n_components=1, random_state=0).fit(X)
+        >>> bool(model.bic(X) < PPCAMixture(n_clusters=1, n_components=1).fit(X).bic(X))
+        True
+        """
         return self._criterion(X, sample_weight, lambda total: float(np.log(total)))
 
     def _criterion(self, X: Any, sample_weight: Any, price: Callable[[float], float]) -> float:
@@ -489,6 +579,11 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         Returns
         -------
         The filled table in the container of X, or (table, std), or draws.
+
+        References
+        ----------
+        [5] docs/theory.md, section 5: EM.
+        [6] docs/theory.md, section 6: mixtures.
 
         Examples
         --------

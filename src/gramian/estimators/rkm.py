@@ -97,6 +97,21 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         Returns
         -------
         RKMRegressor
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+        [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from gramian import RKMRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> X, y = X[:80], y[:80]
+        >>> model = RKMRegressor(n_components=5, kernel="linear").fit(X, y)
+        >>> bool(model.score(X, y) > 0.3)
+        True
         """
         self._check_params()
         forget(self)
@@ -118,9 +133,32 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """E[y | x], with the predictive standard deviation if asked.
 
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+        return_std : bool, default=False
+            Also return the predictive standard deviations; 1.645 of them cover 90 %.
+
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets), or (mean, std)
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+        [12] docs/theory.md, section 12: small samples.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from gramian import RKMRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> X, y = X[:80], y[:80]
+        >>> model = RKMRegressor(n_components=5, kernel="linear").fit(X, y)
+        >>> mean, std = model.predict(X, return_std=True)
+        >>> mean.shape, std.shape
+        ((80,), (80,))
         """
         inputs, dtype = self._checked_inputs(X)
         mean, std = (part.astype(dtype, copy=False) for part in self._fit.law([inputs]))
@@ -129,7 +167,34 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         return (mean, std) if return_std else mean
 
     def interval(self, X: Any, level: float = 0.9) -> tuple[Array, Array]:
-        """The ends of the central predictive intervals."""
+        """The ends of the central predictive intervals.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+        level : float in (0, 1), default=0.9
+            The share of new targets that the interval should hold.
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_samples,) or (n_samples, n_targets)
+
+        References
+        ----------
+        [12] docs/theory.md, section 12: small samples.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from gramian import RKMRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> X, y = X[:80], y[:80]
+        >>> model = RKMRegressor(n_components=5, kernel="linear").fit(X, y)
+        >>> lower, upper = model.interval(X)
+        >>> bool((lower < upper).all())
+        True
+        """
         check_number("level", level, 0.0, 1.0, open_low=True, open_high=True)
         mean, std = self.predict(X, return_std=True)
         return self._fit.interval(mean, std, level)
@@ -183,6 +248,20 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         Returns
         -------
         RKMClassifier
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+        [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import RKMClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = RKMClassifier(n_components=2, kernel="linear").fit(X[::3], y[::3])
+        >>> model.classes_
+        array([0, 1, 2])
         """
         self._check_params()
         forget(self)
@@ -213,13 +292,60 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
 
     @lazily
     def predict(self, X: Any) -> Array:
-        """The most probable class of each row."""
+        """The most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import RKMClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = RKMClassifier(n_components=2, kernel="linear").fit(X[::3], y[::3])
+        >>> bool((model.predict(X) == y).mean() > 0.8)
+        True
+        """
         best = self._scores(X)[0].argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     @lazily
     def predict_proba(self, X: Any) -> Array:
-        """Class probabilities, one column per class in the order of ``classes_``; rows sum to 1."""
+        """Class probabilities, one column per class in the order of ``classes_``; rows sum to 1.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``; rows sum to 1.
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import RKMClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = RKMClassifier(n_components=2, kernel="linear").fit(X[::3], y[::3])
+        >>> model.predict_proba(X[:4]).sum(axis=1).round(6)
+        array([1., 1., 1., 1.])
+        """
         scores, dtype = self._scores(X)
         return softmax(scores / self.temperature_).astype(dtype, copy=False)
 

@@ -49,13 +49,18 @@ def impute(
 
     from gramian.cli._models import facts_lines, fitted, fitted_imputer
     from gramian.cli._session import Input, Session, check_distinct, check_output, load_model, opened_for, place
+    from gramian.cli._time_filling import TimeFilling, fill_by_time
+    from gramian.io.table_model import TableModel
 
     check_output(output, force)
     check_output(std_file, force)
     check_distinct(output, std_file)
     session = Session(as_json=as_json, quiet=quiet, outputs=[output, std_file])
+    along: TimeFilling | None = None
     if model_file is not None:
         model = load_model(model_file)
+        if not hasattr(model.estimator, "impute"):
+            raise ValueError(f"{model_file}: a {model.kind} model cannot impute. Fit --model ppca or mixture.")
         opened = opened_for(model, session, table, options)
         opened.reader.options = replace(opened.reader.options, skip=frozenset(opened.roles.drop))
     else:
@@ -64,16 +69,28 @@ def impute(
         prepare = opened.preprocessing([whole])
         X = prepare.matrix(whole)
         plain = kind == "ppca" and options["components"] is None and options["noise"] is None and np.isnan(X).any()
-        model = fitted_imputer(prepare, X) if plain else fitted(kind, options, prepare, X, None, session.verbose)
-    if not hasattr(model.estimator, "impute"):
-        raise ValueError(f"{model_file}: a {model.kind} model cannot impute. Fit --model ppca or mixture.")
-    filled = _write(opened, model, output, std_file, {"digits": digits, "escape_formulas": escape_formulas})
+        clock = _clock_of(whole, opened.roles.drop, session) if plain else None
+        if clock is not None:
+            along = fill_by_time(clock, whole, prepare, options)
+            session.note(*along.notes())
+        if along is not None and along.fills(prepare, X):
+            model = TableModel("forecast", None, prepare, facts={"estimator": "RKMForecaster"})
+        elif plain:
+            model = fitted_imputer(prepare, X)
+        else:
+            model = fitted(kind, options, prepare, X, None, session.verbose)
+    how = {"digits": digits, "escape_formulas": escape_formulas}
+    filled = _write(opened, model, along, output, std_file, how)
     total = sum(filled.values())
-    if total and model.facts.get("n_components") == 0:
-        session.note("no structure was found: every missing cell was filled with the mean of its column")
+    timed = {} if along is None else along.values
+    if model.facts.get("n_components") == 0 and any(n for name, n in filled.items() if name not in timed):
+        rest = " other" if timed else ""
+        session.note(f"no structure was found: every{rest} missing cell was filled with the mean of its column")
     if not total:
         session.note("the table has no missing cells: it is copied")
     facts = {"output": output, "std": std_file, "imputed": total, "by column": filled, **model.facts}
+    if along is not None:
+        facts |= {"clock": along.clock.name, "filled along the clock": list(timed)}
     lines = [f"{total} missing cells filled -> {place(output)}"]
     busiest = sorted(filled.items(), key=lambda item: -item[1])[:8]
     lines += [f"  {name}: {count}" for name, count in busiest if count]
@@ -82,7 +99,18 @@ def impute(
     session.say(facts, [*lines, *facts_lines(model.facts)])
 
 
-def _write(opened: Any, model: Any, output: str, std_file: str | None, how: Any) -> dict[str, int]:
+def _clock_of(whole: Any, drop: Any, session: Any) -> Any:
+    """The clock of a table; rows that run backwards have none, which is said."""
+    from gramian.io.clocks import Clock
+
+    try:
+        return Clock.of(whole, skip=drop)
+    except ValueError as error:
+        session.note(f"{error} Here the order of the rows is not used")
+        return None
+
+
+def _write(opened: Any, model: Any, along: Any, output: str, std_file: str | None, how: Any) -> dict[str, int]:
     """Stream rows in the file's own layout; returns how many cells were filled in each column."""
     from contextlib import ExitStack
 
@@ -105,9 +133,15 @@ def _write(opened: Any, model: Any, output: str, std_file: str | None, how: Any)
         if std_file:
             labels = written_names(opened, [*ids, *_spread_names(prepare)], std_file)
             out_std = stack.enter_context(TableWriter(std_file, labels, dialect=dialect, **how))
+        start = 0
         for part in opened.reader.batches(raw=keep_cells):
             X = prepare.matrix(part)
-            full, std = model.estimator.impute(X, return_std=True) if np.isnan(X).any() else (X, np.zeros_like(X))
+            full, std = X, np.zeros_like(X)
+            if model.estimator is not None and np.isnan(X).any():
+                full, std = model.estimator.impute(X, return_std=True)
+            if along is not None:
+                full, std = along.put(prepare, slice(start, start + len(X)), full, std)
+            start += len(X)
             columns = dict(zip(modelled, prepare.columns(full)))
             holes = {name: _holes(part[name]) for name in modelled}
             for name in modelled:

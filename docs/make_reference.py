@@ -15,6 +15,7 @@ SECTIONS = {
     "gramian.preimage": "Pre-images",
     "gramian.datasets": "Data",
     "gramian.plotting": "Pictures",
+    "gramian.deep": "Trained maps",
     "gramian.testing": "Contracts for plug-ins",
 }
 

@@ -30,7 +30,34 @@ IDA_NAMES = (
 
 
 def data_file(name: str) -> Path:
-    """The path of a file in the folder named by ``GRAMIAN_DATA``; `FileNotFoundError` names both where it is absent."""
+    """The path of a file in the folder named by ``GRAMIAN_DATA``; `FileNotFoundError` names both where it is absent.
+
+    Parameters
+    ----------
+    name : str
+        A file name, such as "mnist.npz".
+
+    Returns
+    -------
+    pathlib.Path
+
+    References
+    ----------
+    docs/papers.md: which files the papers need.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from pathlib import Path
+    >>> from unittest.mock import patch
+    >>> from gramian.datasets import data_file
+    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, {"GRAMIAN_DATA": folder}):
+    ...     _ = Path(folder, "mine.npz").write_bytes(b"")
+    ...     found = data_file("mine.npz").name
+    ...
+    >>> found
+    'mine.npz'
+    """
     folder = os.environ.get(VARIABLE)
     if not folder:
         raise FileNotFoundError(
@@ -61,6 +88,10 @@ def load_ida(name: str) -> Bunch:
     Bunch
         ``data``, ``target`` (-1 or 1), and splits as row numbers, one split a row: ``official_train``,
         ``official_test`` (of the benchmark), ``regen_train``, ``regen_test`` (drawn anew, same sizes).
+
+    References
+    ----------
+    G. Rätsch, T. Onoda and K.-R. Müller, "Soft margins for AdaBoost", 2001.
     """
     check_choice("name", name, IDA_NAMES)
     arrays = _arrays(f"ida_{name}.npz")

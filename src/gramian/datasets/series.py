@@ -35,6 +35,10 @@ def make_sum_of_sines(
     -------
     ndarray of shape (n_samples,)
 
+    References
+    ----------
+    [AC] section 5.1.
+
     Examples
     --------
     >>> from gramian.datasets import make_sum_of_sines
@@ -60,9 +64,23 @@ def make_mackey_glass(n_samples: int = 1000, *, delay: float = 17.0, start: floa
 
     Runge-Kutta with step 0.1 from a constant history; the first ``discard`` values are dropped.
 
+    Parameters
+    ----------
+    n_samples : int, default=1000
+    delay : float, default=17
+        τ.
+    start : float, default=1.2
+        The constant history.
+    discard : int, default=300
+        Values left out at the beginning.
+
     Returns
     -------
     ndarray of shape (n_samples,)
+
+    References
+    ----------
+    M. C. Mackey and L. Glass, "Oscillation and chaos in physiological control systems", 1977.
 
     Examples
     --------

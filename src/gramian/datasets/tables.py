@@ -17,9 +17,23 @@ def make_low_rank(
 ) -> Array:
     """Rows of the model itself: x = μ + Wz + ε with standard normal W, z, μ and ε of standard deviation ``noise`` [2].
 
+    Parameters
+    ----------
+    n_samples : int, default=200
+    n_features : int, default=10
+    rank : int, default=3
+        q.
+    noise : float, default=0.1
+        Standard deviation of ε.
+    random_state : None, int, Generator or RandomState
+
     Returns
     -------
     ndarray of shape (n_samples, n_features)
+
+    References
+    ----------
+    [2] docs/theory.md, section 2: the Gaussian latent model.
 
     Examples
     --------
@@ -55,6 +69,10 @@ def make_missing(X: Any, fraction: float = 0.2, *, mechanism: str = "mcar", rand
     Returns
     -------
     ndarray of shape (n_samples, n_features)
+
+    References
+    ----------
+    [5] docs/theory.md, section 5: EM.
 
     Examples
     --------

@@ -46,6 +46,10 @@ def make_c_shapes(
     labels : ndarray of shape (n_samples,)
         0 or 1.
 
+    References
+    ----------
+    [6] docs/theory.md, section 6: mixtures.
+
     Examples
     --------
     >>> from gramian.datasets import make_c_shapes
@@ -74,10 +78,21 @@ def make_c_shapes(
 def make_moons(n_samples: int = 200, *, noise: float = 0.05, random_state: Any = None) -> tuple[Array, Array]:
     """Two half circles of radius 1, each with an end inside the other: scikit-learn's two moons with noise.
 
+    Parameters
+    ----------
+    n_samples : int, default=200
+    noise : float, default=0.05
+        Standard deviation of the points about the half circles.
+    random_state : None, int, Generator or RandomState
+
     Returns
     -------
     X : ndarray of shape (n_samples, 2)
     labels : ndarray of shape (n_samples,)
+
+    References
+    ----------
+    [6] docs/theory.md, section 6: mixtures.
 
     Examples
     --------
@@ -100,11 +115,20 @@ def make_ellipsoids(n_samples: int = 700, *, random_state: Any = None) -> tuple[
 
     Two components describe each of them (what is left has variance 0.19²), and no plane describes all.
 
+    Parameters
+    ----------
+    n_samples : int, default=700
+    random_state : None, int, Generator or RandomState
+
     Returns
     -------
     X : ndarray of shape (n_samples, 3)
     labels : ndarray of shape (n_samples,)
         0 to 4, as equal in number as can be.
+
+    References
+    ----------
+    [6] docs/theory.md, section 6: mixtures.
 
     Examples
     --------
@@ -152,6 +176,10 @@ def make_curved_clusters(
     -------
     X : ndarray of shape (n_samples, n_features)
     labels : ndarray of shape (n_samples,)
+
+    References
+    ----------
+    docs/benchmarks.md: where these data are used.
 
     Examples
     --------

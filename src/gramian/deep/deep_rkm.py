@@ -250,6 +250,19 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         DeepRKM
+
+        References
+        ----------
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian.deep import DeepRKM
+        >>> X = load_iris().data.astype("float32")
+        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
+        >>> model.n_epochs_
+        2
         """
         self._check_params()
         forget(self, "_layout", "_errors", "_frame_name", "_dtype")
@@ -391,6 +404,20 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_components_)
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian.deep import DeepRKM
+        >>> X = load_iris().data.astype("float32")
+        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
+        >>> model.transform(X).shape
+        (150, 2)
         """
         return self._asked("transform", X)
 
@@ -398,36 +425,226 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return getattr(self.model_, method)(self._given(X))
 
     def posterior(self, X: Any) -> Any:
-        """z given the views shown, with ``.mean``, ``.covariance`` and ``.sample(n_draws)`` [8]."""
+        """z given the views shown, with ``.mean``, ``.covariance`` and ``.sample(n_draws)`` [8].
+
+        Parameters
+        ----------
+        X : table, list or dict of views
+            None, or NaN rows, where a view is missing.
+
+        Returns
+        -------
+        Posterior
+            The law of the latents of each row.
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian.deep import DeepRKM
+        >>> X = load_iris().data.astype("float32")
+        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
+        >>> model.posterior(X[:5]).mean.shape
+        (5, 2)
+        """
         return self.model_.posterior(self._given(X))
 
     def scores(self, X: Any) -> Array:
-        """The principal scores of the concatenated features; unseen ones at their expectation."""
+        """The principal scores of the concatenated features; unseen ones at their expectation.
+
+        Parameters
+        ----------
+        X : table, list or dict of views
+            None, or NaN rows, where a view is missing.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components_)
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian.deep import DeepRKM
+        >>> X = load_iris().data.astype("float32")
+        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
+        >>> model.scores(X).shape
+        (150, 2)
+        """
         return self._asked("scores", X)
 
     def residual(self, X: Any) -> Array:
-        """Squared distance of the features shown to the principal subspace."""
+        """Squared distance of the features shown to the principal subspace.
+
+        Parameters
+        ----------
+        X : table, list or dict of views
+            None, or NaN rows, where a view is missing.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian.deep import DeepRKM
+        >>> X = load_iris().data.astype("float32")
+        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
+        >>> model.residual(X).shape
+        (150,)
+        """
         return self._asked("residual", X)
 
     def mahalanobis(self, X: Any) -> Array:
-        """The squared Mahalanobis distance of the features shown."""
+        """The squared Mahalanobis distance of the features shown.
+
+        Parameters
+        ----------
+        X : table, list or dict of views
+            None, or NaN rows, where a view is missing.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian.deep import DeepRKM
+        >>> X = load_iris().data.astype("float32")
+        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
+        >>> model.mahalanobis(X).shape
+        (150,)
+        """
         return self._asked("mahalanobis", X)
 
     def score_samples(self, X: Any) -> Array:
-        """The log-density of each row's *features*: ranks rows under one model, never compares two fits [11]."""
+        """The log-density of each row's *features*: ranks rows under one model, never compares two fits [11].
+
+        Parameters
+        ----------
+        X : table, list or dict of views
+            None, or NaN rows, where a view is missing.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        References
+        ----------
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian.deep import DeepRKM
+        >>> X = load_iris().data.astype("float32")
+        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
+        >>> model.score_samples(X).shape
+        (150,)
+        """
         return self._asked("score_samples", X)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """As ``model_.score``: a density of features, not comparable between fits. Compare fits by ``scoring="reconstruction"``."""
+        """As ``model_.score``: a density of features, not comparable between fits. Compare fits by ``scoring="reconstruction"``.
+
+        Parameters
+        ----------
+        X : table, list or dict of views
+            None, or NaN rows, where a view is missing.
+        y : ignored
+
+        Returns
+        -------
+        float
+
+        References
+        ----------
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian.deep import DeepRKM
+        >>> X = load_iris().data.astype("float32")
+        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
+        >>> isinstance(model.score(X), float)
+        True
+        """
         return float(self.model_.score(self._given(X)))
 
     def inverse_transform(self, Z: Any) -> Any:
-        """Every view of the latents Z through its decoder, in the container given to `fit`."""
+        """Every view of the latents Z through its decoder, in the container given to `fit`.
+
+        Parameters
+        ----------
+        Z : array-like of shape (n, n_components_)
+            Latent coordinates, one point per row.
+
+        Returns
+        -------
+        views, in the container given to `fit`
+
+        References
+        ----------
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian.deep import DeepRKM
+        >>> X = load_iris().data.astype("float32")
+        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
+        >>> model.inverse_transform([[0.0, 0.0]]).shape
+        (1, 4)
+        """
         check_is_fitted(self)
         return self.model_.inverse_transform(Z)
 
     def reconstruct(self, X: Any) -> Any:
-        """Every view given the views shown: `inverse_transform` of `transform`."""
+        """Every view given the views shown: `inverse_transform` of `transform`.
+
+        Parameters
+        ----------
+        X : table, list or dict of views
+            None, or NaN rows, where a view is missing.
+
+        Returns
+        -------
+        views, in the container given to `fit`
+
+        References
+        ----------
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian.deep import DeepRKM
+        >>> X = load_iris().data.astype("float32")
+        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
+        >>> model.reconstruct(X).shape
+        (150, 4)
+        """
         return self.inverse_transform(self.transform(X))
 
     def calibrate(self, X: Any, questions: Any = None, **options: Any) -> DeepRKM:
@@ -438,6 +655,27 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X : table, list or dict of views
             Rows that the maps have not seen, if there are any.
         questions : list of (given, view), optional
+        **options : keyword arguments
+            Of `MultiViewRKM.calibrate`.
+
+        Returns
+        -------
+        DeepRKM
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian.deep import DeepRKM
+        >>> X = load_iris().data.astype("float32")
+        >>> views = [X[:, :2], X[:, 2:]]
+        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(views)
+        >>> model.calibrate(views).model_.n_components_
+        2
         """
         given = self._layout.rows(self, X)
         self.model_.calibrate(list(given.views), questions, **options)
@@ -493,6 +731,20 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, columns), (mean, std), or draws
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian.deep import DeepRKM
+        >>> X = load_iris().data.astype("float32")
+        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit([X[:, :2], X[:, 2:]])
+        >>> model.predict_view([X[:3, :2], None], 1).shape
+        (3, 2)
         """
         check_is_fitted(self)
         v = self._layout.position(view)
@@ -541,7 +793,30 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return np.asarray(views[v], dtype=np.float64).reshape(m, n, -1)
 
     def encode(self, X: Any) -> Any:
-        """Features of every view: one array for one view, else in the container given to `fit` (a list for a table)."""
+        """Features of every view: one array for one view, else in the container given to `fit` (a list for a table).
+
+        Parameters
+        ----------
+        X : table, list or dict of views
+            None, or NaN rows, where a view is missing.
+
+        Returns
+        -------
+        features: an array, or in the container given to `fit`
+
+        References
+        ----------
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian.deep import DeepRKM
+        >>> X = load_iris().data.astype("float32")
+        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
+        >>> model.encode(X).shape[0]
+        150
+        """
         check_is_fitted(self)
         rows = self._layout.rows(self, X)
         found = []
@@ -553,7 +828,29 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self._listed_or_one(found)
 
     def decode(self, F: Any) -> Any:
-        """Rows of features, the inverse of `encode` as far as the decoders are."""
+        """Rows of features, the inverse of `encode` as far as the decoders are.
+
+        Parameters
+        ----------
+        F : features, as `encode` gives them
+
+        Returns
+        -------
+        views: an array, or in the container given
+
+        References
+        ----------
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian.deep import DeepRKM
+        >>> X = load_iris().data.astype("float32")
+        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
+        >>> model.decode(model.encode(X)).shape
+        (150, 4)
+        """
         check_is_fitted(self)
         if len(self.maps_) == 1 and not isinstance(F, list | dict):
             F = [F]
@@ -587,6 +884,19 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         views, in the container given to `fit`
+
+        References
+        ----------
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian.deep import DeepRKM
+        >>> X = load_iris().data.astype("float32")
+        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
+        >>> model.sample(4, random_state=0).shape
+        (4, 4)
         """
         check_is_fitted(self)
         check_choice("prior", prior, ("mixture", "normal"))
@@ -612,6 +922,19 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_components_, n, columns), or a list with one per view
+
+        References
+        ----------
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian.deep import DeepRKM
+        >>> X = load_iris().data.astype("float32")
+        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
+        >>> model.traverse(5).shape
+        (2, 5, 4)
         """
         check_is_fitted(self)
         count = check_count("n", n, 1)

@@ -108,6 +108,19 @@ class TorchMap(FeatureMap):
         Returns
         -------
         ndarray of shape (n_samples, n_features_in_)
+
+        References
+        ----------
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> import numpy as np, torch
+        >>> from gramian.deep import TorchMap
+        >>> X = np.zeros((4, 3))
+        >>> phi = TorchMap(torch.nn.Linear(3, 2), torch.nn.Linear(2, 3)).fit(X)
+        >>> phi.inverse_transform(np.zeros((4, 2))).shape
+        (4, 3)
         """
         check_is_fitted(self)
         F = check_table(None, F, reset=False, name="F")
@@ -116,12 +129,58 @@ class TorchMap(FeatureMap):
         return check_finite(apply_module(self.decoder, F), "rows of the decoder").astype(F.dtype, copy=False)
 
     def encode(self, X: Any) -> Array:
-        """The features of rows: `transform`."""
+        """The features of rows: `transform`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, dim)
+
+        References
+        ----------
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> import numpy as np, torch
+        >>> from gramian.deep import TorchMap
+        >>> X = np.zeros((4, 3))
+        >>> phi = TorchMap(torch.nn.Linear(3, 2), torch.nn.Linear(2, 3)).fit(X)
+        >>> phi.encode(X).shape
+        (4, 2)
+        """
         return self.transform(X)
 
     @available_if(_has_decoder)
     def decode(self, F: Any) -> Array:
-        """The rows of features: `inverse_transform`."""
+        """The rows of features: `inverse_transform`.
+
+        Parameters
+        ----------
+        F : array-like of shape (n_samples, dim)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_in_)
+
+        References
+        ----------
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> import numpy as np, torch
+        >>> from gramian.deep import TorchMap
+        >>> X = np.zeros((4, 3))
+        >>> phi = TorchMap(torch.nn.Linear(3, 2), torch.nn.Linear(2, 3)).fit(X)
+        >>> phi.decode(np.zeros((4, 2))).shape
+        (4, 3)
+        """
         return self.inverse_transform(F)
 
 

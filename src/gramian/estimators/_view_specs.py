@@ -120,7 +120,28 @@ class NestedKernels:
     kernel: Any
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters; kernels of views are reached as ``kernel__NAME__length_scale``, or ``kernel__0__...`` in a list."""
+        """Parameters; kernels of views are reached as ``kernel__NAME__length_scale``, or ``kernel__0__...`` in a list.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Also those of kernels and feature maps.
+
+        Returns
+        -------
+        dict
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
+        Examples
+        --------
+        >>> from gramian import MultiViewRKM
+        >>> from gramian.kernels import RBF
+        >>> MultiViewRKM(kernel={"a": RBF(2.0)}).get_params()["kernel__a__length_scale"]
+        2.0
+        """
         params: dict[str, Any] = super().get_params(deep)  # type: ignore[misc]
         if deep:
             for name, kernel in _named(self.kernel):
@@ -130,7 +151,30 @@ class NestedKernels:
         return params
 
     def set_params(self, **params: Any) -> Any:
-        """Set parameters; see `get_params` for the names."""
+        """Set parameters; see `get_params` for the names.
+
+        Parameters
+        ----------
+        **params : keyword arguments
+            Names and values.
+
+        Returns
+        -------
+        MultiViewRKM
+            Itself.
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
+        Examples
+        --------
+        >>> from gramian import MultiViewRKM
+        >>> from gramian.kernels import RBF
+        >>> model = MultiViewRKM(kernel={"a": RBF(2.0)}).set_params(kernel__a__length_scale=3.0)
+        >>> model.kernel["a"].length_scale
+        3.0
+        """
         if "kernel" in params:
             self.kernel = params.pop("kernel")
         known = {str(name): name for name, _ in _named(self.kernel)}

@@ -31,7 +31,31 @@ def approximations() -> tuple[str, ...]:
 
 
 def approximation_of(name: str, kernel: Any, count: int, random_state: Any = None) -> FeatureMap:
-    """The feature map of that name for a kernel, with ``count`` landmarks or features."""
+    """The feature map of that name for a kernel, with ``count`` landmarks or features.
+
+    Parameters
+    ----------
+    name : {"nystroem", "rff"}
+    kernel : Kernel or its name
+    count : int
+        Landmarks, or features.
+    random_state : None, int, Generator or RandomState
+
+    Returns
+    -------
+    FeatureMap
+
+    References
+    ----------
+    [3] docs/theory.md, section 3: generation in the kernel space.
+
+    Examples
+    --------
+    >>> from gramian.features import approximation_of
+    >>> from gramian.kernels import RBF
+    >>> type(approximation_of("nystroem", RBF(2.0), 10)).__name__
+    'Nystroem'
+    """
     made: Any = FEATURE_MAPS[name]
     options = {made.size_parameter: count, "random_state": random_state}
     return made(kernel, **{key: value for key, value in options.items() if key in signature(made).parameters})
@@ -39,6 +63,18 @@ def approximation_of(name: str, kernel: Any, count: int, random_state: Any = Non
 
 def as_feature_map(feature_map: Any) -> FeatureMap:
     """The feature map that a name or an object stands for.
+
+    Parameters
+    ----------
+    feature_map : str or FeatureMap
+
+    Returns
+    -------
+    FeatureMap
+
+    References
+    ----------
+    [1] docs/theory.md, section 1: weighted moments in primal and dual.
 
     Examples
     --------

@@ -31,7 +31,32 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """Whether ``inverse_transform`` gives back the rows."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Settle what depends on the rows of X; rows of zero weight do not count."""
+        """Settle what depends on the rows of X; rows of zero weight do not count.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows.
+        y : ignored
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        FeatureMap
+            Itself.
+
+        References
+        ----------
+        [1] docs/theory.md, section 1: weighted moments in primal and dual.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.features import Polynomial
+        >>> Polynomial(2).fit(X).dim
+        10
+        """
         before = self.__dict__.copy()
         try:
             X = check_table(self, X, reset=True, accept_sparse=self.accepts_sparse)
@@ -47,7 +72,29 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return None
 
     def transform(self, X: Any) -> Array:
-        """φ(xᵢ), shape (n, dim), in the dtype of X."""
+        """φ(xᵢ), shape (n, dim), in the dtype of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n, dim)
+
+        References
+        ----------
+        [1] docs/theory.md, section 1: weighted moments in primal and dual.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.features import Identity
+        >>> np.allclose(Identity().fit(X).transform(X), X)
+        True
+        """
         check_is_fitted(self)
         X = check_table(self, X, reset=False, accept_sparse=self.accepts_sparse)
         return self._features(_as_csr(X)).astype(X.dtype, copy=False)

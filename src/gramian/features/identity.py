@@ -30,7 +30,29 @@ class Identity(FeatureMap):
         return int(self.n_features_in_)
 
     def inverse_transform(self, F: Any) -> Array:
-        """x = φ(x)."""
+        """x = φ(x).
+
+        Parameters
+        ----------
+        F : array-like of shape (n, dim)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+
+        References
+        ----------
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.features import Identity
+        >>> Identity().fit(X).inverse_transform(X).shape
+        (12, 3)
+        """
         return check_table(self, F, reset=False, name="F")
 
     def _fit(self, X: Any, weights: Array) -> None:

@@ -84,18 +84,93 @@ class Nystroem(FeatureMap):
         return largest * float(np.mean(self.kernel_.diagonal(self.landmarks_)))
 
     def kernel_values(self, X: Any, dtype: Any = np.float64) -> Array:
-        """k_m(x), shape (n, m)."""
+        """k_m(x), shape (n, m).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows.
+        dtype : NumPy dtype
+            Of the values: float32 or float64.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+            m is the number of landmarks.
+
+        References
+        ----------
+        [3] docs/theory.md, section 3: generation in the kernel space.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.features import Nystroem
+        >>> from gramian.kernels import RBF
+        >>> phi = Nystroem(RBF(2.0), 5).fit(X)
+        >>> phi.kernel_values(X).shape
+        (12, 5)
+        """
         check_is_fitted(self)
         rows, landmarks = slice(0, X.shape[0]), slice(0, self.landmarks_.shape[0])
         return np.asarray(self.kernel_.tiles(X, self.landmarks_, dtype)(rows, landmarks))
 
     def landmark_weights(self, F: Any) -> Array:
-        """γ with Φ_m γ = f for feature points f in the rows of F: γ = V L^-½ f, shape (n, m)."""
+        """γ with Φ_m γ = f for feature points f in the rows of F: γ = V L^-½ f, shape (n, m).
+
+        Parameters
+        ----------
+        F : array-like of shape (n, dim)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+
+        References
+        ----------
+        [3] docs/theory.md, section 3: generation in the kernel space.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.features import Nystroem
+        >>> from gramian.kernels import RBF
+        >>> phi = Nystroem(RBF(2.0), 5).fit(X)
+        >>> phi.landmark_weights(phi.transform(X)).shape
+        (12, 5)
+        """
         check_is_fitted(self)
         return np.asarray(F) @ self.normalization_.T
 
     def approximation_error(self, X: Any) -> float:
-        """The mean over rows of k(x, x) - |φ(x)|² >= 0: what of the kernel's trace the landmarks do not see."""
+        """The mean over rows of k(x, x) - |φ(x)|² >= 0: what of the kernel's trace the landmarks do not see.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        float
+
+        References
+        ----------
+        [3] docs/theory.md, section 3: generation in the kernel space.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.features import Nystroem
+        >>> from gramian.kernels import RBF
+        >>> phi = Nystroem(RBF(2.0), 5).fit(X)
+        >>> bool(phi.approximation_error(X) >= 0)
+        True
+        """
         check_is_fitted(self)
         X = check_table(self, X, reset=False, accept_sparse=self.accepts_sparse)
         features = self._features(X)

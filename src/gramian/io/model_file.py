@@ -53,11 +53,19 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     path : str or path
         Any suffix will do; ``.safetensors`` is usual.
 
+    Returns
+    -------
+    None
+
     Raises
     ------
     ValueError
         If the model holds something that is not data: a callable kernel, a random generator, an object of another
         library.
+
+    References
+    ----------
+    docs/model_files.md: what a model file holds.
 
     Examples
     --------
@@ -103,6 +111,15 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     A file from a stranger can run no code and takes at most 256 MiB more memory than its own size.
 
+    Parameters
+    ----------
+    path : str or path
+        A file that `save` wrote.
+
+    Returns
+    -------
+    The model, fitted if it was when it was saved.
+
     Raises
     ------
     ModelFileError
@@ -110,6 +127,23 @@ def load(path: str | os.PathLike[str]) -> Any:
         a state that its class does not have, or is a pickle: those are refused by their first bytes and never parsed.
     OSError
         If the file cannot be read at all.
+
+    References
+    ----------
+    docs/model_files.md: what a model file holds.
+
+    Examples
+    --------
+    >>> import os
+    >>> import tempfile
+    >>> from gramian import load, save
+    >>> from gramian.kernels import RBF
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(RBF(2.0), os.path.join(folder, "kernel.safetensors"))
+    ...     again = load(os.path.join(folder, "kernel.safetensors"))
+    ...
+    >>> again
+    RBF(length_scale=2.0)
     """
     with _one_door():
         manifest, tensors = _read(Path(path))

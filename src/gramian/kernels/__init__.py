@@ -41,6 +41,18 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
 def as_kernel(kernel: Any) -> Kernel:
     """The kernel that a name, a kernel object, a function ``k(X, Y)`` or a scikit-learn GP kernel stands for.
 
+    Parameters
+    ----------
+    kernel : str, Kernel, callable or scikit-learn GP kernel
+
+    Returns
+    -------
+    Kernel
+
+    References
+    ----------
+    [1] docs/theory.md, section 1: weighted moments in primal and dual.
+
     Examples
     --------
     >>> from gramian.kernels import as_kernel

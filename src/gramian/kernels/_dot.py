@@ -20,11 +20,53 @@ class DotProduct(Kernel):
     accepts_sparse: Any = True
 
     def rate(self, n_columns: int) -> float:
-        """γ for rows of so many columns."""
+        """γ for rows of so many columns.
+
+        Parameters
+        ----------
+        n_columns : int
+            Columns of the rows.
+
+        Returns
+        -------
+        float
+
+        References
+        ----------
+        [1] docs/theory.md, section 1: weighted moments in primal and dual.
+
+        Examples
+        --------
+        >>> from gramian.kernels import Polynomial
+        >>> Polynomial(degree=2).rate(4)
+        0.25
+        """
         return 1.0
 
     def slope(self, products: Array) -> Array:
-        """f' at the products, in place."""
+        """f' at the products, in place.
+
+        Parameters
+        ----------
+        products : ndarray
+            Inner products; overwritten.
+
+        Returns
+        -------
+        ndarray
+            The same array.
+
+        References
+        ----------
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian.kernels import Polynomial
+        >>> Polynomial(degree=2, gamma=1.0).slope(np.array([1.0, 2.0]))
+        array([4., 6.])
+        """
         products[...] = 1.0
         return products
 

@@ -58,11 +58,54 @@ class Radial(Stationary):
         return bool(np.ndim(self.length_scale) == 0)
 
     def slope(self, products: Array) -> Array:
-        """f' at the products, in place."""
+        """f' at the products, in place.
+
+        Parameters
+        ----------
+        products : ndarray
+            -|x - y|²/2ℓ²; overwritten.
+
+        Returns
+        -------
+        ndarray
+            The same array.
+
+        References
+        ----------
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian.kernels import RBF
+        >>> RBF(1.0).slope(np.array([0.0]))
+        array([1.])
+        """
         raise TypeError(f"{self!r} offers no gradient.")
 
     def squared_radius(self, values: Array) -> Array:
-        """|x - y|²/ℓ² from kernel values in (0, 1)."""
+        """|x - y|²/ℓ² from kernel values in (0, 1).
+
+        Parameters
+        ----------
+        values : ndarray
+            Kernel values in (0, 1).
+
+        Returns
+        -------
+        ndarray of the same shape
+
+        References
+        ----------
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian.kernels import RBF
+        >>> RBF(1.0).squared_radius(np.array([np.exp(-2.0)])).round(6)
+        array([4.])
+        """
         raise TypeError(f"{self!r} does not give distances.")
 
     def factors(self, X: Any, Y: Any, dtype: Any) -> tuple[Array, Array] | None:

@@ -60,27 +60,170 @@ class Kernel(BaseEstimator):
         return gram
 
     def diagonal(self, X: Any) -> Array:
-        """k(xᵢ, xᵢ) without the rest of the Gram matrix, in float64 also for float32 rows: squared norms cancel."""
+        """k(xᵢ, xᵢ) without the rest of the Gram matrix, in float64 also for float32 rows: squared norms cancel.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+
+        References
+        ----------
+        [1] docs/theory.md, section 1: weighted moments in primal and dual.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.kernels import Linear
+        >>> np.allclose(Linear().diagonal(X), (X**2).sum(axis=1))
+        True
+        """
         raise TypeError(f"{type(self).__name__} does not say how to evaluate its diagonal.")
 
     def resolve(self, X: Any) -> Kernel:
-        """A clone whose parameters are checked and are numbers: "median" and None are settled on the rows of X."""
+        """A clone whose parameters are checked and are numbers: "median" and None are settled on the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        Kernel
+
+        References
+        ----------
+        [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.kernels import RBF
+        >>> bool(RBF("median").resolve(X).length_scale > 0)
+        True
+        """
         return clone(self)
 
     def typical_distance(self, median: float, n_columns: int) -> float:
-        """The length scale to search around, from the median Euclidean distance between rows."""
+        """The length scale to search around, from the median Euclidean distance between rows.
+
+        Parameters
+        ----------
+        median : float
+            Median Euclidean distance between rows.
+        n_columns : int
+            Columns of the rows.
+
+        Returns
+        -------
+        float
+
+        References
+        ----------
+        [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+        Examples
+        --------
+        >>> from gramian.kernels import RBF
+        >>> RBF().typical_distance(2.0, 5)
+        2.0
+        """
         return median
 
     def factors(self, X: Any, Y: Any, dtype: Any) -> tuple[Array, Array] | None:
-        """Matrices with k(X, Y) = profile(left @ right.T), or None where that is not so, or not accurate."""
+        """Matrices with k(X, Y) = profile(left @ right.T), or None where that is not so, or not accurate.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows.
+        Y : array-like of shape (m, d)
+            Other rows.
+        dtype : NumPy dtype
+            Of the values: float32 or float64.
+
+        Returns
+        -------
+        (left, right), or None
+
+        References
+        ----------
+        [1] docs/theory.md, section 1: weighted moments in primal and dual.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.kernels import Linear
+        >>> left, right = Linear().factors(X, X, np.float64)
+        >>> np.allclose(left @ right.T, Linear()(X))
+        True
+        """
         return None
 
     def profile(self, products: Array) -> Array:
-        """The elementwise function of ``left @ right.T`` that gives the kernel, in place; returns its argument."""
+        """The elementwise function of ``left @ right.T`` that gives the kernel, in place; returns its argument.
+
+        Parameters
+        ----------
+        products : ndarray
+            ``left @ right.T`` of `factors`; overwritten.
+
+        Returns
+        -------
+        ndarray
+            The same array.
+
+        References
+        ----------
+        [1] docs/theory.md, section 1: weighted moments in primal and dual.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian.kernels import Linear
+        >>> Linear().profile(np.array([[1.0, 2.0]]))
+        array([[1., 2.]])
+        """
         return products
 
     def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
-        """A function (rows, columns) -> k(X[rows], Y[columns]) that shares all preparation between tiles."""
+        """A function (rows, columns) -> k(X[rows], Y[columns]) that shares all preparation between tiles.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows.
+        Y : array-like of shape (m, d)
+            Other rows.
+        dtype : NumPy dtype
+            Of the values: float32 or float64.
+
+        Returns
+        -------
+        callable
+            ``tile(rows, columns)`` with two slices.
+
+        References
+        ----------
+        [1] docs/theory.md, section 1: weighted moments in primal and dual.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.kernels import RBF
+        >>> tile = RBF(2.0).tiles(X, X)
+        >>> tile(slice(0, 4), slice(4, 12)).shape
+        (4, 8)
+        """
         pair = self.factors(X, Y, dtype)
         if pair is not None:
             left, right = pair
@@ -94,19 +237,88 @@ class Kernel(BaseEstimator):
     # ------------------------------------------------------------ for pre-images
 
     def gradient(self, X: Any, Y: Any, coefficients: Any) -> Array:
-        """∂/∂xᵢ Σⱼ cᵢⱼ k(xᵢ, yⱼ), shape (n, d), for ``coefficients`` c, shape (n, len(Y)); where ``differentiable``."""
+        """∂/∂xᵢ Σⱼ cᵢⱼ k(xᵢ, yⱼ), shape (n, d), for ``coefficients`` c, shape (n, len(Y)); where ``differentiable``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows.
+        Y : array-like of shape (m, d)
+            Other rows.
+        coefficients : array-like of shape (n, m)
+            Weights of the kernel values.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+
+        References
+        ----------
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.kernels import RBF
+        >>> RBF(2.0).gradient(X, X, np.ones((12, 12))).shape
+        (12, 3)
+        """
         raise TypeError(
             f"{self!r} offers no gradient. Use a smooth kernel such as RBF, or a pre-image that needs none."
         )
 
     def diagonal_gradient(self, X: Any) -> Array:
-        """∂/∂xᵢ k(xᵢ, xᵢ), shape (n, d); where ``differentiable``."""
+        """∂/∂xᵢ k(xᵢ, xᵢ), shape (n, d); where ``differentiable``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+
+        References
+        ----------
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.kernels import Linear
+        >>> np.allclose(Linear().diagonal_gradient(X), 2 * X)
+        True
+        """
         raise TypeError(
             f"{self!r} offers no gradient. Use a smooth kernel such as RBF, or a pre-image that needs none."
         )
 
     def squared_distance(self, values: Any) -> Array:
-        """|x - y|² from k(x, y): 0 at and above k(x, x), inf where the kernel cannot reach; where ``isotropic``."""
+        """|x - y|² from k(x, y): 0 at and above k(x, x), inf where the kernel cannot reach; where ``isotropic``.
+
+        Parameters
+        ----------
+        values : array-like
+            Kernel values.
+
+        Returns
+        -------
+        ndarray of the same shape
+
+        References
+        ----------
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian.kernels import RBF
+        >>> float(RBF(2.0).squared_distance(np.exp(-9.0 / 8.0)).round(6))
+        9.0
+        """
         raise TypeError(
             f"{self!r} is no function of |x - y| with one length scale, so distances cannot be read off it."
         )
@@ -132,11 +344,61 @@ class Kernel(BaseEstimator):
     # ------------------------------------------------------------ explicit features
 
     def nystroem(self, X: Any, n_landmarks: int = 100, random_state: Any = None) -> Any:
-        """:class:`gramian.features.Nystroem` features of this kernel, fitted on the rows of X."""
+        """:class:`gramian.features.Nystroem` features of this kernel, fitted on the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows.
+        n_landmarks : int, default=100
+            Rows that the features are built on.
+        random_state : None, int, Generator or RandomState
+
+        Returns
+        -------
+        Nystroem
+
+        References
+        ----------
+        [3] docs/theory.md, section 3: generation in the kernel space.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.kernels import RBF
+        >>> RBF(2.0).nystroem(X, 5).transform(X).shape
+        (12, 5)
+        """
         return _explicit("nystroem")(self, n_landmarks, random_state=random_state).fit(X)
 
     def random_features(self, n_features: int = 100, random_state: Any = None, *, orthogonal: bool = False) -> Any:
-        """:class:`gramian.features.RandomFourier` features of this kernel, ready to transform rows of any width."""
+        """:class:`gramian.features.RandomFourier` features of this kernel, ready to transform rows of any width.
+
+        Parameters
+        ----------
+        n_features : int, default=100
+            How many.
+        random_state : None, int, Generator or RandomState
+        orthogonal : bool, default=False
+            Draw orthogonal frequencies, which spread less.
+
+        Returns
+        -------
+        RandomFourier
+
+        References
+        ----------
+        [3] docs/theory.md, section 3: generation in the kernel space.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.kernels import RBF
+        >>> RBF(2.0).random_features(50, random_state=0).transform(X).shape
+        (12, 50)
+        """
         return _explicit("rff")(self, n_features, orthogonal=orthogonal, random_state=random_state).seed()
 
 
@@ -154,6 +416,29 @@ def finite_gram(values: Array, kernel: Any) -> Array:
     """``values`` if they can be computed with, else a `ValueError` that names the kernel.
 
     Finite values whose fourth powers overflow are refused too: variances of variances would be Inf.
+
+    Parameters
+    ----------
+    values : ndarray
+        Kernel values.
+    kernel : object
+        What to name in the message.
+
+    Returns
+    -------
+    ndarray
+        ``values``.
+
+    References
+    ----------
+    [1] docs/theory.md, section 1: weighted moments in primal and dual.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian.kernels import finite_gram
+    >>> finite_gram(np.eye(2), "rbf").shape
+    (2, 2)
     """
     largest = float(max(np.max(values, initial=0.0), -np.min(values, initial=0.0)))  # NaN survives both
     if not largest < LARGEST_VALUE:

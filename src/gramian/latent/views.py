@@ -58,6 +58,10 @@ def stack_views(views: Any) -> tuple[Array, dict[Any, slice]]:
     views : dict of name -> slice
         Views of a list are called "view0", "view1", ...
 
+    References
+    ----------
+    [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
     Examples
     --------
     >>> import numpy as np

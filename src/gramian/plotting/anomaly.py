@@ -45,6 +45,10 @@ def anomaly_histogram(model: Any, X: Any, *, statistic: str = "spe", level: floa
     -------
     matplotlib Axes
 
+    References
+    ----------
+    [2] docs/theory.md, section 2: the Gaussian latent model.
+
     Examples
     --------
     >>> from gramian import PPCA, datasets, plotting
@@ -135,6 +139,10 @@ def control_chart(
     Returns
     -------
     ndarray of matplotlib Axes: T², SPE and, if asked for, contributions
+
+    References
+    ----------
+    [2] docs/theory.md, section 2: the Gaussian latent model.
 
     Examples
     --------

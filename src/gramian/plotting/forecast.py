@@ -47,6 +47,10 @@ def forecast_fan(
     -------
     matplotlib Axes
 
+    References
+    ----------
+    [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
     Examples
     --------
     >>> from gramian import RKMForecaster, datasets, plotting

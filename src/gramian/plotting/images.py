@@ -55,6 +55,10 @@ def reconstruction_grid(
     -------
     matplotlib Axes
 
+    References
+    ----------
+    [2] docs/theory.md, section 2: the Gaussian latent model.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -120,6 +124,10 @@ def samples_grid(
     -------
     matplotlib Axes
 
+    References
+    ----------
+    [3] docs/theory.md, section 3: generation in the kernel space.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -184,6 +192,10 @@ def latent_traversal(
     Returns
     -------
     matplotlib Axes
+
+    References
+    ----------
+    [2] docs/theory.md, section 2: the Gaussian latent model.
 
     Examples
     --------

@@ -34,6 +34,10 @@ def kernel_components(
     -------
     ndarray of matplotlib Axes, one per component
 
+    References
+    ----------
+    [1] docs/theory.md, section 1: weighted moments in primal and dual.
+
     Examples
     --------
     >>> from gramian import KernelPPCA, datasets, kernels, plotting

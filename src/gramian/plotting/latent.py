@@ -50,6 +50,10 @@ def latent_scatter(
     -------
     matplotlib Axes
 
+    References
+    ----------
+    [2] docs/theory.md, section 2: the Gaussian latent model.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -165,6 +169,10 @@ def biplot(
     Returns
     -------
     matplotlib Axes
+
+    References
+    ----------
+    [2] docs/theory.md, section 2: the Gaussian latent model.
 
     Examples
     --------

@@ -45,6 +45,10 @@ def missingness_map(model: Any, X: Any, *, feature_names: Iterable[Any] | None =
     -------
     matplotlib Axes
 
+    References
+    ----------
+    [5] docs/theory.md, section 5: EM.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -106,6 +110,10 @@ def interval_calibration(
     Returns
     -------
     matplotlib Axes
+
+    References
+    ----------
+    [12] docs/theory.md, section 12: small samples.
 
     Examples
     --------

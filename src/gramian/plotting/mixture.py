@@ -38,6 +38,10 @@ def responsibilities(
     -------
     matplotlib Axes
 
+    References
+    ----------
+    [6] docs/theory.md, section 6: mixtures.
+
     Examples
     --------
     >>> from gramian import PPCAMixture, datasets, plotting

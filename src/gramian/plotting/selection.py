@@ -22,6 +22,10 @@ def selection(model: Any, *, ax: Any = None) -> Any:
     -------
     matplotlib Axes
 
+    References
+    ----------
+    [10] docs/theory.md, section 10: choosing, by what was not seen.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -37,6 +37,10 @@ def scree(model: Any, X: Any = None, *, log: bool | None = None, max_bars: int =
     -------
     matplotlib Axes
 
+    References
+    ----------
+    [1] docs/theory.md, section 1: weighted moments in primal and dual.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -111,6 +115,10 @@ def cumulative_variance(model: Any, *, marks: Iterable[float] = (0.9, 0.95), ax:
     -------
     matplotlib Axes
 
+    References
+    ----------
+    [1] docs/theory.md, section 1: weighted moments in primal and dual.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -160,6 +168,10 @@ def heldout_curve(
     Returns
     -------
     matplotlib Axes
+
+    References
+    ----------
+    [10] docs/theory.md, section 10: choosing, by what was not seen.
 
     Examples
     --------

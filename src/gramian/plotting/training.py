@@ -25,6 +25,10 @@ def em_trace(model: Any, *, ax: Any = None, name: str | None = None) -> Any:
     -------
     matplotlib Axes
 
+    References
+    ----------
+    [5] docs/theory.md, section 5: EM.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -19,6 +19,18 @@ def search_history(search: Any, ax: Any = None) -> Any:
     Returns
     -------
     matplotlib Axes
+
+    References
+    ----------
+    [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gramian import BayesSearch, PPCA
+    >>> from gramian.plotting import search_history
+    >>> search = BayesSearch(PPCA(), {"n_components": (1, 3)}, n_trials=3, cv=2, random_state=0).fit(load_iris().data)
+    >>> ax = search_history(search)
     """
     check_is_fitted(search, "trials_")
     ax = _axes(ax)
@@ -45,6 +57,31 @@ def surrogate_slice(search: Any, parameter: str | None = None, ax: Any = None, n
 
     ``parameter`` is a name of the search space; None is the most important one. Trials are drawn where they fell along it,
     whatever their other parameters, so they may lie off the curve.
+
+    Parameters
+    ----------
+    search : fitted BayesSearch
+    parameter : str, optional
+        None: the most important one.
+    ax : matplotlib Axes, optional
+    n_points : int, default=200
+        Points of the curve.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    References
+    ----------
+    [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gramian import BayesSearch, PPCA
+    >>> from gramian.plotting import surrogate_slice
+    >>> search = BayesSearch(PPCA(), {"n_components": (1, 3)}, n_trials=3, cv=2, random_state=0).fit(load_iris().data)
+    >>> ax = surrogate_slice(search)
     """
     check_is_fitted(search, "trials_")
     space = search._searched
@@ -90,7 +127,29 @@ def surrogate_slice(search: Any, parameter: str | None = None, ax: Any = None, n
 
 
 def parameter_importance(search: Any, ax: Any = None) -> Any:
-    """Share of the surrogate's variation that each parameter explains alone, most important on top."""
+    """Share of the surrogate's variation that each parameter explains alone, most important on top.
+
+    Parameters
+    ----------
+    search : fitted BayesSearch
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    References
+    ----------
+    [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gramian import BayesSearch, PPCA
+    >>> from gramian.plotting import parameter_importance
+    >>> search = BayesSearch(PPCA(), {"n_components": (1, 3)}, n_trials=3, cv=2, random_state=0).fit(load_iris().data)
+    >>> ax = parameter_importance(search)
+    """
     check_is_fitted(search, "trials_")
     shares = search.importance()
     ax = _axes(ax)

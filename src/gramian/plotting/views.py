@@ -30,6 +30,10 @@ def view_contributions(model: Any, *, max_components: int = 20, ax: Any = None) 
     -------
     matplotlib Axes
 
+    References
+    ----------
+    [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
     Examples
     --------
     >>> import numpy as np
@@ -96,6 +100,10 @@ def view_prediction(
     Returns
     -------
     matplotlib Axes
+
+    References
+    ----------
+    [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
 
     Examples
     --------

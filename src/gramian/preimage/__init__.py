@@ -47,6 +47,20 @@ def as_preimage(preimage: Any, **options: Any) -> Any:
 
     An object with ``fit(X, K0, *, kernel, scores)`` and ``transform(weights, kernel_values)`` is passed on as it is.
 
+    Parameters
+    ----------
+    preimage : str or object
+    **options : keyword arguments
+        Settings of the named method, such as ``n_neighbors``.
+
+    Returns
+    -------
+    pre-image
+
+    References
+    ----------
+    [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
     Examples
     --------
     >>> from gramian.preimage import as_preimage
@@ -70,6 +84,21 @@ def as_preimage(preimage: Any, **options: Any) -> Any:
 
 def preimage_for(kernel: Any, preimage: Any, **options: Any) -> Any:
     """As :func:`as_preimage`, but `Exact` where the kernel is linear and ``preimage`` is one of this package.
+
+    Parameters
+    ----------
+    kernel : Kernel or its name
+    preimage : str or object
+    **options : keyword arguments
+        As in `as_preimage`.
+
+    Returns
+    -------
+    pre-image
+
+    References
+    ----------
+    [4] docs/theory.md, section 4: pre-images (feature point -> input point).
 
     Examples
     --------

@@ -31,12 +31,52 @@ class PreImageInfo:
 
     @classmethod
     def closed_form(cls, n_points: int) -> PreImageInfo:
-        """The report of a method that always succeeds in one step."""
+        """The report of a method that always succeeds in one step.
+
+        Parameters
+        ----------
+        n_points : int
+            How many feature points.
+
+        Returns
+        -------
+        PreImageInfo
+
+        References
+        ----------
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+        Examples
+        --------
+        >>> from gramian.preimage import PreImageInfo
+        >>> PreImageInfo.closed_form(2).converged
+        array([ True,  True])
+        """
         return cls(np.ones(n_points, dtype=bool), np.ones(n_points, dtype=np.int64), np.zeros(n_points, dtype=bool))
 
     @classmethod
     def joined(cls, parts: Sequence[PreImageInfo]) -> PreImageInfo:
-        """One report of consecutive points from those of their chunks."""
+        """One report of consecutive points from those of their chunks.
+
+        Parameters
+        ----------
+        parts : sequence of PreImageInfo
+            Reports of consecutive chunks.
+
+        Returns
+        -------
+        PreImageInfo
+
+        References
+        ----------
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+        Examples
+        --------
+        >>> from gramian.preimage import PreImageInfo
+        >>> PreImageInfo.joined([PreImageInfo.closed_form(2), PreImageInfo.closed_form(1)]).n_iter
+        array([1, 1, 1])
+        """
         return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
@@ -64,6 +104,40 @@ class PreImage(BaseEstimator):
         """Learn from the rows X, their Gram matrix K₀ and their scores t; ``kernel`` is resolved.
 
         Models hand over distinct rows; ``sample_weight`` says how often each occurs, to methods that ask.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Training rows.
+        K0 : array-like of shape (m, m), optional
+            Their Gram matrix; needed where ``needs_gram``.
+        kernel : Kernel
+            Resolved.
+        scores : ndarray of shape (m, q), optional
+            Their principal scores.
+        sample_weight : ndarray of shape (m,), optional
+            How often each row occurs.
+
+        Returns
+        -------
+        PreImage
+            Itself.
+
+        References
+        ----------
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.kernels import RBF
+        >>> from gramian.preimage import KernelSmoother
+        >>> kernel = RBF(2.0)
+        >>> K0 = kernel(X)
+        >>> method = KernelSmoother(n_neighbors=3).fit(X, K0, kernel=kernel)
+        >>> method.X_.shape
+        (12, 3)
         """
         self.X_ = X
         self.row_weights_ = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -75,7 +149,35 @@ class PreImage(BaseEstimator):
         return self
 
     def transform(self, weights: Any, kernel_values: Any) -> Array:
-        """An input for each feature point: (n, m) weights γ and (n, m) values K₀γ give (n, d)."""
+        """An input for each feature point: (n, m) weights γ and (n, m) values K₀γ give (n, d).
+
+        Parameters
+        ----------
+        weights : array-like of shape (n, m)
+            γ over the fitted rows, one feature point per row.
+        kernel_values : array-like of shape (n, m)
+            k = K₀γ.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+
+        References
+        ----------
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.kernels import RBF
+        >>> from gramian.preimage import KernelSmoother
+        >>> kernel = RBF(2.0)
+        >>> K0 = kernel(X)
+        >>> method = KernelSmoother(n_neighbors=3).fit(X, K0, kernel=kernel)
+        >>> method.transform(np.eye(12)[:2], K0[:2]).shape
+        (2, 3)
+        """
         return self.transform_with_info(weights, kernel_values)[0]
 
     def transform_with_info(
@@ -85,6 +187,37 @@ class PreImage(BaseEstimator):
 
         ``scores`` of the feature points, (n, q), are needed where their weights do not sum to one, as those of noise do not;
         methods that look at scores take them from the weights otherwise.
+
+        Parameters
+        ----------
+        weights : array-like of shape (n, m)
+            γ over the fitted rows, one feature point per row.
+        kernel_values : array-like of shape (n, m)
+            k = K₀γ.
+        scores : ndarray of shape (n, q), optional
+            Principal scores of the points.
+
+        Returns
+        -------
+        rows : ndarray of shape (n, d)
+        info : PreImageInfo
+
+        References
+        ----------
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.kernels import RBF
+        >>> from gramian.preimage import KernelSmoother
+        >>> kernel = RBF(2.0)
+        >>> K0 = kernel(X)
+        >>> method = KernelSmoother(n_neighbors=3).fit(X, K0, kernel=kernel)
+        >>> rows, info = method.transform_with_info(np.eye(12)[:2], K0[:2])
+        >>> info.converged
+        array([ True,  True])
         """
         check_is_fitted(self, "X_")
         weights, values = self._pair(weights, kernel_values)
@@ -113,18 +246,132 @@ class PreImage(BaseEstimator):
         return np.asarray(weights @ self.scores_)
 
     def invert_scores(self, scores: Array, values: Array) -> tuple[Array, PreImageInfo]:
-        """As :meth:`invert`, from the scores of the points."""
+        """As :meth:`invert`, from the scores of the points.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n, q)
+            Principal scores of the feature points.
+        values : ndarray of shape (n, m)
+            k = K₀γ.
+
+        Returns
+        -------
+        rows : ndarray of shape (n, d)
+        info : PreImageInfo
+
+        References
+        ----------
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.kernels import RBF
+        >>> from gramian.preimage import KernelRidge
+        >>> kernel = RBF(2.0)
+        >>> method = KernelRidge().fit(X, kernel(X), kernel=kernel, scores=X[:, :2])
+        >>> method.invert_scores(X[:4, :2], kernel(X)[:4])[0].shape
+        (4, 3)
+        """
         raise TypeError(f"{type(self).__name__} does not look at scores.")
 
     def prepare(self, K0: Any, scores: Array | None) -> None:
-        """Check that the method suits ``kernel_``, and learn what :meth:`invert` needs."""
+        """Check that the method suits ``kernel_``, and learn what :meth:`invert` needs.
+
+        Parameters
+        ----------
+        K0 : array-like of shape (m, m), or None
+            The Gram matrix of the training rows.
+        scores : ndarray of shape (m, q), or None
+            Their principal scores.
+
+        Returns
+        -------
+        None
+
+        References
+        ----------
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.kernels import RBF
+        >>> from gramian.preimage import KernelSmoother
+        >>> kernel = RBF(2.0)
+        >>> K0 = kernel(X)
+        >>> method = KernelSmoother(n_neighbors=3).fit(X, K0, kernel=kernel)
+        >>> method.prepare(K0, None)
+        """
 
     def invert(self, weights: Array, values: Array) -> tuple[Array, PreImageInfo]:
-        """Inputs (n, d) and the report for a chunk of feature points, in float64; never NaN."""
+        """Inputs (n, d) and the report for a chunk of feature points, in float64; never NaN.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n, m)
+            γ over the fitted rows.
+        values : ndarray of shape (n, m)
+            k = K₀γ.
+
+        Returns
+        -------
+        rows : ndarray of shape (n, d)
+        info : PreImageInfo
+
+        References
+        ----------
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.kernels import RBF
+        >>> from gramian.preimage import KernelSmoother
+        >>> kernel = RBF(2.0)
+        >>> K0 = kernel(X)
+        >>> method = KernelSmoother(n_neighbors=3).fit(X, K0, kernel=kernel)
+        >>> method.invert(np.eye(12)[:2], K0[:2])[0].shape
+        (2, 3)
+        """
         raise TypeError(f"{type(self).__name__} does not say how to find a pre-image.")
 
     def squared_error(self, X: Any, weights: Any, kernel_values: Any) -> Array:
-        """|φ(x) - Φγ|² = k(x, x) - 2 Σᵢ γᵢ k(x, xᵢ) + γᵀK₀γ: how well the inputs X answer, in feature space."""
+        """|φ(x) - Φγ|² = k(x, x) - 2 Σᵢ γᵢ k(x, xᵢ) + γᵀK₀γ: how well the inputs X answer, in feature space.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Inputs that answer the feature points.
+        weights : array-like of shape (n, m)
+            γ over the fitted rows, one feature point per row.
+        kernel_values : array-like of shape (n, m)
+            k = K₀γ.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+
+        References
+        ----------
+        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(12, 3))
+        >>> from gramian.kernels import RBF
+        >>> from gramian.preimage import KernelSmoother
+        >>> kernel = RBF(2.0)
+        >>> K0 = kernel(X)
+        >>> method = KernelSmoother(n_neighbors=3).fit(X, K0, kernel=kernel)
+        >>> np.allclose(method.squared_error(X[:2], np.eye(12)[:2], K0[:2]), 0.0)
+        True
+        """
         check_is_fitted(self, "X_")
         weights, values = self._pair(weights, kernel_values)
         products = np.empty(len(weights))
@@ -148,7 +395,27 @@ class PreImage(BaseEstimator):
 
 
 def has_identity_features(kernel: Any) -> bool:
-    """Whether φ(x) is x, times a constant or beside one: then Σᵢ γᵢxᵢ is the nearest input, exactly."""
+    """Whether φ(x) is x, times a constant or beside one: then Σᵢ γᵢxᵢ is the nearest input, exactly.
+
+    Parameters
+    ----------
+    kernel : Kernel
+
+    Returns
+    -------
+    bool
+
+    References
+    ----------
+    [4] docs/theory.md, section 4: pre-images (feature point -> input point).
+
+    Examples
+    --------
+    >>> from gramian.kernels import RBF, Linear
+    >>> from gramian.preimage import has_identity_features
+    >>> has_identity_features(2.0 * Linear()), has_identity_features(RBF())
+    (True, False)
+    """
     if isinstance(kernel, Scaled):
         return has_identity_features(kernel.kernel)
     if isinstance(kernel, Sum):

@@ -31,6 +31,20 @@ SOLVERS: dict[str, type[Solver]] = {
 def solvers_for(side: str) -> tuple[str, ...]:
     """The names of the solvers that suit "primal", "dual" or "views".
 
+    Parameters
+    ----------
+    side : {"primal", "dual", "views"}
+
+    Returns
+    -------
+    tuple of str
+
+    References
+    ----------
+    [1] docs/theory.md, section 1: weighted moments in primal and dual.
+
+    Examples
+    --------
     >>> "krylov" in solvers_for("dual"), "krylov" in solvers_for("primal")
     (True, False)
     """
@@ -64,6 +78,22 @@ def as_solver(solver: Any, **options: Any) -> Solver:
 
     An object keeps its own options.
 
+    Parameters
+    ----------
+    solver : str or Solver
+    **options : keyword arguments
+        ``tol``, ``max_iter``, ``random_state``; those that the solver does not have are left out.
+
+    Returns
+    -------
+    Solver
+
+    References
+    ----------
+    [1] docs/theory.md, section 1: weighted moments in primal and dual.
+
+    Examples
+    --------
     >>> as_solver("eigh", tol=1e-3)
     Eigh()
     """

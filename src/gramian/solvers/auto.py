@@ -55,11 +55,55 @@ class Auto(Solver):
         self.random_state = random_state
 
     def choose(self, size: int, n_components: int) -> Solver:
-        """The solver for an operator of ``size`` rows."""
+        """The solver for an operator of ``size`` rows.
+
+        Parameters
+        ----------
+        size : int
+            Rows of the operator.
+        n_components : int
+            Eigenpairs wanted.
+
+        Returns
+        -------
+        Solver
+
+        References
+        ----------
+        [1] docs/theory.md, section 1: weighted moments in primal and dual.
+
+        Examples
+        --------
+        >>> from gramian.solvers import Auto
+        >>> type(Auto().choose(100, 5)).__name__
+        'Eigh'
+        """
         return self._rule(size, n_components)[0]
 
     def explain(self, size: int, n_components: int) -> str:
-        """The choice and its reason."""
+        """The choice and its reason.
+
+        Parameters
+        ----------
+        size : int
+            Rows of the operator.
+        n_components : int
+            Eigenpairs wanted.
+
+        Returns
+        -------
+        str
+
+        References
+        ----------
+        [1] docs/theory.md, section 1: weighted moments in primal and dual.
+
+        Examples
+        --------
+        >>> from gramian.solvers import Auto
+        >>> "eigh" in Auto().explain(100, 5).lower()
+        True
+        """
         solver, reason = self._rule(size, n_components)
         return f"{type(solver).__name__}: {reason}"
 

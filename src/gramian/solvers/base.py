@@ -38,9 +38,59 @@ class Solver(BaseEstimator):
         """The ``n_components`` largest eigenpairs.
 
         ``dim`` (D) and ``noise_variance`` (None: maximum likelihood) matter only to solvers that climb the likelihood.
+
+        Parameters
+        ----------
+        operator : Operator
+            A covariance or Gram matrix.
+        n_components : int
+            Eigenpairs wanted.
+        dim : float, optional
+            D, the dimension that the noise lives in.
+        noise_variance : float, optional
+            None: maximum likelihood.
+
+        Returns
+        -------
+        Spectrum
+
+        References
+        ----------
+        [1] docs/theory.md, section 1: weighted moments in primal and dual.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian.operators.covariance import Stored
+        >>> from gramian.solvers import Eigh
+        >>> operator = Stored(np.diag([3.0, 2.0, 1.0]))
+        >>> Eigh().solve(operator, 2).eigenvalues
+        array([3., 2.])
         """
         raise TypeError(f"{type(self).__name__} does not say how to solve.")
 
     def bytes_needed(self, size: int, n_components: int) -> int:
-        """What the solver would allocate on an operator of ``size`` rows."""
+        """What the solver would allocate on an operator of ``size`` rows.
+
+        Parameters
+        ----------
+        size : int
+            Rows of the operator.
+        n_components : int
+            Eigenpairs wanted.
+
+        Returns
+        -------
+        int
+
+        References
+        ----------
+        [1] docs/theory.md, section 1: weighted moments in primal and dual.
+
+        Examples
+        --------
+        >>> from gramian.solvers import Eigh, Krylov
+        >>> Eigh().bytes_needed(10_000, 5) > Krylov().bytes_needed(10_000, 5)
+        True
+        """
         return 8 * size * (n_components + 1)

@@ -37,7 +37,30 @@ class Spectrum:
     gamma: Array | None = None
 
     def leading(self, n_components: int) -> Spectrum:
-        """The same with fewer components."""
+        """The same with fewer components.
+
+        Parameters
+        ----------
+        n_components : int
+            Eigenpairs wanted.
+
+        Returns
+        -------
+        Spectrum
+
+        References
+        ----------
+        [1] docs/theory.md, section 1: weighted moments in primal and dual.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian.operators.covariance import Stored
+        >>> from gramian.solvers import Eigh
+        >>> operator = Stored(np.diag([3.0, 2.0, 1.0]))
+        >>> Eigh().solve(operator, 3).leading(1).eigenvalues
+        array([3.])
+        """
         if n_components >= len(self.eigenvalues):
             return self
         kept = slice(0, n_components)
@@ -51,7 +74,33 @@ class Spectrum:
         return replace(self, eigenvectors=self.eigenvectors * signs, gamma=gamma)
 
     def unrotated(self, frame: Array, gamma: Array) -> Spectrum:
-        """The same with a frame A in place of the eigenvectors, and its AᵀBA."""
+        """The same with a frame A in place of the eigenvectors, and its AᵀBA.
+
+        Parameters
+        ----------
+        frame : ndarray of shape (size, q)
+            Orthonormal columns A.
+        gamma : ndarray of shape (q, q)
+            AᵀBA, B being the operator.
+
+        Returns
+        -------
+        Spectrum
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian.operators.covariance import Stored
+        >>> from gramian.solvers import Eigh
+        >>> operator = Stored(np.diag([3.0, 2.0, 1.0]))
+        >>> found = Eigh().solve(operator, 2)
+        >>> found.unrotated(found.eigenvectors[:, ::-1], np.diag([2.0, 3.0])).gamma[0, 0].item()
+        2.0
+        """
         return replace(self, eigenvectors=frame, gamma=gamma)
 
 

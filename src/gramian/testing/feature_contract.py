@@ -31,6 +31,15 @@ def check_feature_map(feature_map: Any, X: Any, *, kernel: Any = None, tolerance
     tolerance : float, default=1e-10
         See ``kernel``.
 
+    Returns
+    -------
+    None
+        Or an `AssertionError`.
+
+    References
+    ----------
+    docs/add_a_kernel.md.
+
     Examples
     --------
     >>> import numpy as np

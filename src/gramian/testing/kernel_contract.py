@@ -30,6 +30,15 @@ def check_kernel(kernel: Any, X: Any) -> None:
     X : array of shape (n, d)
         At least 4 distinct rows of ordinary size, in float64.
 
+    Returns
+    -------
+    None
+        Or an `AssertionError`.
+
+    References
+    ----------
+    docs/add_a_kernel.md.
+
     Examples
     --------
     >>> import numpy as np

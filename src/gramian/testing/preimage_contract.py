@@ -34,6 +34,15 @@ def check_preimage(preimage: Any, X: Any, *, kernel: Any = "rbf", tolerance: flo
     tolerance : float, default=1e-4
         For training points given back, as a fraction of the data's spread.
 
+    Returns
+    -------
+    None
+        Or an `AssertionError`.
+
+    References
+    ----------
+    docs/add_a_preimage.md.
+
     Examples
     --------
     >>> import numpy as np

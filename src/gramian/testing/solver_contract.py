@@ -53,6 +53,15 @@ def check_solver(solver: Any, *, sizes: tuple[int, ...] = (1, 2, 3, 5, 10, 16, 5
     n_components : int
         Eigenpairs asked for (fewer where the matrix has fewer).
 
+    Returns
+    -------
+    None
+        Or an `AssertionError`.
+
+    References
+    ----------
+    docs/add_a_solver.md.
+
     Examples
     --------
     >>> from gramian.solvers import Eigh

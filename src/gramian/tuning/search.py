@@ -135,6 +135,23 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
         **fit_params
             Handed to the estimator's ``fit``; arrays with one entry a row, such as ``sample_weight``, are cut to the fold.
             ``groups`` goes to the splitter.
+
+        Returns
+        -------
+        BayesSearch
+
+        References
+        ----------
+        [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import BayesSearch, PPCA
+        >>> X = load_iris().data
+        >>> search = BayesSearch(PPCA(), {"n_components": (1, 3)}, n_trials=3, cv=2, random_state=0).fit(X)
+        >>> sorted(search.best_params_)
+        ['n_components']
         """
         budget = self._checked()
         plan = self._plan(X, y, fit_params)
@@ -310,7 +327,31 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
     # ------------------------------------------------------------ the best model's face
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The objective of the best model on given rows."""
+        """The objective of the best model on given rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), views, or a series
+        y : array-like, optional
+
+        Returns
+        -------
+        float
+            Larger is better.
+
+        References
+        ----------
+        [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import BayesSearch, PPCA
+        >>> X = load_iris().data
+        >>> search = BayesSearch(PPCA(), {"n_components": (1, 3)}, n_trials=3, cv=2, random_state=0).fit(X)
+        >>> bool(search.score(X) == search.best_estimator_.score(X))
+        True
+        """
         check_is_fitted(self, "best_estimator_")
         objective = self.objective_
         if callable(objective):
@@ -402,12 +443,47 @@ def _delegate(method: str) -> Any:
 
     call.__name__ = method
     call.__qualname__ = f"BayesSearch.{method}"
-    call.__doc__ = f"``best_estimator_.{method}``; there only where the estimator has it."
+    call.__doc__ = f"""``best_estimator_.{method}``; there only where the estimator has it.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Those of the method of that name of the estimator.
+
+        Returns
+        -------
+        What that method returns.
+        """
     return available_if(_has(method))(call)
 
 
 def _fit_transform(self: BayesSearch, X: Any, y: Any = None, **fit_params: Any) -> Any:
-    """``fit(X, y).transform(X)``; there only where the estimator has transform."""
+    """``fit(X, y).transform(X)``; there only where the estimator has transform.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features), or views
+    y : array-like, optional
+    **fit_params : keyword arguments
+        As in `fit`.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_components_)
+
+    References
+    ----------
+    [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gramian import BayesSearch, PPCA
+    >>> X = load_iris().data
+    >>> search = BayesSearch(PPCA(), {"n_components": (1, 3)}, n_trials=3, cv=2, random_state=0).fit(X)
+    >>> search.fit_transform(X).shape[0]
+    150
+    """
     return self.fit(X, y, **fit_params).best_estimator_.transform(X)
 
 

@@ -66,6 +66,10 @@ def suggest(X: Any, *, random_state: Any = 0) -> Proposal:
     -------
     Proposal
 
+    References
+    ----------
+    [10] docs/theory.md, section 10: choosing, by what was not seen.
+
     Examples
     --------
     >>> import numpy as np

@@ -41,8 +41,9 @@ from gramian.estimators._class_models import evidence, projections
 from gramian.estimators._kernel_fit import distinct_rows
 from gramian.estimators.classifier_path import ClassPath, class_paths
 from gramian.kernels import RBF, Precomputed
+from gramian.latent.kernel_component import DualRows
 from gramian.latent.kernel_kmeans import graph_start
-from gramian.latent.kernel_mixture import DualRows, fit_kernel_mixture
+from gramian.latent.kernel_mixture import fit_kernel_mixture
 from gramian.latent.mixture import MixtureFit
 from gramian.solvers import Eigh
 
@@ -227,7 +228,7 @@ def class_rows(
 def mixture(rows: DualRows, masses: np.ndarray, start: np.ndarray, q: int, noise: float) -> MixtureFit:
     """The mixture of a class, as the classifier fits it."""
     counts = [q] * start.shape[1]
-    return fit_kernel_mixture(rows, start, masses, counts, noise, solver=Eigh(), tol=1e-4, max_iter=100)
+    return fit_kernel_mixture(rows, [start], masses, counts, noise, solver=Eigh(), tol=1e-4, max_iter=100)
 
 
 def limiting_choice(task: Task, widths: list[float], found: np.ndarray) -> Candidate:

@@ -294,6 +294,11 @@ def test_precomputed_equals_the_kernel_itself(shapes):
     with pytest.raises(ValueError, match="diagonal"):
         given.score_samples(values)
     assert given.reconstruct(values).shape == (7, 2)
+    for noise in (False, True):
+        drawn, labels = given.sample(5, noise=noise, random_state=0)
+        expected, same = direct.sample(5, noise=noise, random_state=0)
+        assert_allclose(drawn, expected, atol=1e-6)
+        assert (labels == same).all()
     unseen = clone(given).fit(K[np.ix_(order, order)])
     with pytest.raises(ValueError, match="inputs"):
         unseen.sample()

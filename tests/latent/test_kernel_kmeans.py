@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose
 from gramian.datasets import make_c_shapes
 from gramian.kernels import RBF
 from gramian.latent import kernel_kmeans
+from gramian.latent.kernel_component import DualRows
 from gramian.latent.kernel_kmeans import Neighbours, graph_cut, graph_start, graph_starts
-from gramian.latent.kernel_mixture import DualRows
 
 
 @pytest.fixture(scope="module")

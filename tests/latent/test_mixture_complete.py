@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from gramian.latent.mixture import climb, nonempty
-from gramian.latent.mixture_complete import CLOSED_SHARE, CLOSED_SIZE, shared_noise, weighted_rows
+from gramian.latent.mixture_complete import CLOSED_SHARE, CLOSED_SIZE, cluster_sums, shared_noise
 from gramian.latent.mixture_holes import RowsWithHoles
 from gramian.latent.mixture_rows import MixtureTable
 from gramian.latent.mixture_start import Given
@@ -60,13 +60,13 @@ def test_large_tables_take_the_closed_form_while_rows_belong_to_one_cluster():
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6])
-def test_weighted_rows_are_those_of_the_definition_and_add_up(offset):
+def test_cluster_sums_are_those_of_the_definition_and_add_up(offset):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 3)) + offset
     shares, weights = rng.dirichlet(np.ones(2), 60), rng.uniform(0.5, 2.0, 60)
     centers = np.full((2, 3), offset)
-    whole = weighted_rows(X, shares, weights, centers, True)
-    parts = [weighted_rows(X[r], shares[r], weights[r], centers, True) for r in (slice(0, 25), slice(25, 60))]
+    whole = cluster_sums(X, shares, weights, centers, True)
+    parts = [cluster_sums(X[r], shares[r], weights[r], centers, True) for r in (slice(0, 25), slice(25, 60))]
     for one in (whole, parts[0] + parts[1]):
         for k in range(2):
             w, rest = weights * shares[:, k], X - centers[k]

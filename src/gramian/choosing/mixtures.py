@@ -18,7 +18,7 @@ from gramian.choosing.selection import Selection, choose
 from gramian.kernels import Precomputed
 from gramian.latent.dimension import FLAT
 from gramian.latent.gaussian import log_likelihoods_of_each_q
-from gramian.latent.kernel_mixture import CONSTANT_FREE, DualRows
+from gramian.latent.kernel_component import CONSTANT_FREE, DualRows
 from gramian.latent.mixture import EMPTY, MixtureFit, log_terms, responsibilities_of
 from gramian.latent.mixture_complete import weighted_spectrum
 from gramian.latent.mixture_rows import MixtureTable
@@ -221,7 +221,7 @@ def _hidden_table(X: Array, draw: int) -> tuple[Array, Array] | None:
     return (np.where(hidden, np.nan, X), hidden) if hidden.any() else None
 
 
-def _hidden_score(X: Array, table: Array, hidden: Array, weights: Array, found: MixtureFit) -> float:
+def _hidden_score(X: Array, table: Array, hidden: Array, weights: Array, found: MixtureFit[Any]) -> float:
     """Mean log predictive density of the hidden cells."""
     components, mixing = found.components, found.mixing
     rows = np.flatnonzero(hidden.any(axis=1))

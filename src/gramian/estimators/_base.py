@@ -54,7 +54,7 @@ def keep_columns(estimator: Any, rows: Rows) -> None:
 class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """The verbs of one latent Gaussian. A face provides ``_check_rows(X)`` and ``_project(X)``."""
 
-    _model: LatentModel
+    _model: LatentModel[Any]
 
     def _check_rows(self, X: Any) -> Any:
         raise TypeError(f"{type(self).__name__} does not say how to check rows.")
@@ -62,7 +62,7 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _project(self, X: Any, **options: Any) -> Projection:
         return self._model.subspace.project(X)
 
-    def _store(self, model: LatentModel) -> None:
+    def _store(self, model: LatentModel[Any]) -> None:
         """The fitted attributes that every single Gaussian has."""
         spectrum, gaussian = model.spectrum, model.gaussian
         self._model = model

@@ -9,15 +9,14 @@ import numpy as np
 from scipy.special import logsumexp
 
 from gramian._arrays import Array, single_blas_thread
-from gramian._checks import check_finite
 from gramian.estimators._kernel_fit import stored_gram
 from gramian.features import Nystroem
 from gramian.kernels import Kernel, Precomputed
 from gramian.latent.dimension import DEFAULT_FRACTION, for_fraction
-from gramian.latent.feature_subspace import NystroemSubspace
 from gramian.latent.gaussian import Projection
+from gramian.latent.kernel_component import DualRows, FeatureRows, KernelRows, least_diagonal, project_rows
 from gramian.latent.kernel_kmeans import graph_start
-from gramian.latent.kernel_mixture import DualRows, FeatureRows, fit_kernel_mixture, least_diagonal, project_rows
+from gramian.latent.kernel_mixture import fit_kernel_mixture
 from gramian.latent.mixture import log_terms
 from gramian.latent.model import LatentModel
 from gramian.solvers import Eigh
@@ -29,6 +28,10 @@ ADVICE = "Fit on fewer rows: the classifier stores the Gram matrix of each class
 
 FIRST_PAIRS = 32
 """Eigenpairs that are asked for first where a fraction of the variance is to be explained; then twice as many, and so on."""
+
+
+ClassModel = LatentModel[Any]
+"""A component of a class, in dual coordinates or behind features."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class LabelledRows:
         X = self.X[np.ix_(own, own)] if self.precomputed else self.X[own]
         return DualRows(self.kernel, None if self.precomputed else X, stored_gram(self.kernel, X, ADVICE))
 
-    def seen_by(self, classes: list[list[LatentModel]], rows: Array, groups: list[Array]) -> list[list[Projection]]:
+    def seen_by(self, classes: list[list[ClassModel]], rows: Array, groups: list[Array]) -> list[list[Projection]]:
         """What the models of the classes, fitted to the rows of ``groups``, see of other rows."""
         if self.features is not None:
             features = self.features.features[rows]
@@ -102,8 +105,8 @@ class ClassRule:
         return self
 
     def fit(
-        self, code: int, rows: DualRows | FeatureRows, weights: Array, rng: np.random.Generator
-    ) -> tuple[list[LatentModel], Array]:
+        self, code: int, rows: KernelRows[Any], weights: Array, rng: np.random.Generator
+    ) -> tuple[list[ClassModel], Array]:
         """The components of class ``code``, and their mixing weights.
 
         A mixture is found at a finite noise; under the limiting rule its clusters are then fitted once more without.
@@ -117,10 +120,10 @@ class ClassRule:
         with single_blas_thread():
             if clusters == 1:
                 return [single(rows, weights, count, noise)], np.ones(1)
-            finite = noise if noise > 0 else MIXTURE_NOISE * mean_diagonal(rows)
+            finite = noise if noise > 0 else MIXTURE_NOISE * rows.mean_diagonal
             start = graph_start(rows, weights, clusters, rng)
             found = fit_kernel_mixture(
-                rows, start, weights, [count] * clusters, finite, solver=solver, tol=1e-4, max_iter=100
+                rows, [start], weights, [count] * clusters, finite, solver=solver, tol=1e-4, max_iter=100
             )
             alive = np.flatnonzero(found.mixing > 0)
             if noise > 0:
@@ -129,10 +132,10 @@ class ClassRule:
             return [rows.component(share, count, 0.0, solver) for share in shares.T], found.mixing[alive]
 
 
-def single(rows: DualRows | FeatureRows, weights: Array, count: int | float, noise: float) -> LatentModel:
+def single(rows: KernelRows[Any], weights: Array, count: int | float, noise: float) -> ClassModel:
     """One component. For a fraction the spectrum is grown by doubling until it is explained, not found whole."""
     solver = Eigh()
-    if isinstance(count, int) or isinstance(rows, FeatureRows) or not rows.kernel.positive_semidefinite:
+    if isinstance(count, int) or not isinstance(rows, DualRows) or not rows.kernel.positive_semidefinite:
         return rows.component(weights, count, noise, solver)
     pairs = FIRST_PAIRS
     while 4 * pairs < rows.size:
@@ -145,36 +148,28 @@ def single(rows: DualRows | FeatureRows, weights: Array, count: int | float, noi
     return rows.component(weights, count, noise, solver)
 
 
-def leading(model: LatentModel, q: int) -> LatentModel:
-    """The dual model with its first q components only."""
+def leading(model: ClassModel, q: int) -> ClassModel:
+    """The model with its first q components only."""
     gaussian = replace(model.gaussian, eigenvalues=model.gaussian.eigenvalues[:q])
-    subspace = replace(model.subspace, axes=model.subspace.axes[:, :q], images=model.subspace.images[:, :q])
-    return replace(model, subspace=subspace, gaussian=gaussian, spectrum=model.spectrum.leading(q))
+    return replace(model, subspace=model.subspace.take(q), gaussian=gaussian, spectrum=model.spectrum.leading(q))
 
 
-def mean_diagonal(rows: DualRows | FeatureRows) -> float:
-    """The mean k(x, x)."""
-    if isinstance(rows, DualRows):
-        return float(np.diagonal(rows.gram).mean())
-    return float(np.einsum("nr,nr->n", rows.features, rows.features).mean())
-
-
-def projections(classes: list[list[LatentModel]], views: list[Any], diagonal: Array | None) -> list[list[Projection]]:
+def projections(classes: list[list[ClassModel]], views: list[Any], diagonal: Array | None) -> list[list[Projection]]:
     """What every component of every class sees of rows; ``views`` are the rows as each class takes them.
 
     These are inputs, or kernel values with the class's training rows. Features are computed once for all classes.
     """
     first = classes[0][0].subspace
-    if isinstance(first, NystroemSubspace):
-        features = check_finite(np.asarray(first.feature_map.transform(views[0]), dtype=np.float64), "features")
-        return [[model.subspace.primal.project(features) for model in models] for models in classes]
-    if diagonal is None and isinstance(first.kernel, Precomputed):
+    if first.feature_map is not None:
+        seen = iter(project_rows([model for models in classes for model in models], views[0]))
+        return [[next(seen) for _ in models] for models in classes]
+    if diagonal is None and first.takes_kernel_values:
         diagonal = np.max([least_diagonal(models, X) for models, X in zip(classes, views)], axis=0)
     return [project_rows(models, X, diagonal) for models, X in zip(classes, views)]
 
 
 def evidence(
-    classes: list[list[LatentModel]], mixing: list[Array], seen: list[list[Projection]], limiting: bool
+    classes: list[list[ClassModel]], mixing: list[Array], seen: list[list[Projection]], limiting: bool
 ) -> Array:
     """log Σ_i m_i exp(-L^_i/2) of every class, or minus the limiting distance to its nearest component, (n, C) [7]."""
     columns = []

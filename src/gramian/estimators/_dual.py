@@ -23,8 +23,8 @@ from gramian.estimators._kernel_held_out import (
 )
 from gramian.kernels import Precomputed, as_kernel
 from gramian.latent.anomaly import Anomaly
-from gramian.latent.feature_subspace import AnchoredSubspace, RandomFeatureSubspace
 from gramian.latent.gaussian import LatentGaussian, Projection
+from gramian.latent.model import KernelModel
 from gramian.latent.noise_field import UnitNoise
 from gramian.latent.subspace import KernelSubspace
 from gramian.preimage import PreImage
@@ -34,6 +34,7 @@ from gramian.rows import lazily
 class DualMixin(LatentModelMixin):
     """The methods of `KernelPPCA` once it is fitted."""
 
+    _model: KernelModel
     kernel: Any
     preimage: Any
     center: bool
@@ -182,8 +183,8 @@ class DualMixin(LatentModelMixin):
 
     def _kernel_space(self, method: str) -> KernelSubspace:
         check_is_fitted(self)
-        subspace: KernelSubspace = self._model.subspace
-        if isinstance(subspace, AnchoredSubspace | RandomFeatureSubspace):
+        subspace = self._model.subspace
+        if not subspace.spans_kernel_space:
             raise ValueError(
                 f"{method} lives on training points, which random features do not keep. Use approximation=None or 'nystroem'."
             )

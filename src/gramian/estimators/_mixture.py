@@ -38,7 +38,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     ``_drawn``.
     """
 
-    _components: list[LatentModel]
+    _components: list[LatentModel[Any]]
     _units: Units | None = None
     weights_: Array
     responsibilities_: Array
@@ -106,7 +106,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
             raise ValueError("init must hold responsibilities: numbers >= 0 with a positive sum in every row.")
         return np.asarray(start / start.sum(axis=1, keepdims=True))
 
-    def _store_mixture(self, found: MixtureFit) -> None:
+    def _store_mixture(self, found: MixtureFit[Any]) -> None:
         """The fitted attributes that both mixtures have."""
         self._components = found.components
         self.weights_ = found.mixing

@@ -23,6 +23,7 @@ from gramian.estimators._containers import like
 from gramian.latent.anomaly import Anomaly, anomaly_of, contributions_of
 from gramian.latent.dimension import free_parameters
 from gramian.latent.gaussian import Posterior, Projection, drawn_rows
+from gramian.latent.model import PrimalModel
 from gramian.latent.primal import predictive, rebuilt, signal_std
 from gramian.latent.small_sample import SmallSample
 from gramian.rows import lazily
@@ -34,6 +35,7 @@ TAIL_SIZE = 2000
 class PrimalMixin(LatentModelMixin):
     """The methods of `PPCA` once it is fitted."""
 
+    _model: PrimalModel
     _column_weights: Any  # n_j: the weight of the rows that showed each column
     mean_: Any
     components_: Any

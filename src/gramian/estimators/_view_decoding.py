@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array
 from gramian.kernels import Precomputed
-from gramian.latent.view_subspace import MappedSubspace, ViewPart
+from gramian.latent.view_subspace import ViewPart
 from gramian.latent.views import ExplicitView, KernelView, View
 from gramian.preimage import preimage_for
 
@@ -36,14 +36,13 @@ def fitted_preimage(view: View, preimage: Any, scores: Array | None) -> Any:
 
 def decoded_inputs(part: ViewPart, scores: Array, method: Any, name: Any) -> Array:
     """Inputs of a view from principal scores (n, q)."""
-    if part.invertible:
-        return part.decoded(scores)
-    subspace = part.subspace
-    if isinstance(subspace, MappedSubspace):
-        return subspace.inputs(part.decoded(scores))
+    subspace: Any = part.subspace
+    unscaled = part.unscaled(scores)
+    inputs = subspace.inputs(unscaled)
+    if inputs is not None:
+        return inputs
     if method is None:
         raise ValueError(f"View {name!r} has a precomputed kernel, so there are no inputs to map back to.")
-    unscaled = scores / part.scale if part.scale else np.zeros_like(scores)
     weights, values = subspace.embed(unscaled), subspace.kernel_values(unscaled)
     if not hasattr(method, "transform_with_info"):
         return np.asarray(method.transform(weights, values))

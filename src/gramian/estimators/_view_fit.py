@@ -21,9 +21,10 @@ from gramian.estimators._view_specs import ALGORITHMS, choose_space, is_linear, 
 from gramian.estimators._view_tables import ViewRows
 from gramian.kernels import Precomputed, as_kernel
 from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
-from gramian.latent.model import LatentModel, fit_latent_model
+from gramian.latent.model import fit_latent_model
 from gramian.latent.view_folds import FoldedViews
 from gramian.latent.view_noise import COLLAPSE, NoiseFit, fit_view_noises, pinned, scales_of, start_noises
+from gramian.latent.view_subspace import ViewModel
 from gramian.latent.views import ExplicitView, View, ViewSample, ViewTable, unrotation
 from gramian.solvers import as_solver
 from gramian.solvers.base import Solver
@@ -42,7 +43,7 @@ CHOICE_FOLDS = 5
 class ViewFit:
     """A fitted model of views, and how it was found."""
 
-    model: LatentModel
+    model: ViewModel
     noise_variances: Array
     latents: Array  # H
     rotation: Array | None

@@ -14,7 +14,7 @@ from gramian.features import FeatureMap, Identity
 from gramian.kernels import Linear, Precomputed, as_kernel
 from gramian.kernels.base import Kernel
 from gramian.latent.sample import STORED_LIMIT
-from gramian.latent.subspace import DualSubspace
+from gramian.latent.subspace import DualSubspace, Subspace
 from gramian.latent.views import ExplicitView, KernelView, View, ViewTable
 from gramian.operators.gram import DenseGram, LazyGram
 
@@ -46,13 +46,13 @@ def training_view(spec: Any, X: Array, weights: Array, kept: Array | None = None
     return _kernel_view(kernel.resolve(X), X)
 
 
-def fitted_view(subspace: Any, X: Array) -> View:
+def fitted_view(subspace: Subspace, X: Array) -> View:
     """Rows behind the kernel or feature map that a fitted view has."""
+    if subspace.takes_kernel_values:
+        raise ValueError("calibrate cannot hold out rows of a precomputed kernel. Give a kernel and its inputs.")
     if isinstance(subspace, DualSubspace):
-        if subspace.points is None:
-            raise ValueError("calibrate cannot hold out rows of a precomputed kernel. Give a kernel and its inputs.")
         return _kernel_view(subspace.kernel, X)
-    feature_map = getattr(subspace, "feature_map", None)
+    feature_map = subspace.feature_map
     if feature_map is None:
         return ExplicitView(np.asarray(X, dtype=np.float64))
     features = np.asarray(feature_map.transform(X), dtype=np.float64)

@@ -21,10 +21,10 @@ from gramian.estimators._view_decoding import decoded_inputs, fitted_preimage, n
 from gramian.estimators._view_fit import choice_rows
 from gramian.estimators._view_specs import fitted_view
 from gramian.estimators._view_tables import ViewLayout, ViewRows
-from gramian.latent.model import LatentModel
 from gramian.latent.target_calibration import calibrated_std
 from gramian.latent.view_folds import FoldedViews, Question
 from gramian.latent.view_noise import pinned
+from gramian.latent.view_subspace import ViewModel
 from gramian.latent.views import ViewTable
 from gramian.solvers import as_solver
 
@@ -72,7 +72,7 @@ def asked_question(question: Any, layout: ViewLayout) -> Question:
 def trusts_of_rows(
     rows: ViewRows,
     weights: Array,
-    model: LatentModel,
+    model: ViewModel,
     questions: list[Question] | None,
     *,
     n_folds: int,

@@ -22,7 +22,6 @@ from gramian.exceptions import NumericalWarning
 from gramian.features import Nystroem
 from gramian.kernels import Linear, Precomputed, as_kernel
 from gramian.latent.gaussian import Posterior
-from gramian.latent.subspace import PrimalSubspace
 from gramian.latent.target import TargetModel
 from gramian.latent.target_fit import fit_target
 from gramian.latent.target_folds import block_folds
@@ -95,7 +94,7 @@ class WindowModel:
     @property
     def sees_parts(self) -> bool:
         """Whether a window with gaps can be looked at as it is: a linear view shows its entries one by one."""
-        return isinstance(self.target.model.subspace.parts[0].subspace, PrimalSubspace)
+        return self.target.model.subspace.parts[0].invertible
 
     # ------------------------------------------------------------ windows
 

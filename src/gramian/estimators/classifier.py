@@ -35,7 +35,7 @@ from gramian.estimators._units import check_standardize, standardizes
 from gramian.estimators.classifier_path import check_class_components
 from gramian.exceptions import NumericalWarning
 from gramian.latent.dimension import DEFAULT_FRACTION
-from gramian.latent.kernel_mixture import DualRows
+from gramian.latent.kernel_component import DualRows
 from gramian.latent.model import warn_if_indefinite
 from gramian.latent.units import Units
 

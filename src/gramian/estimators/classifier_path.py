@@ -19,7 +19,7 @@ from gramian.estimators._kernel_fit import resolved_kernel, stored_gram
 from gramian.kernels import Precomputed
 from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components, for_fraction
 from gramian.latent.gaussian import LatentGaussian, Projection
-from gramian.latent.kernel_mixture import CONSTANT_FREE, fit_component
+from gramian.latent.kernel_component import CONSTANT_FREE, DualModel, fit_component
 from gramian.latent.model import LatentModel
 from gramian.latent.sample import DualSample
 from gramian.operators.gram import DenseGram
@@ -30,7 +30,7 @@ from gramian.solvers import Eigh
 class ClassPath:
     """A class's model with all its components, and what it sees of some rows: any q and noise can be read off."""
 
-    model: LatentModel
+    model: DualModel
     seen: Projection
     log_prior: float
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,13 +42,12 @@ from gramian.kernels.offset import warn_of_offset
 from gramian.latent.feature_mixture import OfNearestPoint, SummedFeatures, block_features
 from gramian.latent.feature_moments import draw_rows
 from gramian.latent.gaussian import Projection
+from gramian.latent.kernel_component import DualRows, FeatureRows, KernelRows, least_diagonal, project_rows
 from gramian.latent.kernel_kmeans import graph_starts, kmeans, landmark_members
-from gramian.latent.kernel_mixture import DualRows, FeatureRows, fit_from_starts, least_diagonal, project_rows, raced
+from gramian.latent.kernel_mixture import fit_kernel_mixture, raced
 from gramian.latent.mixture import MixtureFit
 from gramian.latent.model import warn_if_indefinite
-from gramian.latent.noise_field import UnitNoise, noise_field
 from gramian.latent.units import Units
-from gramian.operators.gram import DenseGram
 from gramian.preimage import as_preimage
 from gramian.rows import BatchRows, Block, Rows, as_rows, is_dask, lazily, refuse_dask
 from gramian.rows.in_units import RowsInUnits
@@ -316,12 +316,12 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         weights: Array,
         asked: list[int | float] | None,
         rng: np.random.Generator,
-    ) -> MixtureFit:
+    ) -> MixtureFit[Any]:
         """The best of all starts; ``features`` are those of the drawn rows ``table``."""
         own = isinstance(self.solver, str) and self.solver == AUTO
         solver = None if own else as_solver(self.solver, tol=1e-8, random_state=int(rng.integers(2**31 - 1)))
         total = float(rows.fold(weight_of_block))
-        best: MixtureFit | None = None
+        best: MixtureFit[Any] | None = None
         with Progress("EM", total=self.n_init * self.max_iter, verbose=self.verbose) as bar:
             for attempt in range(self.n_init):
                 members = [np.ones((len(features.points), 1))]
@@ -332,7 +332,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
                     seen = starts[0](Block(table, weights, prepared=features.features))
                     self.selection_ = self._chosen_latents(features, row_hashes(table), weights, seen)
                     asked = [self.selection_.chosen] * int(self.n_clusters)
-                summed = SummedFeatures(rows, total, tuple(asked), float(self.noise_variance), solver)
+                summed = SummedFeatures(tuple(asked), float(self.noise_variance), solver, rows, total)
                 found = raced(summed, starts, tol=float(self.tol), max_iter=int(self.max_iter), progress=bar)
                 level = found.levels[-1] / total
                 if best is None or level > best.objective:
@@ -411,7 +411,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
 
     def _best(
         self,
-        rows: DualRows | FeatureRows,
+        rows: KernelRows[Any],
         inputs: Any,
         weights: Array,
         inverse: Array,
@@ -419,10 +419,10 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         n_rows: int,
         asked: list[int | float] | None,
         rng: np.random.Generator,
-    ) -> MixtureFit:
+    ) -> MixtureFit[Any]:
         own = isinstance(self.solver, str) and self.solver == AUTO
         solver = None if own else as_solver(self.solver, tol=1e-8, random_state=int(rng.integers(2**31 - 1)))
-        best: MixtureFit | None = None
+        best: MixtureFit[Any] | None = None
         n_init = self.n_init if isinstance(self.init, str) else 1
         with Progress("EM", total=n_init * self.max_iter, verbose=self.verbose) as bar:
             for attempt in range(n_init):
@@ -434,7 +434,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
                     hashes = row_hashes(rows.gram if isinstance(rows, DualRows) and rows.points is None else inputs)
                     self.selection_ = self._chosen_latents(rows, hashes, weights, starts[0])
                     asked = [self.selection_.chosen] * int(self.n_clusters)
-                found = fit_from_starts(
+                found = fit_kernel_mixture(
                     rows,
                     starts,
                     weights,
@@ -450,21 +450,19 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         assert best is not None
         return best
 
-    def _chosen_latents(self, rows: DualRows | FeatureRows, hashes: Array, weights: Array, start: Array) -> Selection:
+    def _chosen_latents(self, rows: KernelRows[Any], hashes: Array, weights: Array, start: Array) -> Selection:
         """One q for all components by held-out rows, on at most `CHOOSING_ROWS` of them."""
         drawn = smallest_positions(hashes, CHOOSING_ROWS)
         folds, fold = content_folds(None, FOLDS, hashes[drawn])
         if not folds or len(drawn) < FEWEST_ROWS * start.shape[1]:
             reason = f"q = {FEW_ROWS_LATENTS}: {len(drawn)} different rows are too few to hold any out"
             return Selection([FEW_ROWS_LATENTS], np.zeros(1), np.zeros(1), FEW_ROWS_LATENTS, reason)
-        if isinstance(rows, FeatureRows):
-            gram = rows.features[drawn] @ rows.features[drawn].T
-        else:
-            gram = rows.gram[np.ix_(drawn, drawn)]
-        return choose_kernel_latents(gram, weights[drawn], start[drawn], fold, float(self.noise_variance))
+        return choose_kernel_latents(
+            rows.gram_of(drawn), weights[drawn], start[drawn], fold, float(self.noise_variance)
+        )
 
     def _starts(
-        self, rows: DualRows | FeatureRows, inputs: Any, weights: Array, attempt: int, rng: np.random.Generator
+        self, rows: KernelRows[Any], inputs: Any, weights: Array, attempt: int, rng: np.random.Generator
     ) -> list[Array]:
         if self.n_clusters == 1:
             return [np.ones((rows.size, 1))]
@@ -482,7 +480,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         np.add.at(merged, inverse, start)
         return merged / np.bincount(inverse, minlength=size)[:, None]
 
-    def _store(self, best: MixtureFit, asked: list[int | float] | None) -> None:
+    def _store(self, best: MixtureFit[Any], asked: list[int | float] | None) -> None:
         self._store_mixture(best)
         self.explained_variance_ = [model.gaussian.eigenvalues for model in best.components]
         self.noise_variance_ = float(self.noise_variance)
@@ -499,7 +497,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
             gram = rows.gram if isinstance(rows, DualRows) else rows.point_features @ rows.point_features.T
             self.preimage_ = preimage.fit(points, gram, kernel=self.kernel_, scores=None)
 
-    def _warn(self, found: MixtureFit, asked: list[int | float] | None) -> None:
+    def _warn(self, found: MixtureFit[Any], asked: list[int | float] | None) -> None:
         if not self.converged_:
             warnings.warn(
                 f"EM stopped after max_iter={self.max_iter} steps before its objective settled to tol={self.tol:g}. Raise max_iter.",
@@ -615,17 +613,12 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         scores = model.gaussian.decode(rng.standard_normal((count, model.gaussian.n_components)))
         weights, values = model.subspace.embed(scores), model.subspace.kernel_values(scores)
         if noise:
-            unit = self._unit_noise(model.subspace, count, rng)
+            # a precomputed Gram matrix is kept once, not with every component
+            subspace = model.subspace if self._gram is None else replace(model.subspace, gram=self._gram)
+            unit = subspace.unit_noise(count, rng)
             level = np.sqrt(self.noise_variance_)
             weights, values = weights + level * unit.weights, values + level * unit.values
         return self._preimages(weights, values)
-
-    def _unit_noise(self, subspace: Any, count: int, rng: np.random.Generator) -> UnitNoise:
-        if hasattr(subspace, "unit_noise"):
-            drawn: UnitNoise = subspace.unit_noise(count, rng)
-            return drawn
-        gram = self._gram if self._gram is not None else stored_gram(self.kernel_, self.X_fit_, ADVICE)
-        return noise_field(DenseGram(gram)).draw(count, rng, subspace.affine)
 
     def _require_preimage(self) -> None:
         if self.preimage_ is None:

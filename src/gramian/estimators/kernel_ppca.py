@@ -38,6 +38,7 @@ from gramian.kernels.precomputed import check_gram
 from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
 from gramian.latent.feature_moments import draw_rows, feature_moments
 from gramian.latent.feature_subspace import AnchoredSubspace, FeatureSubspace, NystroemSubspace
+from gramian.latent.kernel_component import DualModel
 from gramian.latent.model import LatentModel, fit_latent_model
 from gramian.latent.noise import resolve_noise
 from gramian.latent.sample import DUAL_RANK, DualSample, MomentSample
@@ -337,7 +338,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
         self._store_dual(model)
         self._fit_preimage()
 
-    def _store_dual(self, model: LatentModel) -> None:
+    def _store_dual(self, model: DualModel) -> None:
         assert self._weights is not None
         self._store(model)
         gaussian, weights = model.gaussian, self._weights / self._weights.sum()
@@ -385,7 +386,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
     def _raw_gram(self, drawn: HeldOutRows) -> Array:
         return np.asarray(self.kernel_(self._moved(drawn.rows)), dtype=np.float64) if drawn.gram is None else drawn.gram
 
-    def _warn_without_structure(self, model: LatentModel, sample: DualSample) -> bool:
+    def _warn_without_structure(self, model: DualModel, sample: DualSample) -> bool:
         """KERN-05: all eigenvalues alike (K = I), or none (K = 11ᵀ)."""
         n, values, trace = len(sample.weights), model.gaussian.eigenvalues, model.spectrum.trace
         alike = n > 3 and values.size > 0 and values[0] * (n - int(self.center)) <= 1.001 * trace
@@ -422,8 +423,8 @@ class KernelPPCA(DualMixin, BaseEstimator):
                 "Use preimage='smoother', which stores nothing, or approximation='nystroem'.",
             )
             points = self.X_fit_[first]
-            precomputed = self._model.subspace.gram[np.ix_(first, first)] if self._precomputed else None
-            gram = LazyGram(self.kernel_, points).to_dense() if precomputed is None else precomputed
+            given = self._model.subspace.gram
+            gram = LazyGram(self.kernel_, points).to_dense() if given is None else given[np.ix_(first, first)]
         options: dict[str, Any] = {"kernel": self.kernel_, "scores": self._model.subspace.point_scores()[first]}
         if isinstance(method, PreImage):
             weights = self._held_source().weights
@@ -476,10 +477,11 @@ class KernelPPCA(DualMixin, BaseEstimator):
             points = kept.rows
         features = np.asarray(feature_map.transform(points), dtype=np.float64)
         self.X_fit_ = points
-        self._store_features(replace(model, subspace=kind(feature_map, model.subspace, points, features)))
+        subspace = kind(feature_map, model.subspace, points, features)
+        self._store_features(LatentModel(subspace, model.gaussian, model.spectrum))
         self._fit_preimage()
 
-    def _store_features(self, model: LatentModel) -> None:
+    def _store_features(self, model: LatentModel[FeatureSubspace]) -> None:
         self._store(model)
         self.eigenvectors_ = model.spectrum.eigenvectors
         axes = model.subspace.primal.components.T * model.gaussian.gains

@@ -40,11 +40,10 @@ from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components, free_
 from gramian.latent.gaussian import LatentGaussian, noise_of_each_q
 from gramian.latent.masked_table import ColumnSums, column_sums
 from gramian.latent.missing import MissingFit, fit_missing
-from gramian.latent.model import LatentModel, fit_latent_model
+from gramian.latent.model import LatentModel, PrimalModel, fit_latent_model
 from gramian.latent.noise import zeroed
 from gramian.latent.primal import latent_model
 from gramian.latent.sample import STORED_LIMIT, MomentSample, TableSample, moment_sample, primal_sample
-from gramian.latent.subspace import PrimalSubspace
 from gramian.operators.covariance import Stored
 from gramian.operators.moments import Moments
 from gramian.rows import BatchRows, Rows, as_rows, is_dask, is_one_shot
@@ -632,7 +631,7 @@ class PPCA(PrimalMixin, BaseEstimator):
         if isinstance(self.noise_variance, str) and q < self.n_components_:
             noise = float(noise_of_each_q(values, model.spectrum.trace, dim)[-1])
             noise = zeroed(noise, model.spectrum.trace / dim, warn=True)
-        subspace = PrimalSubspace(model.subspace.mean, model.subspace.components[:q])
+        subspace = model.subspace.take(q)
         short = clone(self).set_params(n_components=q)
         vars(short).update({name: value for name, value in vars(self).items() if name not in vars(short)})
         for name in {"selection_", "_moments", "_stream", "_n_rows", "_tail", "_held_out_spe"} & vars(short).keys():
@@ -649,7 +648,7 @@ class PPCA(PrimalMixin, BaseEstimator):
         solver = super().explain()
         return f"{self.selection_.reason}. {solver}" if hasattr(self, "selection_") else solver
 
-    def _store_primal(self, model: LatentModel, weight: float) -> None:
+    def _store_primal(self, model: PrimalModel, weight: float) -> None:
         self._store(model)
         self.n_samples_ = weight
         dtype = vars(self).get("_dtype", "float64")
@@ -687,7 +686,7 @@ def has_holes(X: Any) -> bool:
     return holes
 
 
-def model_of_missing(fitted: MissingFit, n_features: int) -> LatentModel:
+def model_of_missing(fitted: MissingFit, n_features: int) -> PrimalModel:
     """The canonical model of what PX-EM found, tiny noise set to exactly zero."""
     spread = float((fitted.loadings**2).sum()) / n_features + fitted.noise_variance
     noise = zeroed(fitted.noise_variance, spread, warn=fitted.loadings.shape[1] < n_features)

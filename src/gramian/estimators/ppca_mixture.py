@@ -36,6 +36,7 @@ from gramian.latent.mixture_rows import MixtureTable, Responsibilities
 from gramian.latent.mixture_start import Draw, Given, about_means
 from gramian.latent.ppca_mixture import fit_mixture, with_directions_above_noise
 from gramian.latent.primal import predictive, rebuilt
+from gramian.latent.subspace import PrimalSubspace
 from gramian.latent.units import Units
 from gramian.rows import BatchRows, Rows, as_rows, is_dask, lazily
 from gramian.rows.draws import smallest_rows
@@ -259,7 +260,7 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         self._warn(self._climbed(rows, sums.n_rows, with_responsibilities=False))
         return self
 
-    def _climbed(self, rows: Rows, n_rows: int, *, with_responsibilities: bool) -> MixtureFit:
+    def _climbed(self, rows: Rows, n_rows: int, *, with_responsibilities: bool) -> MixtureFit[PrimalSubspace]:
         """The best of all starts, stored: what is "auto" is settled first."""
         rng = check_random_state(self.random_state)
         asked = self._settled(rows, n_rows, rng)
@@ -268,7 +269,7 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
             raise ValueError(f"n_clusters={K} must be at most the number of rows (of positive weight), {n_rows}.")
         prepared = MixtureTable.of(rows)
         mixing = self._given_weights(K)
-        best: MixtureFit | None = None
+        best: MixtureFit[PrimalSubspace] | None = None
         with Progress("mixture", verbose=self.verbose) as bar:
             for start in self._starts(prepared, asked, mixing, rng):
                 found = fit_mixture(
@@ -430,7 +431,7 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
             raise ValueError(f"weights_init={self.weights_init!r} must be {K} numbers >= 0 that sum to 1.")
         return weights / weights.sum()
 
-    def _store(self, found: MixtureFit) -> None:
+    def _store(self, found: MixtureFit[PrimalSubspace]) -> None:
         if hasattr(self, "selection_"):
             found = with_directions_above_noise(found)
         self._store_mixture(found)
@@ -441,7 +442,7 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         self.noise_variances_ = np.array([model.gaussian.noise_variance for model in models])
         self.noise_floor_ = found.noise_floor
 
-    def _warn(self, found: MixtureFit) -> None:
+    def _warn(self, found: MixtureFit[PrimalSubspace]) -> None:
         if found.n_rescued:
             warnings.warn(
                 f"Empty clusters, or clusters of too few different rows for their components, were started again "

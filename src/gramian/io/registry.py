@@ -55,7 +55,7 @@ CLASSES: dict[str, str] = {
     "latent.RandomFeatureSubspace": "gramian.latent.feature_subspace:RandomFeatureSubspace",
     "latent.ViewPart": "gramian.latent.view_subspace:ViewPart",
     "latent.ViewSubspace": "gramian.latent.view_subspace:ViewSubspace",
-    "latent.MappedSubspace": "gramian.latent.view_subspace:MappedSubspace",
+    "latent.MappedSubspace": "gramian.latent.feature_subspace:MappedSubspace",
     "latent.TargetFit": "gramian.latent.target:TargetModel",
     "latent.TargetSpread": "gramian.latent.target_spread:TargetSpread",
     "latent.Squash": "gramian.latent.squash:Squash",

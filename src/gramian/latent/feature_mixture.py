@@ -6,7 +6,6 @@ Responsibilities stay in their block.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,17 +14,17 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._content import row_hashes
 from gramian.latent.gaussian import LatentGaussian
+from gramian.latent.kernel_component import CONSTANT_FREE, NEGLIGIBLE, fit_component
 from gramian.latent.kernel_kmeans import nearest_points
-from gramian.latent.kernel_mixture import CONSTANT_FREE, NEGLIGIBLE, fit_component
+from gramian.latent.kernel_mixture import ComponentsAsked
 from gramian.latent.mixture import EMPTY, Ascent, Seen, halved, log_terms, responsibilities_of
 from gramian.latent.mixture_rows import Responsibilities
 from gramian.latent.mixture_start import WithEveryone
-from gramian.latent.model import LatentModel
+from gramian.latent.model import LatentModel, PrimalModel
 from gramian.latent.sample import MomentSample
 from gramian.operators.moments import Moments
 from gramian.rows import Block, Rows
 from gramian.rows.draws import FoldMoments
-from gramian.solvers.base import Solver
 from gramian.solvers.eigh import Eigh
 
 
@@ -49,7 +48,7 @@ class OfNearestPoint:
 class OfComponents:
     """Responsibilities by fitted components, whose subspaces are of features."""
 
-    components: tuple[LatentModel, ...]
+    components: tuple[PrimalModel, ...]
     mixing: Array
 
     def terms(self, block: Block) -> Array:
@@ -110,64 +109,40 @@ def _sums(block: Block, shares: Array, level: float) -> ComponentSums:
 
 
 @dataclass(frozen=True)
-class SummedFeatures:
-    """Rows whose blocks carry their features, and the components asked of them, as the EM wants them."""
+class SummedFeatures(ComponentsAsked):
+    """Rows whose blocks carry their features, as the EM wants them."""
 
     rows: Rows
     total: float
-    asked: tuple[int | float, ...]
-    noise_variance: float
-    solver: Solver | None
-
-    @property
-    def n_clusters(self) -> int:
-        return len(self.asked)
-
-    @property
-    def exact(self) -> bool:
-        return self.n_clusters == 1
-
-    @property
-    def leaps(self) -> bool:
-        return False
-
-    def leapt(self, points: Sequence[tuple[Any, Array]]) -> None:
-        return None
 
     def nonempty(self, start: Responsibilities) -> Responsibilities:
         """The start, or one in which everyone has a share of every row where a component would be empty."""
         masses = self.rows.fold(sums_of_start, start).masses
         return WithEveryone(start) if (masses <= EMPTY * self.total).any() else start
 
-    def start(self, responsibilities: Responsibilities) -> tuple[tuple[LatentModel, ...], Array]:
+    def start(self, responsibilities: Responsibilities) -> tuple[tuple[PrimalModel, ...], Array]:
         sums = self.rows.fold(sums_of_start, responsibilities)
-        largest = int(sums.masses.argmax())
-        # an empty component is that of the largest until it gets rows
-        columns = [i if sums.masses[i] > 0 else largest for i in range(self.n_clusters)]
-        return tuple(self._fitted(sums, c, self.asked[i]) for i, c in enumerate(columns)), sums.masses
+        sources = self.sources(sums.masses)
+        return tuple(self._fitted(sums, c, count) for c, count in zip(sources, self.asked)), sums.masses
 
-    def see(self, components: tuple[LatentModel, ...], mixing: Array) -> Seen:
+    def see(self, components: tuple[PrimalModel, ...], mixing: Array) -> Seen:
         sums = self.rows.fold(sums_of_step, OfComponents(components, mixing))
         return Seen(sums.level, sums.masses, sums)
 
-    def refit(self, seen: Seen, components: tuple[LatentModel, ...]) -> tuple[LatentModel, ...]:
+    def refit(self, seen: Seen, components: tuple[PrimalModel, ...]) -> tuple[PrimalModel, ...]:
         active = seen.masses > EMPTY * self.total
-        # fractions are settled on the start: a q that changed on the way could let the objective fall
-        counts = [q if isinstance(q, int) else m.gaussian.n_components for q, m in zip(self.asked, components)]
+        counts = self.settled(components).asked
         return tuple(
             self._fitted(seen.details, i, counts[i]) if active[i] else model for i, model in enumerate(components)
         )
 
-    def _fitted(self, sums: ComponentSums, which: int, count: int | float) -> LatentModel:
+    def _fitted(self, sums: ComponentSums, which: int, count: int | float) -> PrimalModel:
         moments = sums.moments.parts[which]
         assert moments is not None
         sample = MomentSample(moments, int(sums.counts[which]))
         spectrum = fit_component(sample, count, self.noise_variance, self.solver or Eigh())
         gaussian = LatentGaussian(spectrum.eigenvalues, self.noise_variance, CONSTANT_FREE)
         return LatentModel(sample.subspace(spectrum), gaussian, spectrum)
-
-    def collapsed(self, seen: Seen, components: Any, mixing: Array) -> list[int]:
-        return np.flatnonzero(mixing == 0.0).tolist()
 
     def divided(self, seen: Seen, components: Any, mixing: Array, empty: int, donor: int) -> Halved:
         return Halved(OfComponents(components, mixing), empty, donor)

@@ -1,8 +1,12 @@
-"""Subspaces of explicit features: Nyström over landmarks, random features over training rows. They speak the dual's language,
-so that pre-images and kernel-space methods need not know the difference."""
+"""Subspaces of explicit features, behind the map that makes them.
+
+`MappedSubspace` keeps no rows: its map inverts itself. The others know their points as weights over some rows (landmarks, anchors, training
+rows), as the dual does, so that pre-images and kernel-space methods need not know the difference.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -16,11 +20,65 @@ from gramian.latent.subspace import PrimalSubspace
 
 
 @dataclass(frozen=True)
-class FeatureSubspace:
-    """A primal subspace behind a fitted feature map φ̂; ``points`` are the rows that affine weights refer to."""
+class MappedSubspace:
+    """A primal subspace behind a feature map that inverts itself: no training rows are kept."""
 
     feature_map: Any
     primal: PrimalSubspace
+
+    @property
+    def sees_entries(self) -> bool:
+        return False
+
+    @property
+    def takes_kernel_values(self) -> bool:
+        return False
+
+    def features(self, X: Any) -> Array:
+        """φ̂(x), finite, in float64."""
+        return check_finite(np.asarray(self.feature_map.transform(X), dtype=np.float64), "features")
+
+    def project(self, X: Any, diagonal: Array | None = None) -> Projection:
+        """Scores and squared norm of φ̂(x): the model lives in the space of the features."""
+        return self.primal.project(self.features(X))
+
+    def embed(self, scores: Array) -> Array:
+        """μ + U t, in features."""
+        return self.primal.embed(scores)
+
+    def coordinates(self, scores: Array) -> Array:
+        """μ + U t, in features."""
+        return self.primal.embed(scores)
+
+    def inputs(self, scores: Array) -> Array | None:
+        """By the map's own inverse."""
+        return np.asarray(self.feature_map.inverse_transform(self.primal.embed(scores)), dtype=np.float64)
+
+    def overlap(self) -> Array:
+        """UᵀU."""
+        return self.primal.overlap()
+
+    def loadings(self, gains: Array) -> Array:
+        """W = U diag(gains) in features."""
+        return self.primal.loadings(gains)
+
+    def take(self, n_components: int) -> Self:
+        """The same with the first axes only."""
+        return replace(self, primal=self.primal.take(n_components))
+
+    def without_map(self) -> PrimalSubspace:
+        """The axes in features."""
+        return self.primal
+
+    def without_rows(self) -> Self:
+        """Projections need what is kept."""
+        return self
+
+
+@dataclass(frozen=True)
+class FeatureSubspace(MappedSubspace):
+    """A subspace of features whose points are weights over some rows, ``points``."""
+
     points: Any
     point_features: Array  # φ̂(points), (m, r)
 
@@ -28,11 +86,22 @@ class FeatureSubspace:
     def size(self) -> int:
         return int(self.point_features.shape[0])
 
-    def project(self, X: Any, diagonal: Array | None = None) -> Projection:
-        """Scores and squared norm of φ̂(x): the model lives in the approximate feature space."""
-        return self.primal.project(
-            check_finite(np.asarray(self.feature_map.transform(X), dtype=np.float64), "features")
-        )
+    @property
+    def gram(self) -> None:
+        return None
+
+    @property
+    def spans_kernel_space(self) -> bool:
+        return False
+
+    def project_with(self, others: Sequence[Self], X: Any, diagonal: Array | None = None) -> list[Projection]:
+        """The same by several subspaces behind the same map."""
+        features = self.features(X)
+        return [subspace.primal.project(features) for subspace in [self, *others]]
+
+    def inputs(self, scores: Array) -> Array | None:
+        """Only a pre-image leads back."""
+        return None
 
     def embed(self, scores: Array) -> Array:
         """Weights γ over the points with Φγ = μ + Ut."""
@@ -54,18 +123,6 @@ class FeatureSubspace:
         """<φ̂(pointᵢ) - μ, U t>."""
         return scores @ self.primal.components @ self.centred_points().T
 
-    def overlap(self) -> Array:
-        """UᵀU."""
-        return self.primal.overlap()
-
-    def loadings(self, gains: Array) -> Array:
-        """W = U diag(gains) in features."""
-        return self.primal.loadings(gains)
-
-    def take(self, n_components: int) -> Self:
-        """The same with the first axes only."""
-        return replace(self, primal=self.primal.take(n_components))
-
     def unit_noise(self, n_draws: int, rng: np.random.Generator) -> UnitNoise:
         """Unit noise drawn in R^r: no N³ [3]."""
         noise = rng.standard_normal((n_draws, self.point_features.shape[1]))
@@ -84,6 +141,10 @@ class FeatureSubspace:
 @dataclass(frozen=True)
 class NystroemSubspace(FeatureSubspace):
     """Features k_m(x) K_mm^-½: every feature point is an affine-free combination of the m landmarks."""
+
+    @property
+    def spans_kernel_space(self) -> bool:
+        return True
 
     def noise_weights(self, noise: Array) -> Array:
         """Weights over the landmarks of a vector of R^r."""
@@ -120,3 +181,13 @@ class RandomFeatureSubspace(FeatureSubspace):
     def take(self, n_components: int) -> RandomFeatureSubspace:
         """The same with the first axes only."""
         return replace(self, primal=self.primal.take(n_components), axes=self.axes[:, :n_components])
+
+    def without_rows(self) -> RandomFeatureSubspace:
+        """The same without the training rows, which only pre-images need."""
+        return replace(
+            self,
+            points=self.points[:0],
+            point_features=self.point_features[:0],
+            affine=self.affine[:0],
+            axes=self.axes[:0],
+        )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from gramian._arrays import Array, single_blas_thread
 from gramian._progress import Progress
 from gramian.latent.gaussian import Projection
 from gramian.latent.model import LatentModel
+from gramian.latent.subspace import Projecting, Space
 
 EMPTY = 1e-10
 """A component with a smaller share of the weight is empty: it keeps its parameters, and its mixing weight is 0."""
@@ -94,7 +95,7 @@ class Ascent:
 
 
 @dataclass(frozen=True)
-class MixtureFit:
+class MixtureFit(Generic[Space]):
     """A fitted mixture.
 
     Attributes
@@ -113,7 +114,7 @@ class MixtureFit:
     noise_floor : float
     """
 
-    components: list[LatentModel]
+    components: list[LatentModel[Space]]
     mixing: Array
     responsibilities: Array
     log_likelihoods: Array
@@ -236,7 +237,7 @@ def halved(shares: Array, empty: int, donor: int, beyond: Array) -> Array:
 # ---------------------------------------------------------------- densities of all components
 
 
-def log_terms(models: Sequence[LatentModel], mixing: Array, seen: Sequence[Projection]) -> Array:
+def log_terms(models: Sequence[LatentModel[Projecting]], mixing: Array, seen: Sequence[Projection]) -> Array:
     """log π_k + log p(x | k), (n, K) ([ZH] eqs. 14-16); -inf where a component is empty."""
     densities = np.column_stack([model.gaussian.log_density(part) for model, part in zip(models, seen)])
     with np.errstate(divide="ignore"):

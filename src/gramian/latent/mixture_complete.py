@@ -28,7 +28,7 @@ NEGLIGIBLE = 1e-30
 
 
 @dataclass(frozen=True)
-class WeightedRows:
+class ClusterSums:
     """The weight, the sum and (where gathered) the scatter of the rows of each component about given centres."""
 
     masses: Array  # (K,)
@@ -37,9 +37,9 @@ class WeightedRows:
     sums: Array  # (K, d), of x - centre
     scatter: Array | None  # (K, d, d)
 
-    def __add__(self, other: WeightedRows) -> WeightedRows:
+    def __add__(self, other: ClusterSums) -> ClusterSums:
         both = self.scatter is not None and other.scatter is not None
-        return WeightedRows(
+        return ClusterSums(
             self.masses + other.masses,
             self.pairs + other.pairs,
             self.n_rows + other.n_rows,
@@ -53,7 +53,7 @@ class CompleteSums:
     """What an E-step adds up: the log-likelihood, and the sums for one kind of M-step."""
 
     level: float
-    weighted: WeightedRows
+    weighted: ClusterSums
     statistics: Statistics | None  # of PX-EM
 
     def __add__(self, other: CompleteSums) -> CompleteSums:
@@ -65,7 +65,7 @@ class CompleteSums:
         )
 
 
-def weighted_rows(values: Array, shares: Array, weights: Array, centers: Array | None, scatter: bool) -> WeightedRows:
+def cluster_sums(values: Array, shares: Array, weights: Array, centers: Array | None, scatter: bool) -> ClusterSums:
     """Of one block. Centres are subtracted first: far from them the scatter would lose its digits."""
     d, K = values.shape[1], shares.shape[1]
     weighted = shares * weights[:, None]
@@ -73,7 +73,7 @@ def weighted_rows(values: Array, shares: Array, weights: Array, centers: Array |
     pairs = int((shares > NEGLIGIBLE).sum())
     if not scatter or centers is None:
         sums = weighted.T @ values
-        return WeightedRows(
+        return ClusterSums(
             masses, pairs, len(values), sums if centers is None else sums - masses[:, None] * centers, None
         )
     sums, products = np.zeros((K, d)), np.zeros((K, d, d))
@@ -85,11 +85,11 @@ def weighted_rows(values: Array, shares: Array, weights: Array, centers: Array |
             part *= roots[:, None]
             sums[k] = roots @ part
             products[k] = part.T @ part  # a product of one array with itself costs half
-    return WeightedRows(masses, pairs, len(values), sums, products)
+    return ClusterSums(masses, pairs, len(values), sums, products)
 
 
-def start_rows(block: Block, responsibilities: Responsibilities, centers: Array | None, scatter: bool) -> WeightedRows:
-    return weighted_rows(block.prepared.values, responsibilities(block), block.weights, centers, scatter)
+def start_rows(block: Block, responsibilities: Responsibilities, centers: Array | None, scatter: bool) -> ClusterSums:
+    return cluster_sums(block.prepared.values, responsibilities(block), block.weights, centers, scatter)
 
 
 def complete_sums(block: Block, seen_by: WhitenedComponents, expand: bool) -> CompleteSums:
@@ -99,10 +99,10 @@ def complete_sums(block: Block, seen_by: WhitenedComponents, expand: bool) -> Co
     shares, totals = responsibilities_of(terms)
     level = float(block.weights @ totals)
     if not expand:
-        return CompleteSums(level, weighted_rows(rows.values, shares, block.weights, seen_by.means, True), None)
+        return CompleteSums(level, cluster_sums(rows.values, shares, block.weights, seen_by.means, True), None)
     weighted = shares * block.weights[:, None]
     pairs = int((shares > NEGLIGIBLE).sum())
-    sums = WeightedRows(weighted.sum(axis=0), pairs, len(shares), np.zeros_like(seen_by.means), None)
+    sums = ClusterSums(weighted.sum(axis=0), pairs, len(shares), np.zeros_like(seen_by.means), None)
     return CompleteSums(level, sums, expanded_statistics(rows.values, rows.squares, seen_by, whitened, weighted))
 
 
@@ -208,7 +208,7 @@ class CompleteRows(GaussianRows):
         spectrum = weighted_spectrum(self.table.scaled(drawn.rows), drawn.weights, self.dim)[1]
         return spectrum.eigenvalues, spectrum.trace
 
-    def _closed_form(self, about: WeightedRows, parameters: Parameters) -> Parameters:
+    def _closed_form(self, about: ClusterSums, parameters: Parameters) -> Parameters:
         """Section 2 in each component: mean, leading eigenpairs and noise of its weighted covariance; the empty ones stay."""
         assert about.scatter is not None
         mean, loadings = parameters.mean.copy(), parameters.loadings.copy()

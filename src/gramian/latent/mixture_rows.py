@@ -16,7 +16,7 @@ from gramian.latent.dimension import for_fraction
 from gramian.latent.masked_em import Parameters, Statistics, maximization
 from gramian.latent.masked_table import column_sums, masked_chunk
 from gramian.latent.mixture import EMPTY, Seen, halved
-from gramian.latent.model import LatentModel
+from gramian.latent.model import PrimalModel
 from gramian.latent.primal import latent_model
 from gramian.latent.squarem import leap
 from gramian.rows import Block, Rows, as_rows
@@ -250,7 +250,7 @@ class GaussianRows(ABC):
             axis = self.rng.standard_normal(self.dim)
         return Divided(self.view(components, mixing), found.mean[donor], axis, empty, donor)
 
-    def models(self, parameters: Parameters, shift: Any = 0.0, scale: float = 1.0) -> list[LatentModel]:
+    def models(self, parameters: Parameters, shift: Any = 0.0, scale: float = 1.0) -> list[PrimalModel]:
         """The components as latent models; ``shift`` and ``scale`` bring them back to the units of the rows."""
         parts = zip(parameters.mean, parameters.loadings, parameters.noise_variance, self.counts)
         return [latent_model(shift + scale * mean, scale * W[:, :q], scale**2 * float(s)) for mean, W, s, q in parts]

@@ -13,7 +13,7 @@ from gramian._content import SmallestRows
 from gramian.latent.missing import fit_missing
 from gramian.latent.mixture import EMPTY, responsibilities_of
 from gramian.latent.mixture_rows import MixtureTable, Responsibilities, shares_of_block
-from gramian.latent.model import LatentModel
+from gramian.latent.model import PrimalModel
 from gramian.latent.noise import ZERO_NOISE
 from gramian.latent.primal import latent_model
 from gramian.rows import Block
@@ -40,7 +40,7 @@ class NearestCenters:
     """Each row belongs to the nearest centre; holes are filled by one PPCA of all rows first."""
 
     centers: Array  # (K, d), in the units of the EM
-    filler: LatentModel | None = None
+    filler: PrimalModel | None = None
 
     def __call__(self, block: Block) -> Array:
         values = block.prepared.values
@@ -98,7 +98,7 @@ class Draw:
 
     rows: Array
     weights: Array
-    filler: LatentModel | None
+    filler: PrimalModel | None
 
     @classmethod
     def of(cls, table: MixtureTable, q: int) -> Draw:
@@ -133,7 +133,7 @@ class Draw:
         return NearestCenters(self.rows[chosen[np.arange(n_clusters) % count]], self.filler)
 
 
-def filled(values: Array, model: LatentModel) -> Array:
+def filled(values: Array, model: PrimalModel) -> Array:
     """The rows with their holes filled by a model: good enough to start from."""
     holes = np.isnan(values)
     latents = model.gaussian.posterior(model.subspace.project(values)).mean

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from gramian.latent import dimension
 from gramian.latent.gaussian import LatentGaussian
 from gramian.latent.noise import resolve_noise
 from gramian.latent.sample import DualSample, Sample
-from gramian.latent.subspace import Subspace
+from gramian.latent.subspace import KernelSubspace, PrimalSubspace, Space
 from gramian.operators.base import SelfAdjoint
 from gramian.operators.gram import DenseGram
 from gramian.solvers.base import Solver
@@ -27,23 +27,29 @@ FULL_SIZE = 1500
 
 
 @dataclass(frozen=True)
-class LatentModel:
+class LatentModel(Generic[Space]):
     """Where the model lives (``subspace``), its probability (``gaussian``) and how it was found (``spectrum``)."""
 
-    subspace: Any
+    subspace: Space
     gaussian: LatentGaussian
     spectrum: Spectrum
 
 
+PrimalModel = LatentModel[PrimalSubspace]
+"""A model whose axes are known in coordinates."""
+KernelModel = LatentModel[KernelSubspace]
+"""A model whose feature points are weights over known rows."""
+
+
 def fit_latent_model(
-    sample: Sample,
+    sample: Sample[Space],
     n_components: Any,
     solver: Solver,
     noise_variance: float | str = "ml",
     *,
     default_fraction: float | None = None,
     weight: float = 1.0,
-) -> LatentModel:
+) -> LatentModel[Space]:
     """Solve, choose q and the noise, and put the pieces together [2].
 
     ``n_components`` None means: above the given noise, else ``default_fraction`` of the variance, else rank - 1. Where explicit columns
@@ -58,11 +64,10 @@ def fit_latent_model(
         spectrum = _open_ended(sample, operator, solver, n_components, fixed, default_fraction, weight)
     noise = resolve_noise(noise_variance, spectrum, sample.dim)
     spectrum = spectrum.signed()
-    subspace: Subspace = sample.subspace(spectrum)
-    return LatentModel(subspace, LatentGaussian(spectrum.eigenvalues, noise, sample.dim), spectrum)
+    return LatentModel(sample.subspace(spectrum), LatentGaussian(spectrum.eigenvalues, noise, sample.dim), spectrum)
 
 
-def _counted(sample: Sample, operator: SelfAdjoint, solver: Solver, q: int, fixed: float | None) -> Spectrum:
+def _counted(sample: Sample[Any], operator: SelfAdjoint, solver: Solver, q: int, fixed: float | None) -> Spectrum:
     if q > sample.max_components:
         raise ValueError(
             f"n_components={q} must be at most {sample.max_components}, the largest possible rank for this number of samples and "
@@ -80,7 +85,7 @@ def _counted(sample: Sample, operator: SelfAdjoint, solver: Solver, q: int, fixe
 
 
 def _open_ended(
-    sample: Sample,
+    sample: Sample[Any],
     operator: SelfAdjoint,
     solver: Solver,
     rule: Any,
@@ -126,13 +131,13 @@ def _chosen(
     return len(values) if fixed == 0 else max(1, len(values) - 1) if len(values) else 0
 
 
-def _rank(spectrum: Spectrum, sample: Sample) -> int:
+def _rank(spectrum: Spectrum, sample: Sample[Any]) -> int:
     values = spectrum.eigenvalues
     largest = max(float(values[0]), 0.0) if values.size else 0.0
     return int((values > max(sample.rank_tol * largest, sample.rank_floor)).sum()) if largest > 0 else 0
 
 
-def _solved(sample: Sample, operator: SelfAdjoint, solver: Solver, count: int, fixed: float | None) -> Spectrum:
+def _solved(sample: Sample[Any], operator: SelfAdjoint, solver: Solver, count: int, fixed: float | None) -> Spectrum:
     """The solver's answer; for kernels that may be indefinite, the one rule of the library, whatever q.
 
     Negative eigenvalues count as no variance, in the spectrum and in the trace, and are warned of. That needs the whole

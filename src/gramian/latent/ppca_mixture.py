@@ -16,6 +16,7 @@ from gramian.latent.mixture_rows import AT_FLOOR, GaussianRows, MixtureTable, Re
 from gramian.latent.mixture_start import nonempty_start
 from gramian.latent.noise import ZERO_NOISE
 from gramian.latent.primal import latent_model
+from gramian.latent.subspace import PrimalSubspace
 
 COUNT_ROUNDS = 3
 """How often a fraction of variance is turned into numbers of components anew."""
@@ -43,7 +44,7 @@ def fit_mixture(
     max_iter: int = 200,
     progress: Progress | None = None,
     with_responsibilities: bool = True,
-) -> MixtureFit:
+) -> MixtureFit[PrimalSubspace]:
     """One EM; where fractions were asked for, again with the numbers of latents that its clusters call for.
 
     ``asked`` has a number of latents, or a fraction of the variance, per component. Responsibilities of all rows are only kept if asked for.
@@ -63,7 +64,7 @@ def fit_mixture(
     return fitted(rows, ascent, with_responsibilities)
 
 
-def fitted(rows: GaussianRows, ascent: Ascent, with_responsibilities: bool = True) -> MixtureFit:
+def fitted(rows: GaussianRows, ascent: Ascent, with_responsibilities: bool = True) -> MixtureFit[PrimalSubspace]:
     """Where an EM ended, in the units of the rows."""
     table, parameters = rows.table, ascent.components.parameters
     shares = np.empty((0, rows.n_clusters))
@@ -81,7 +82,7 @@ def fitted(rows: GaussianRows, ascent: Ascent, with_responsibilities: bool = Tru
     )
 
 
-def with_directions_above_noise(found: MixtureFit) -> MixtureFit:
+def with_directions_above_noise(found: MixtureFit[PrimalSubspace]) -> MixtureFit[PrimalSubspace]:
     """The same mixture; each component keeps the directions whose variance is above its noise: the others carry no loadings."""
     components = []
     for model in found.components:

@@ -6,13 +6,13 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.latent.gaussian import SEEN, LatentGaussian, Posterior, Projection, signal_variance
-from gramian.latent.model import LatentModel
+from gramian.latent.model import LatentModel, PrimalModel
 from gramian.latent.small_sample import SmallSample
 from gramian.latent.subspace import PrimalSubspace
 from gramian.solvers.spectrum import Spectrum, positive_signs
 
 
-def latent_model(mean: Array, loadings: Array, noise_variance: float) -> LatentModel:
+def latent_model(mean: Array, loadings: Array, noise_variance: float) -> PrimalModel:
     """The canonical model (axes, eigenvalues of WᵀW + σ²) of a mean, loadings and a noise."""
     d, q = loadings.shape
     axes, gains, _ = np.linalg.svd(loadings, full_matrices=False)
@@ -24,7 +24,7 @@ def latent_model(mean: Array, loadings: Array, noise_variance: float) -> LatentM
     return LatentModel(subspace, LatentGaussian(eigenvalues, noise_variance, float(d)), spectrum)
 
 
-def rebuilt(model: LatentModel, seen: Projection, kind: str) -> Array:
+def rebuilt(model: PrimalModel, seen: Projection, kind: str) -> Array:
     """The rows as a component sees them: μ + W E[z | x] ("map"), or the nearest point of its subspace ("projection") [2]."""
     if kind == "map":
         return np.asarray(model.subspace.embed(model.gaussian.decode(model.gaussian.posterior(seen).mean)))
@@ -35,7 +35,7 @@ def rebuilt(model: LatentModel, seen: Projection, kind: str) -> Array:
     return np.asarray(model.subspace.embed(scores))
 
 
-def predictive(model: LatentModel, seen: Projection, correction: SmallSample | None = None) -> tuple[Array, Array]:
+def predictive(model: PrimalModel, seen: Projection, correction: SmallSample | None = None) -> tuple[Array, Array]:
     """Mean μ + W E[z | o] and variance diag(W Cov[z | o] Wᵀ) + σ² of every cell given what was seen [5].
 
     With ``correction`` the variance has what estimating the parameters adds, such that 1.645 standard deviations cover 90 % [12].
@@ -47,7 +47,7 @@ def predictive(model: LatentModel, seen: Projection, correction: SmallSample | N
     return mean, correction.cell_variance(signal, noise, posterior.mean)
 
 
-def signal_std(model: LatentModel, seen: Projection, correction: SmallSample | None = None) -> Array:
+def signal_std(model: PrimalModel, seen: Projection, correction: SmallSample | None = None) -> Array:
     """Standard deviation of every cell of μ + Wz given what was seen, without the noise; corrected as in `predictive`."""
     posterior, mean, signal = _signal(model, seen)
     if correction is None:
@@ -56,7 +56,7 @@ def signal_std(model: LatentModel, seen: Projection, correction: SmallSample | N
     return np.asarray(np.sqrt(variance))
 
 
-def _signal(model: LatentModel, seen: Projection) -> tuple[Posterior, Array, Array]:
+def _signal(model: PrimalModel, seen: Projection) -> tuple[Posterior, Array, Array]:
     """The posterior, μ + W E[z | o] and diag(W Cov[z | o] Wᵀ)."""
     posterior = model.gaussian.posterior(seen)
     mean = model.subspace.embed(model.gaussian.decode(posterior.mean))

@@ -13,7 +13,7 @@ from scipy import sparse
 from gramian._arrays import Array
 from gramian._checks import SMALLEST, check_scale
 from gramian.kernels.base import Kernel
-from gramian.latent.subspace import DualSubspace, PrimalSubspace, Subspace
+from gramian.latent.subspace import DualSubspace, PrimalSubspace, Space
 from gramian.operators.base import SelfAdjoint
 from gramian.operators.centering import Centering
 from gramian.operators.covariance import FactoredCovariance, Stored
@@ -36,8 +36,8 @@ def _rounding(mean: Array) -> float:
     return float((8 * np.finfo(float).eps * np.abs(mean).max(initial=0.0)) ** 2)
 
 
-class Sample(Protocol):
-    """What `fit_latent_model` needs of training data."""
+class Sample(Protocol[Space]):
+    """What `fit_latent_model` needs of training data; it makes subspaces of one type."""
 
     @property
     def dim(self) -> float: ...
@@ -50,7 +50,7 @@ class Sample(Protocol):
     @property
     def positive_semidefinite(self) -> bool: ...
     def operator(self) -> SelfAdjoint: ...
-    def subspace(self, spectrum: Spectrum) -> Subspace: ...
+    def subspace(self, spectrum: Spectrum) -> Space: ...
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ known over some rows (training rows, landmarks, anchors) can say of them: kernel
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -22,15 +23,50 @@ from gramian.operators.gram import DenseGram, LazyGram, RawGram
 TILE_ROWS, TILE_COLUMNS = 512, 1024
 
 
-class Subspace(Protocol):
-    """What a latent model needs of its coordinates."""
+class Projecting(Protocol):
+    """The least that a latent model asks of its coordinates: what it sees of rows."""
 
-    def project(self, X: Any, diagonal: Array | None = None) -> Projection:
+    def project(self, X: Any, /) -> Projection:
+        """Scores and squared norms of rows."""
+        ...
+
+
+Space = TypeVar("Space", bound=Projecting, covariant=True)
+"""Where a model lives: the type of its subspace."""
+
+
+class Subspace(Projecting, Protocol):
+    """A mean and principal axes in one space: coordinates, explicit features, or features that only a kernel knows."""
+
+    @property
+    def feature_map(self) -> Any:
+        """The explicit map that rows go through; None where there is none."""
+        ...
+
+    @property
+    def sees_entries(self) -> bool:
+        """Whether rows are their own coordinates: an entry that is NaN is then one that was not seen."""
+        ...
+
+    @property
+    def takes_kernel_values(self) -> bool:
+        """Whether rows are kernel values with the training rows: there are no inputs, and no row shows its own k(y, y)."""
+        ...
+
+    def project(self, X: Any, /, diagonal: Array | None = None) -> Projection:
         """Scores and squared norms of rows; ``diagonal`` is k(y, y) where rows cannot show it."""
         ...
 
     def embed(self, scores: Array) -> Array:
         """μ + U t: coordinates in primal, weights over the points in dual."""
+        ...
+
+    def coordinates(self, scores: Array) -> Array:
+        """μ + U t in the coordinates of `loadings`; weights over the points where there are no loadings."""
+        ...
+
+    def inputs(self, scores: Array) -> Array | None:
+        """The inputs of μ + U t, where coordinates or their map lead back to them; None where a pre-image must."""
         ...
 
     def overlap(self) -> Array:
@@ -45,6 +81,14 @@ class Subspace(Protocol):
         """The same with the first axes only."""
         ...
 
+    def without_map(self) -> Subspace:
+        """The same behind its map or kernel: it projects features, or kernel values over its points, in place of inputs."""
+        ...
+
+    def without_rows(self) -> Subspace:
+        """The same without training rows that projections do not need."""
+        ...
+
 
 class KernelSubspace(Subspace, Protocol):
     """A subspace of feature points that are combinations Φγ of ``size`` known points."""
@@ -53,6 +97,19 @@ class KernelSubspace(Subspace, Protocol):
     def size(self) -> int: ...
     @property
     def points(self) -> Any: ...
+    @property
+    def gram(self) -> Array | None:
+        """K₀ of the points, where it was given in place of inputs and kept; else None."""
+        ...
+
+    @property
+    def spans_kernel_space(self) -> bool:
+        """Whether the points stand for the kernel's own feature space, so that kernel vectors over them have a meaning."""
+        ...
+
+    def project_with(self, others: Sequence[Self], X: Any, diagonal: Array | None = None) -> list[Projection]:
+        """What this subspace and ``others`` over the same points see of rows; kernel values or features are computed once."""
+        ...
 
     def kernel_values(self, scores: Array) -> Array:
         """Φᵀ(μ + U t), (n, size), uncentred [3]."""
@@ -82,6 +139,18 @@ class PrimalSubspace:
     mean: Array  # (d,)
     components: Array  # (q, d)
 
+    @property
+    def feature_map(self) -> None:
+        return None
+
+    @property
+    def sees_entries(self) -> bool:
+        return True
+
+    @property
+    def takes_kernel_values(self) -> bool:
+        return False
+
     def project(self, X: Any, diagonal: Array | None = None) -> Projection:
         """t = Uₒᵀ(x - μ)ₒ, g = |(x - μ)ₒ|², and G = UₒᵀUₒ where entries are missing [2]."""
         d = len(self.mean)
@@ -104,6 +173,9 @@ class PrimalSubspace:
         """μ + U t."""
         return scores @ self.components + self.mean
 
+    coordinates = embed
+    inputs = embed
+
     def overlap(self) -> Array:
         """UᵀU."""
         return self.components @ self.components.T
@@ -115,6 +187,14 @@ class PrimalSubspace:
     def take(self, n_components: int) -> PrimalSubspace:
         """The same with the first axes only."""
         return replace(self, components=self.components[:n_components])
+
+    def without_map(self) -> PrimalSubspace:
+        """There is none."""
+        return self
+
+    def without_rows(self) -> PrimalSubspace:
+        """It keeps none."""
+        return self
 
 
 def overlaps(seen: Array, axes: Array) -> Array:
@@ -147,6 +227,22 @@ class DualSubspace:
     kept: Kept = field(default_factory=Kept, compare=False, repr=False)  # the noise field, once it was needed
 
     @property
+    def feature_map(self) -> None:
+        return None
+
+    @property
+    def sees_entries(self) -> bool:
+        return False
+
+    @property
+    def takes_kernel_values(self) -> bool:
+        return self.points is None
+
+    @property
+    def spans_kernel_space(self) -> bool:
+        return True
+
+    @property
     def size(self) -> int:
         return len(self.affine)
 
@@ -165,15 +261,29 @@ class DualSubspace:
 
     def project(self, X: Any, diagonal: Array | None = None) -> Projection:
         """t = Uᵀ(φ - μ) = axesᵀk_y - c and g = k(y,y) - 2sᵀk_y + sᵀK₀s, tile by tile [1]."""
-        products = self.kernel_products(X, np.column_stack([self.axes, self.affine]))
-        if diagonal is None:
-            diagonal = self.kernel.diagonal(X)
-        scores = products[:, :-1] - self.raw_mean @ self.axes
-        norms = np.asarray(diagonal, dtype=np.float64) - 2 * products[:, -1] + self.mean_norm
-        return Projection(scores, np.maximum(norms, 0.0), self.dim)
+        return self.project_with([], X, diagonal)[0]
+
+    def project_with(self, others: Sequence[DualSubspace], X: Any, diagonal: Array | None = None) -> list[Projection]:
+        """The same by several subspaces over the same points."""
+        at_home = np.asarray(self.kernel.diagonal(X) if diagonal is None else diagonal, dtype=np.float64)
+        return [
+            Projection(scores, np.maximum(at_home + gap, 0.0), subspace.dim)
+            for subspace, (scores, gap) in zip([self, *others], self.scores_and_gaps(others, X))
+        ]
+
+    def scores_and_gaps(self, others: Sequence[DualSubspace], X: Any) -> list[tuple[Array, Array]]:
+        """Scores t and |φ - μ|² - k(y, y), one pair per subspace, by one product with the kernel values."""
+        all_of_them = [self, *others]
+        blocks = [np.column_stack([subspace.axes, subspace.affine]) for subspace in all_of_them]
+        products = self.kernel_products(X, np.column_stack(blocks))
+        ends = np.cumsum([block.shape[1] for block in blocks])
+        return [
+            (part[:, :-1] - subspace.raw_mean @ subspace.axes, subspace.mean_norm - 2 * part[:, -1])
+            for part, subspace in zip(np.split(products, ends[:-1], axis=1), all_of_them)
+        ]
 
     def kernel_products(self, X: Any, coefficients: Array) -> Array:
-        """k(X, points) @ coefficients, with no more than a tile of kernel values in memory a thread."""
+        """k(X, points) @ coefficients, with no more than a tile of kernel values in memory per thread."""
         if self.points is None:
             return np.asarray(X, dtype=np.float64) @ coefficients
         n = X.shape[0]
@@ -194,6 +304,12 @@ class DualSubspace:
     def embed(self, scores: Array) -> Array:
         """The affine weights γ of μ + U t over the training points, (n, N): rows sum to one unless uncentred."""
         return scores @ self.axes.T + self.affine
+
+    coordinates = embed
+
+    def inputs(self, scores: Array) -> None:
+        """Only a pre-image leads back."""
+        return
 
     def kernel_values(self, scores: Array) -> Array:
         """K₀ γ for the same points: the exact uncentred kernel vector, without another product with K₀ [3]."""
@@ -223,6 +339,14 @@ class DualSubspace:
     def take(self, n_components: int) -> DualSubspace:
         """The same with the first axes only."""
         return replace(self, axes=self.axes[:, :n_components], images=self.images[:, :n_components])
+
+    def without_map(self) -> DualSubspace:
+        """The same for rows that are kernel values over the points."""
+        return replace(self, points=None)
+
+    def without_rows(self) -> DualSubspace:
+        """The kernel needs its points."""
+        return self
 
     def raw_gram(self) -> RawGram:
         """K₀ of the training points as an operator."""

@@ -16,13 +16,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from gramian._arrays import Array
-from gramian.latent.feature_subspace import RandomFeatureSubspace
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
-from gramian.latent.model import LatentModel
 from gramian.latent.target_path import HeldOut, target_loadings
 from gramian.latent.target_reach import TargetReach
 from gramian.latent.target_spread import TargetSpread
-from gramian.latent.views import ViewSubspace
+from gramian.latent.view_subspace import ViewModel, ViewSubspace
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class TargetModel:
     Made by `gramian.latent.target_fit.fit_target`.
     """
 
-    model: LatentModel  # its subspace trusts the inputs as far as held-out rows allow
+    model: ViewModel  # its subspace trusts the inputs as far as held-out rows allow
     noise_variances: Array
     std: Array  # (m,), of a prediction at z = 0
     held_out: HeldOut | None
@@ -63,18 +61,7 @@ class TargetModel:
 
     def without_rows(self, reach: TargetReach | None) -> TargetModel:
         """The same without the training features behind feature maps, which only pre-images need."""
-        parts = []
-        for part in self.model.subspace.parts:
-            inner = part.subspace
-            if isinstance(inner, RandomFeatureSubspace):
-                inner = replace(
-                    inner,
-                    points=inner.points[:0],
-                    point_features=inner.point_features[:0],
-                    affine=inner.affine[:0],
-                    axes=inner.axes[:0],
-                )
-            parts.append(replace(part, subspace=inner))
+        parts = (replace(part, subspace=part.subspace.without_rows()) for part in self.model.subspace.parts)
         slim = replace(self.model, subspace=ViewSubspace(tuple(parts)))
         return replace(self, model=slim, reach=reach)
 

@@ -20,7 +20,7 @@ from gramian.latent.target_folds import Folds
 from gramian.latent.target_path import held_out
 from gramian.latent.target_single import Fold, checked_model, component_losses, decomposed_folds, view_noises
 from gramian.latent.target_spread import fit_spread
-from gramian.latent.view_noise import SMALLEST, bare, fit_view_noises, pinned, scales_of, start_noises, view_inputs
+from gramian.latent.view_noise import SMALLEST, fit_view_noises, pinned, scales_of, start_noises, view_inputs
 from gramian.latent.views import ExplicitView, ViewSample, ViewSubspace, ViewTable, factored
 from gramian.solvers.base import Solver
 from gramian.solvers.eigh import Eigh
@@ -224,7 +224,7 @@ def _training_latents(table: ViewTable, fitted: TargetModel) -> Array:
     """E[z | inputs] of the training rows."""
     rows = np.arange(len(table.weights))
     shown = [view_inputs(view, rows, rows) for view in table.views[:-1]]
-    return fitted.posterior(bare(fitted.model.subspace).project([*shown, None])).mean
+    return fitted.posterior(fitted.model.subspace.without_maps().project([*shown, None])).mean
 
 
 def _faint(n_views: int) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from gramian._arrays import Array, symmetrized
 from gramian.latent.gaussian import LatentGaussian, Projection
 from gramian.latent.target_folds import Folds
-from gramian.latent.view_noise import bare, pinned, view_inputs
+from gramian.latent.view_noise import pinned, view_inputs
 from gramian.latent.views import ExplicitView, ViewSample, ViewSubspace
 from gramian.solvers.base import Solver
 from gramian.solvers.spectrum import Spectrum
@@ -57,7 +57,7 @@ def held_out(
             held, kept = np.flatnonzero(folds.numbers == fold), np.flatnonzero(folds.numbers != fold)
             part = replace(sample, table=sample.table.take(kept))
             spectrum = kept_spectrum(part, max(sizes), solver, noise_variance)
-            subspace = bare(part.subspace(spectrum))
+            subspace = part.subspace(spectrum).without_maps()
             gaussian = LatentGaussian(spectrum.eigenvalues, noise_variance, part.dim)
             seen = subspace.project([*[view_inputs(view, held, kept) for view in sample.table.views[:-1]], None])
             W = target_loadings(subspace, gaussian)

@@ -16,10 +16,11 @@ from itertools import pairwise
 import numpy as np
 
 from gramian._arrays import Array, symmetrized
+from gramian.latent.feature_subspace import MappedSubspace
 from gramian.latent.gaussian import LatentGaussian, Projection, noise_of_each_q
 from gramian.latent.subspace import PrimalSubspace
-from gramian.latent.view_noise import bare, view_inputs
-from gramian.latent.view_subspace import MappedSubspace, ViewPart, ViewSubspace, trusted
+from gramian.latent.view_noise import view_inputs
+from gramian.latent.view_subspace import ViewPart, ViewSubspace, trusted
 from gramian.latent.views import ExplicitView, View, ViewSample, ViewTable, factored
 from gramian.operators.covariance import Stored
 from gramian.operators.moments import Moments
@@ -91,7 +92,7 @@ class ViewFold:
 
     def projections(self, table: ViewTable) -> list[Projection]:
         """Every view of the rows held out, each by itself."""
-        parts = bare(self.subspace).parts
+        parts = self.subspace.without_maps().parts
         return [part.project(view_inputs(view, self.held, self.kept)) for part, view in zip(parts, table.views)]
 
     def latents(self, seen: list[Projection], given: Sequence[int], ridge: float, noise_variance: float) -> Array:
@@ -190,7 +191,7 @@ def row_folds(folded: FoldedViews, scales: Array, most: int, solver: Solver) -> 
         spectrum = _kept(solver.solve(operator, min(most, sample.max_components), dim=sample.dim))
         subspace = sample.subspace(spectrum)
         seen = []
-        for part, view in zip(bare(subspace).parts, table.views):
+        for part, view in zip(subspace.without_maps().parts, table.views):
             inputs = view_inputs(view, held, kept)
             if isinstance(view, ExplicitView):
                 seen.append(part.project(inputs))

@@ -18,7 +18,8 @@ from gramian._progress import Progress
 from gramian.exceptions import NumericalWarning
 from gramian.latent.gaussian import LatentGaussian
 from gramian.latent.model import LatentModel
-from gramian.latent.views import ExplicitView, View, ViewSample, ViewSubspace, ViewTable, rotated, unrotation
+from gramian.latent.view_subspace import ViewModel
+from gramian.latent.views import ExplicitView, View, ViewSample, ViewTable, rotated, unrotation
 from gramian.solvers.base import Solver
 from gramian.solvers.spectrum import Spectrum, positive_signs
 
@@ -38,7 +39,7 @@ FEWEST_ROWS = 10
 class NoiseFit:
     """A fitted model of scaled views, the noise of each view, and the path there."""
 
-    model: LatentModel
+    model: ViewModel
     noise_variances: Array  # (V,), in units of each view's features
     log_likelihoods: Array  # mean per row, one per round
     n_iter: int
@@ -270,33 +271,15 @@ def held_out_residuals(table: ViewTable, q: int, solver: Solver, space: str, noi
         if not isinstance(view, ExplicitView):
             continue
         others = [None if w == v else X for w, X in enumerate(inputs)]
-        z = gaussian.posterior(_projected(subspace, others)).mean
+        z = gaussian.posterior(subspace.without_maps().project(others)).mean
         residual = view.features[held] - subspace.parts[v].decoded(gaussian.decode(z))
         out[v] = float(weights @ np.square(residual).mean(axis=1))
     return out
 
 
 def view_inputs(view: View, held: Array, kept: Array) -> Array:
-    """Rows in the form that `_projected` takes: features, or kernel values over the kept rows."""
+    """Rows as `ViewSubspace.without_maps` takes them: features, or kernel values over the kept rows."""
     return view.features[held] if isinstance(view, ExplicitView) else view.raw.columns(kept, rows=held)
-
-
-def _projected(subspace: ViewSubspace, inputs: list[Any]) -> Any:
-    """As `ViewSubspace.project`, from features and kernel rows instead of inputs."""
-    return bare(subspace).project(inputs)
-
-
-def bare(subspace: ViewSubspace) -> ViewSubspace:
-    """The same without feature maps and kernels: it projects features, and kernel values over the training rows."""
-    parts = []
-    for part in subspace.parts:
-        inner = part.subspace
-        if hasattr(inner, "primal"):
-            inner = inner.primal
-        elif hasattr(inner, "points"):
-            inner = replace(inner, points=None)
-        parts.append(replace(part, subspace=inner))
-    return ViewSubspace(tuple(parts))
 
 
 def _warn_collapse(noises: Array, bounds: Array, names: Any) -> None:

@@ -12,32 +12,9 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array, symmetrized
-from gramian._checks import check_finite
-from gramian.latent.feature_subspace import FeatureSubspace
 from gramian.latent.gaussian import SEEN, LatentGaussian, Posterior, Projection
-from gramian.latent.subspace import DualSubspace, PrimalSubspace
-
-
-@dataclass(frozen=True)
-class MappedSubspace:
-    """A primal subspace behind a feature map that inverts itself: no training rows are kept."""
-
-    feature_map: Any
-    primal: PrimalSubspace
-
-    def project(self, X: Any) -> Projection:
-        """Scores and squared norm of φ(x)."""
-        return self.primal.project(
-            check_finite(np.asarray(self.feature_map.transform(X), dtype=np.float64), "features")
-        )
-
-    def embed(self, scores: Array) -> Array:
-        """μ + U t, in feature coordinates."""
-        return self.primal.embed(scores)
-
-    def inputs(self, features: Array) -> Array:
-        """The inputs of feature points, by the map's own inverse."""
-        return np.asarray(self.feature_map.inverse_transform(features), dtype=np.float64)
+from gramian.latent.model import LatentModel
+from gramian.latent.subspace import Subspace
 
 
 @dataclass(frozen=True)
@@ -47,30 +24,25 @@ class ViewPart:
     ``trust`` divides the view's noise: 1 as fitted, smaller where held-out rows showed that the view says less.
     """
 
-    subspace: Any
+    subspace: Subspace
     scale: float
     dim: float
     overlap: Array  # (q, q)
     trust: float = 1.0
 
     @classmethod
-    def of(cls, subspace: Any, scale: float, dim: float) -> ViewPart:
-        if isinstance(subspace, DualSubspace):
-            overlap = subspace.axes.T @ subspace.images
-        else:
-            components = explicit_axes(subspace)
-            overlap = components @ components.T
-        return cls(subspace, scale, dim, symmetrized(overlap))
+    def of(cls, subspace: Subspace, scale: float, dim: float) -> ViewPart:
+        return cls(subspace, scale, dim, symmetrized(subspace.overlap()))
 
     @property
     def invertible(self) -> bool:
         """Whether feature coordinates are the inputs."""
-        return isinstance(self.subspace, PrimalSubspace)
+        return self.subspace.sees_entries
 
     @property
     def precomputed(self) -> bool:
         """Whether rows are kernel values: there are no inputs, and no row shows its own k(y, y)."""
-        return isinstance(self.subspace, DualSubspace) and self.subspace.points is None
+        return self.subspace.takes_kernel_values
 
     def project(self, X: Any) -> Projection:
         """c U_vᵀ(φ - μ)_v and c²|(φ - μ)_v|²; entries of a linear view that are NaN are not seen."""
@@ -82,23 +54,17 @@ class ViewPart:
         overlap = self.overlap if seen.overlap is None else seen.overlap
         return Projection(self.scale * seen.scores, self.scale**2 * seen.squared_norm, dim, overlap)
 
+    def unscaled(self, scores: Array) -> Array:
+        """t / c: scores in the units of the view's own subspace; 0 where the view has no weight."""
+        return scores / self.scale if self.scale else np.zeros_like(scores)
+
     def decoded(self, scores: Array) -> Array:
         """μ_v + U_v t / c in feature coordinates (explicit views), or affine weights over the training rows."""
-        unscaled = scores / self.scale if self.scale else np.zeros_like(scores)
-        behind = isinstance(self.subspace, FeatureSubspace | MappedSubspace)
-        return np.asarray((self.subspace.primal if behind else self.subspace).embed(unscaled))
+        return self.subspace.coordinates(self.unscaled(scores))
 
     def loadings(self, gains: Array) -> Array | None:
         """W_v = U_v Δ / c, (D_v, q); None where the map is not explicit."""
-        if isinstance(self.subspace, DualSubspace):
-            return None
-        return explicit_axes(self.subspace).T * (gains / self.scale if self.scale else np.zeros_like(gains))
-
-
-def explicit_axes(subspace: Any) -> Array:
-    """U_vᵀ, (q, D_v), of a view with explicit features."""
-    primal = subspace.primal if isinstance(subspace, FeatureSubspace | MappedSubspace) else subspace
-    return np.asarray(primal.components)
+        return self.subspace.loadings(self.unscaled(gains))
 
 
 @dataclass(frozen=True)
@@ -181,11 +147,19 @@ class ViewSubspace:
         """How many components the views shown determine without noise."""
         return int((np.linalg.eigvalsh(self.overlap_of(shown)) > SEEN).sum())
 
+    def without_maps(self) -> ViewSubspace:
+        """The same behind feature maps and kernels: it projects features, and kernel values over the training rows."""
+        return ViewSubspace(tuple(replace(part, subspace=part.subspace.without_map()) for part in self.parts))
+
     def trusting(self, view: int, trust: float) -> ViewSubspace:
         """The same with another trust in one view."""
         parts = list(self.parts)
         parts[view] = replace(parts[view], trust=trust)
         return ViewSubspace(tuple(parts))
+
+
+ViewModel = LatentModel[ViewSubspace]
+"""A model of several views."""
 
 
 def trusted(seen: Projection, trust: float) -> Projection:

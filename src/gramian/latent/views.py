@@ -16,10 +16,10 @@ from scipy.linalg import lapack
 
 from gramian._arrays import Array, symmetrized
 from gramian._checks import check_finite, check_scale, check_table
-from gramian.latent.feature_subspace import RandomFeatureSubspace
+from gramian.latent.feature_subspace import MappedSubspace, RandomFeatureSubspace
 from gramian.latent.sample import DUAL_RANK, STORED_LIMIT
-from gramian.latent.subspace import DualSubspace, PrimalSubspace
-from gramian.latent.view_subspace import MappedSubspace, ViewPart, ViewSubspace, trusted
+from gramian.latent.subspace import DualSubspace, PrimalSubspace, Subspace
+from gramian.latent.view_subspace import ViewPart, ViewSubspace, trusted
 from gramian.operators.base import SelfAdjoint
 from gramian.operators.centering import Centering
 from gramian.operators.covariance import FactoredCovariance, Stored
@@ -137,7 +137,7 @@ class ExplicitView:
 
         return LazyGram(Linear(), centred)
 
-    def subspace(self, coefficients: Array, affine: Array) -> Any:
+    def subspace(self, coefficients: Array, affine: Array) -> Subspace:
         """μ = Φᵀ affine and U = Φᵀ coefficients, in feature coordinates."""
         shift = self.features[0]
         total = float(affine.sum())
@@ -145,7 +145,7 @@ class ExplicitView:
         axes = (self.features - shift).T @ coefficients + np.outer(shift, coefficients.sum(axis=0))
         return self.with_axes(mean, np.ascontiguousarray(axes.T), coefficients, affine)
 
-    def with_axes(self, mean: Array, components: Array, coefficients: Array, affine: Array) -> Any:
+    def with_axes(self, mean: Array, components: Array, coefficients: Array, affine: Array) -> Subspace:
         """The subspace of axes that are already known in feature coordinates."""
         primal = PrimalSubspace(mean, components)
         if self.feature_map is None:
@@ -232,7 +232,7 @@ class ViewTable:
 
     @cached_property
     def centred(self) -> tuple[Array | None, ...]:
-        """√s (φ - μ) of the explicit views, one row a point."""
+        """√s (φ - μ) of the explicit views, one row per point."""
         root = np.sqrt(self.weights)[:, None]
         return tuple(
             root * (view.features - view.mean(self.weights)) if isinstance(view, ExplicitView) else None
@@ -310,7 +310,7 @@ def _magnitude(view: View) -> float:
 
 @dataclass(frozen=True)
 class ViewSample:
-    """A `ViewTable` with a scale a view, to be decomposed in primal or in dual coordinates: a `Sample` [8]."""
+    """A `ViewTable` with one scale per view, to be decomposed in primal or in dual coordinates: a `Sample` [8]."""
 
     table: ViewTable
     scales: Array  # c_v = √β_v / σ_v
@@ -362,7 +362,7 @@ class ViewSample:
         columns = np.repeat(self.scales, self.table.widths)
         return (self.table.stacked @ (columns[:, None] * vectors)) / np.sqrt(spectrum.eigenvalues)
 
-    def subspace(self, spectrum: Spectrum) -> Any:
+    def subspace(self, spectrum: Spectrum) -> ViewSubspace:
         """The axes of every view; signs make the largest |entry| of each column of H positive."""
         latents = self.latents(spectrum)
         signs = positive_signs(latents)

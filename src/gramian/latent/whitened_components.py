@@ -8,7 +8,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.latent.gaussian import LatentGaussian, Projection
-from gramian.latent.model import LatentModel
+from gramian.latent.model import PrimalModel
 
 FAR = 1e8
 """Means further apart than this (squared, in noise variances) are subtracted before the product, not after."""
@@ -22,7 +22,7 @@ class WhitenedComponents:
     E[z | x] = (σ² / Λ)^½ v. The Gaussians themselves say what log p(μ) is, and the posterior covariance.
     """
 
-    models: list[LatentModel]
+    models: list[PrimalModel]
     table: Array  # (K q + K, d): whitened axes, those of fewer components padded with 0, then μ / σ²
     offsets: Array  # (K q,)
     at_mean: Array  # (K,) log π + log p(μ) - |μ|² / 2σ²
@@ -35,7 +35,7 @@ class WhitenedComponents:
         return np.stack([model.subspace.mean for model in self.models])
 
     @classmethod
-    def of(cls, models: list[LatentModel], mixing: Array) -> WhitenedComponents:
+    def of(cls, models: list[PrimalModel], mixing: Array) -> WhitenedComponents:
         K, d = len(models), len(models[0].subspace.mean)
         q = max(model.gaussian.n_components for model in models)
         axes, gains = np.zeros((K, q, d)), np.zeros((K, q))

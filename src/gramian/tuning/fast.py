@@ -272,7 +272,7 @@ class FoldModel:
         Y = np.ascontiguousarray(Y, dtype=np.float64)
         key = digest(Y)
         if key not in self.seen:
-            rows_only = replace(self.model.subspace, points=None)
+            rows_only = self.model.subspace.without_map()
             self.seen[key] = rows_only.project(self.kernel_rows(Y), self.kernel.diagonal(Y))
         return self.seen[key]
 
@@ -297,8 +297,7 @@ class FoldModel:
         whole = self.model.subspace
         noise = resolve_noise(self.template.noise_variance, spectrum, whole.dim)
         gaussian = LatentGaussian(spectrum.eigenvalues, noise, whole.dim)
-        subspace = replace(whole, points=None, axes=whole.axes[:, :q], images=whole.images[:, :q])
-        return CutModel(self, gaussian, subspace)
+        return CutModel(self, gaussian, whole.without_map().take(q))
 
 
 @dataclass(frozen=True)

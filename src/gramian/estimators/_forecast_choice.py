@@ -15,7 +15,6 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.choosing import Selection, choose
-from gramian.choosing.window_ridge import fit_window_ridge
 from gramian.estimators._forecast_candidates import (
     PLAIN_LAGS,
     Candidate,
@@ -23,183 +22,16 @@ from gramian.estimators._forecast_candidates import (
     seasons_to_try,
     transforms_to_try,
 )
-from gramian.estimators._series_transform import SeriesTransform, back_table, bridged, forward_table
-from gramian.estimators._stretches import (
-    Stretch,
-    back_at,
-    held_out_stretches,
-    usual_horizon,
-    values_at,
-    windows_at,
-)
-from gramian.estimators._window_model import WindowModel, WindowOptions, fit_windows, with_fewer_components
+from gramian.estimators._forecast_trial import Evidence, Plan, Trial
+from gramian.estimators._series_transform import SeriesTransform
+from gramian.estimators._stretches import held_out_stretches, usual_horizon
+from gramian.estimators._window_model import WindowOptions
 from gramian.kernels import RBF, Linear, as_kernel
 
 MOST_MEMBERS = 4
 """Structures that are averaged."""
 FAR_OFF = 2.0
 """A structure whose held-out error is larger than the best by this factor is not averaged."""
-KERNEL_VALUES = 400
-"""A kernel candidate is judged on models of at most so many values."""
-REFITS = 2
-"""Models of a kernel candidate, over all stretches."""
-
-
-@dataclass(frozen=True)
-class Member:
-    """One fitted model behind a forecast: a transformation per series, and the model of what it leaves."""
-
-    transforms: tuple[SeriesTransform, ...]
-    model: WindowModel
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is to be fitted: candidates per member, one transformation per series each."""
-
-    transforms: tuple[tuple[SeriesTransform, ...], ...]  # one tuple per member
-    lags: tuple[int, ...]
-    kernels: tuple[Any, ...]
-
-    def options(self, member: int, base: WindowOptions) -> WindowOptions:
-        lags = self.lags[member]
-        if lags == 0:  # no window: what was taken off goes on as it is
-            return replace(base, lags=1, kernel="linear", n_components=0, noise_variance="ml")
-        return replace(base, lags=lags, kernel=self.kernels[member])
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What held-out stretches said of what was taken."""
-
-    errors: Array  # (n, horizon, d), of the forecasts; of logarithms where the logarithm was taken
-    error: float  # mean absolute error in units of the series (the first, where there are several)
-    naive: float  # of the last value
-    seasonal_naive: float | None  # of the value a season ago
-    season: int
-
-
-class Trial:
-    """A series with its held-out stretches, on which candidates are judged."""
-
-    def __init__(self, series: Array, inputs: Array | None, horizon: int, stretches: list[Stretch]) -> None:
-        self.series, self.inputs, self.horizon, self.stretches = series, inputs, horizon, stretches
-        self.known = np.column_stack([bridged(column, 0) for column in series.T])
-        self.origins = np.concatenate([stretch.origins for stretch in stretches])
-        self.truth = values_at(series, self.origins, horizon)  # (n, H, d)
-        self.folds = np.repeat(np.arange(len(stretches)), [len(stretch.origins) for stretch in stretches])
-
-    def fold_errors(self, forecasts: Array, column: int | None = None) -> Array:
-        """Mean absolute errors, one per stretch, of forecasts (n, H) of one series, or (n, H, d) of all in units of their steps."""
-        if column is not None:
-            errors = np.abs(forecasts - self.truth[:, :, column])
-        else:
-            errors = (np.abs(forecasts - self.truth) / self.steps).mean(axis=2)
-        return np.array([_mean(errors[self.folds == fold]) for fold in range(len(self.stretches))])
-
-    @property
-    def steps(self) -> Array:
-        """The usual step of each series, (d,)."""
-        usual = np.nanmean(np.abs(np.diff(self.known, axis=0)), axis=0)
-        return np.where(usual > 0, usual, 1.0)
-
-    # ------------------------------------------------------------ linear models of one series
-
-    def linear_forecasts(self, column: int, transform: SeriesTransform, lags: Sequence[int]) -> dict[int, Array]:
-        """Forecasts (n, H) of every number of lags by ridge models, one per stretch."""
-        z, _ = transform.forward(self.series[:, column])
-        history, ground = transform.forward(self.known[:, column])
-        inputs = None if self.inputs is None else transformed_inputs(self.inputs, transform)
-        found = {}
-        for count in lags:
-            paths = []
-            for stretch in self.stretches:
-                if stretch.end - count < transform.lost:
-                    break
-                known = None if inputs is None else inputs[: stretch.end]
-                model = fit_window_ridge(z[: stretch.end], count, known)
-                if model is None:
-                    break
-                future = None if inputs is None else values_at(inputs, stretch.origins, self.horizon)
-                paths.append(model.recursion(windows_at(history, stretch.origins, count), self.horizon, future))
-            else:
-                found[count] = back_at(transform, ground, np.concatenate(paths), self.origins)
-        return found
-
-    # ------------------------------------------------------------ target models of all series
-
-    def forecasts(self, plan: Plan, member: int, base: WindowOptions) -> Array | None:
-        """Forecasts (n, H, d) by target models, refitted rarely; None where the stretches are too short for it."""
-        # any solver gives the same model: stretches are fitted by the fastest
-        transforms = plan.transforms[member]
-        options = replace(plan.options(member, base), solver="auto", space="auto", verbose=0)
-        z, _ = forward_table(transforms, self.series)
-        history, grounds = forward_table(transforms, self.known)
-        inputs = None if self.inputs is None else transformed_inputs(self.inputs, shared_transform(transforms))
-        lost = max(transform.lost for transform in transforms)
-        parts = []
-        for group in np.array_split(np.arange(len(self.stretches)), min(REFITS, len(self.stretches))):
-            end = self.stretches[group[0]].end
-            start = max(lost, end - KERNEL_VALUES)
-            if end - start < options.lags + options.ahead + 2:
-                return None
-            shorter = with_fewer_components(options, end - start - options.lags - options.ahead - 1)
-            try:
-                model = fit_windows(z[start:end], None if inputs is None else inputs[start:end], shorter)
-            except ValueError:
-                return None
-            origins = np.concatenate([self.stretches[stretch].origins for stretch in group])
-            windows = (windows_at(history, origins, options.lags) - model.shift) / model.scale
-            windows = np.nan_to_num(windows)
-            future = None
-            if inputs is not None:
-                future = model.scaled_inputs(values_at(inputs, origins, self.horizon))
-            parts.append(model.run(windows, self.horizon, future))
-        starts = [ground.at(self.origins, t.season) for ground, t in zip(grounds, transforms)]
-        return back_table(transforms, np.concatenate(parts), starts)
-
-    # ------------------------------------------------------------ evidence
-
-    def naive(self, season: int) -> Array:
-        """The value a season ago (the last value for 1), (n, H, d)."""
-        back = season - np.arange(self.horizon) % season
-        return self.known[self.origins[:, None] - back]
-
-    def evidence(self, forecasts: Array, logs: Sequence[bool], season: int) -> Evidence:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            errors = [
-                np.log(np.maximum(forecasts[..., j], np.finfo(float).tiny)) - np.log(self.truth[..., j])
-                if log
-                else forecasts[..., j] - self.truth[..., j]
-                for j, log in enumerate(logs)
-            ]
-        own = _mean(np.abs(forecasts[..., 0] - self.truth[..., 0]))
-        naive = _mean(np.abs(self.naive(1)[..., 0] - self.truth[..., 0]))
-        seasonal = _mean(np.abs(self.naive(season)[..., 0] - self.truth[..., 0])) if season > 1 else None
-        return Evidence(np.stack(errors, axis=2), own, naive, seasonal, season)
-
-
-def _mean(errors: Array) -> float:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return float(np.nanmean(errors))
-
-
-def shared_transform(transforms: Sequence[SeriesTransform]) -> SeriesTransform:
-    """What inputs are freed from: the season and the level, where all series are freed from the same."""
-    first = replace(transforms[0], log=False)
-    return first if all(replace(transform, log=False) == first for transform in transforms) else SeriesTransform()
-
-
-def transformed_inputs(inputs: Array, transform: SeriesTransform) -> Array:
-    """Inputs (T, k) freed from season and level as the series is: the model is linear in both."""
-    plain = replace(transform, log=False)
-    if plain.is_plain:
-        return inputs
-    return np.column_stack([plain.forward(column)[0] if not np.isnan(column).all() else column for column in inputs.T])
-
-
-# ---------------------------------------------------------------- the choice
 
 
 @dataclass(frozen=True)

@@ -9,20 +9,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, float_dtype
 from gramian._checks import (
-    check_choice,
-    check_count,
-    check_flag,
-    check_number,
     check_scale,
-    check_seed,
     check_table,
-    check_tolerance,
     is_real,
 )
 from gramian._progress import Progress
 from gramian.choosing.target_kernel import choose_target_kernel
 from gramian.choosing.target_landmarks import landmark_loss
 from gramian.estimators._base import BaseEstimator, chosen_solver
+from gramian.estimators._target_checks import check_target_params
 from gramian.estimators._units import standardizes
 from gramian.estimators._view_specs import (
     ALGORITHMS,
@@ -41,7 +36,7 @@ from gramian.latent.target_folds import dealt_folds
 from gramian.latent.target_reach import TargetReach
 from gramian.latent.units import Units
 from gramian.latent.views import ExplicitView, ViewTable
-from gramian.solvers import as_solver, solvers_for
+from gramian.solvers import as_solver
 from gramian.solvers.stiefel import Stiefel
 
 NAMES = ["X", "y"]
@@ -108,29 +103,7 @@ class TargetEstimator(BaseEstimator):
         return isinstance(self.kernel, Precomputed) or (isinstance(self.kernel, str) and self.kernel == "precomputed")
 
     def _check_params(self) -> None:
-        check_n_components(self.n_components, rules=())
-        if isinstance(self.noise_variance, str):
-            check_choice("noise_variance", self.noise_variance, ("ml", "per-view"))
-        else:
-            check_number("noise_variance", self.noise_variance, 0.0)
-        if isinstance(self.standardize, str):
-            check_choice("standardize", self.standardize, ("auto",))
-        else:
-            check_flag("standardize", self.standardize)
-        if isinstance(self.approximation, str):
-            check_choice("approximation", self.approximation, APPROXIMATIONS)
-        elif self.approximation is not None and not is_feature_map(self.approximation):
-            names = ", ".join(map(repr, APPROXIMATIONS))
-            raise ValueError(f"approximation={self.approximation!r} must be None, {names} or a feature map.")
-        if self.n_landmarks is not None:
-            check_count("n_landmarks", self.n_landmarks, 1)
-        if self.n_folds is not None:
-            check_count("n_folds", self.n_folds, 2)
-        check_choice("space", self.space, ("auto", "primal", "dual"))
-        if isinstance(self.solver, str):
-            check_choice("solver", self.solver, solvers_for("views"))
-        check_tolerance(self.tol, self.max_iter)
-        check_seed(self.random_state)
+        check_target_params(self, APPROXIMATIONS)
 
     # ------------------------------------------------------------ fitting
 

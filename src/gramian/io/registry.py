@@ -68,7 +68,7 @@ CLASSES: dict[str, str] = {
     "latent.NoiseFit": "gramian.latent.view_noise:NoiseFit",
     "choosing.Selection": "gramian.choosing.selection:Selection",
     "latent.PartialView": "gramian.latent.view_missing:PartialView",
-    "forecast.Member": "gramian.estimators._forecast_choice:Member",
+    "forecast.Member": "gramian.estimators._forecast_paths:Member",
     "forecast.WindowModel": "gramian.estimators._window_model:WindowModel",
     "forecast.SeriesTransform": "gramian.estimators._series_transform:SeriesTransform",
     "estimators.ClassRule": "gramian.estimators._class_models:ClassRule",

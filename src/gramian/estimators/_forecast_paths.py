@@ -1,0 +1,137 @@
+"""Futures of a series: the models behind a forecast, run on from its end or from other values, and spread as far as is right [8].
+
+Each member frees the series from something and models what is left. The forecast is the mean over members; paths are dealt out to
+them, and their distance to the forecast is stretched by a factor per step ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian.estimators._series_transform import LARGEST_LOG, Ground, SeriesTransform, back_table, forward_table
+from gramian.estimators._window_model import WindowModel
+
+
+@dataclass(frozen=True)
+class Member:
+    """One fitted model behind a forecast: a transformation per series, and the model of what it leaves."""
+
+    transforms: tuple[SeriesTransform, ...]
+    model: WindowModel
+
+    @property
+    def needed(self) -> int:
+        """Values that a forecast begins with."""
+        return self.model.lags + max(t.lost for t in self.transforms)
+
+    def where(self, series: Array) -> tuple[Array, list[Ground], int]:
+        """The scaled last window, where each series stands, and how many values before the first step are unknown too."""
+        late = 0
+        if any(t.season or t.difference for t in self.transforms):
+            while np.isnan(series[len(series) - 1 - late]).all():
+                late += 1
+            series = series[: len(series) - late]
+        z, grounds = forward_table(self.transforms, series)
+        lost = max(t.lost for t in self.transforms)
+        window = self.model.last_window(z[lost:])
+        return window, [ground.at(len(series), t.season) for ground, t in zip(grounds, self.transforms)], late
+
+    def future(self, X: Array | None, past: Array | None, steps: int, late: int) -> Array | None:
+        """Scaled inputs (1, late + steps, k) of the steps ahead, after the inputs of the past where those are known."""
+        if X is None:
+            return None
+        transform = shared_transform(self.transforms)
+        before = np.full((transform.lost, X.shape[1]), np.nan) if past is None else past
+        whole = transformed_inputs(np.vstack([before, X[:steps]]), transform)
+        return self.model.scaled_inputs(whole[len(before) - late :])[None]
+
+
+@dataclass(frozen=True)
+class ForecastPaths:
+    """Members with the series that they go on from.
+
+    ``spread`` (h, d) holds the factor of the distance of paths to their middle, step by step; later steps have the last one.
+    """
+
+    members: Sequence[Member]
+    series: Array
+    inputs: Array | None
+    spread: Array
+
+    @property
+    def n_series(self) -> int:
+        return self.series.shape[1]
+
+    @property
+    def needed(self) -> int:
+        """Values that a forecast begins with."""
+        return max(member.needed for member in self.members)
+
+    def middle(self, steps: int, X: Array | None = None, history: Array | None = None) -> Array:
+        """The forecast, (steps, d): the mean over members."""
+        found = [self._of_member(member, steps, X, history, 1, None)[0] for member in self.members]
+        return found[0] if len(found) == 1 else np.asarray(np.mean(found, axis=0))
+
+    def drawn(self, steps: int, X: Array | None, history: Array | None, count: int, rng: Any) -> Array:
+        """Paths (count, steps, d) as the members draw them, dealt out to the members."""
+        shares = [len(part) for part in np.array_split(np.arange(count), len(self.members))]
+        parts = [
+            self._of_member(member, steps, X, history, share, rng)
+            for member, share in zip(self.members, shares)
+            if share
+        ]
+        return np.concatenate(parts)
+
+    def calibrated(self, steps: int, X: Array | None, history: Array | None, count: int, rng: Any) -> Array:
+        """Paths (count, steps, d), spread as far as held-out stretches say."""
+        paths = self.drawn(steps, X, history, count, rng)
+        factors = self.spread[np.minimum(np.arange(steps), len(self.spread) - 1)]
+        if (factors == 1.0).all():
+            return paths
+        middle = self.spreading(self.middle(steps, X, history)[None])
+        spread = middle + factors * (self.spreading(paths) - middle)
+        for j in np.flatnonzero(self._logs):
+            spread[..., j] = np.exp(np.clip(spread[..., j], -LARGEST_LOG, LARGEST_LOG))
+        return spread
+
+    def spreading(self, values: Array) -> Array:
+        """Values (..., d) on the scale on which they spread."""
+        logs = self._logs
+        if not any(logs):
+            return values
+        out = np.array(values)
+        for j in np.flatnonzero(logs):
+            out[..., j] = np.log(np.maximum(values[..., j], np.finfo(float).tiny))
+        return out
+
+    @property
+    def _logs(self) -> list[bool]:
+        """Which series spread evenly on the logarithmic scale: those of which every member takes the logarithm."""
+        return [all(member.transforms[j].log for member in self.members) for j in range(self.n_series)]
+
+    def _of_member(
+        self, member: Member, steps: int, X: Array | None, history: Array | None, count: int, rng: Any
+    ) -> Array:
+        window, starts, late = member.where(self.series if history is None else history)
+        future = member.future(X, self.inputs if history is None else None, steps, late)
+        run = member.model.run(np.repeat(window[None], count, axis=0), late + steps, future, rng)
+        return back_table(member.transforms, run, starts)[:, late:]
+
+
+def shared_transform(transforms: Sequence[SeriesTransform]) -> SeriesTransform:
+    """What inputs are freed from: the season and the level, where all series are freed from the same."""
+    first = replace(transforms[0], log=False)
+    return first if all(replace(transform, log=False) == first for transform in transforms) else SeriesTransform()
+
+
+def transformed_inputs(inputs: Array, transform: SeriesTransform) -> Array:
+    """Inputs (T, k) freed from season and level as the series is: the model is linear in both."""
+    plain = replace(transform, log=False)
+    if plain.is_plain:
+        return inputs
+    return np.column_stack([plain.forward(column)[0] if not np.isnan(column).all() else column for column in inputs.T])

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +15,11 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_va
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gramian import KernelPPCA, KernelPPCAClassifier, NumericalWarning
+from gramian._content import row_hashes
 from gramian.datasets import make_c_shapes, make_moons
 from gramian.estimators import classifier
+from gramian.estimators._class_choice import MOSTLY_COPIES, copies_apart, counting_unit
+from gramian.estimators._class_models import LabelledRows
 from gramian.estimators.classifier_path import class_paths, classifier_cv_scores
 from gramian.kernels import RBF
 from gramian.solvers import Eigh
@@ -590,3 +594,59 @@ def test_many_rows_are_chosen_on_a_few_fitted_on_landmarks_and_told(monkeypatch)
 
 def test_policy_constants():
     assert (classifier.EXACT_ROWS, classifier.DEFAULT_LANDMARKS, classifier.SHARED) == (2000, 400, 0.5)
+    assert MOSTLY_COPIES == 0.5
+
+
+# ---------------------------------------------------------------- rows that are mostly copies
+
+
+def labelled(X, codes, weights):
+    X = np.asarray(X, dtype=float)
+    return LabelledRows(RBF(1.0), X, np.asarray(codes), np.asarray(weights, dtype=float), row_hashes(X))
+
+
+def test_copies_of_few_rows_are_dealt_to_folds_one_by_one():
+    X = np.arange(6.0).reshape(3, 2)[[0, 1, 2, 0]]
+    rows = labelled(X, [0, 0, 1, 1], [7, 1, 12, 3])
+    fold = np.array([2, 0, 1, 2])
+    dealt, number = copies_apart(rows, fold, 3)
+    masses = np.zeros((4, 3))
+    for x, code, weight, place in zip(dealt.X, dealt.codes, dealt.weights, number, strict=True):
+        masses[np.flatnonzero((X == x).all(axis=1) & (rows.codes == code))[0], place] += weight
+    assert masses.tolist() == [[2, 2, 3], [1, 0, 0], [4, 4, 4], [1, 1, 1]]  # from the row's own fold on, in turn
+    doubled, again = copies_apart(replace(rows, weights=2 * rows.weights), fold, 3)
+    assert_allclose(doubled.weights, 2 * dealt.weights)
+    assert (again == number).all()
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [[1, 1, 1, 1], [1, 1, 2, 2], [1.0, 7.3, 12.2, 3.9]],
+    ids=["no copies", "few copies", "weights that are no counts"],
+)
+def test_rows_that_are_not_mostly_copies_stay_whole(weights):
+    rows = labelled(np.arange(8.0).reshape(4, 2), [0, 0, 1, 1], weights)
+    fold = np.arange(4)
+    assert copies_apart(rows, fold, 4) == (rows, fold)
+
+
+@pytest.mark.parametrize(
+    "weights, unit", [([6, 41, 13], 1), ([6, 9, 30], 3), ([0.5, 1.5], None), ([2, 2], 2), ([1e300, 1], None)]
+)
+def test_the_counting_unit_is_the_greatest_common_divisor(weights, unit):
+    found = counting_unit(np.array(weights, dtype=float))
+    assert found is None if unit is None else found == pytest.approx(unit)
+
+
+@pytest.mark.filterwarnings("ignore::gramian.exceptions.NumericalWarning")
+def test_classes_of_few_distinct_rows_are_told_by_counts_whether_repeated_or_weighted():
+    rng = np.random.default_rng(0)
+    cells = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)], dtype=float)
+    odds = np.where(cells.sum(axis=1) % 2 == 1, 0.8, 0.2)  # parity: a cell that was never seen says nothing about its neighbours
+    which = rng.integers(0, 8, 400)
+    y = (rng.random(400) < odds[which]).astype(int)
+    model = KernelPPCAClassifier().fit(cells[which], y)
+    assert_allclose(model.predict_proba(cells)[:, 1], odds, atol=0.15)
+    pairs, counts = np.unique(np.column_stack([cells[which], y]), axis=0, return_counts=True)
+    weighted = KernelPPCAClassifier().fit(pairs[:, :3], pairs[:, 3].astype(int), sample_weight=counts)
+    assert_allclose(weighted.predict_proba(cells), model.predict_proba(cells), atol=1e-9)

@@ -35,11 +35,16 @@ from gramian.kernels import RBF
 
 DEFAULT_FOLDS = 5
 """Where something must be chosen and `n_folds` is None."""
+MOSTLY_COPIES = 0.5
+"""Copies of rows are held out one by one where there are fewer distinct rows than this share of all."""
 
 
 @dataclass(frozen=True)
 class Folds:
-    """Labelled rows dealt to folds by content, and those of them that can be held out: their class has other rows."""
+    """Labelled rows dealt to folds by content, and those of them that can be held out: their class has other rows.
+
+    Where most rows are copies, these are dealt to folds one by one, and ``rows`` has a row per fold that holds copies of it.
+    """
 
     rows: LabelledRows
     fold: Array
@@ -49,6 +54,8 @@ class Folds:
     @classmethod
     def of(cls, rows: LabelledRows, n_folds: int) -> Folds:
         folds, fold = content_folds(None, n_folds, rows.hashes)
+        if folds.n_folds > 1:
+            rows, fold = copies_apart(rows, fold, folds.n_folds)
         test, train = [], []
         for number in range(folds.n_folds):
             others, own = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
@@ -67,6 +74,32 @@ class Folds:
         """The rows that are held out, fold after fold."""
         every = np.concatenate(self.test)
         return HeldOut(self.rows.codes[every], self.rows.weights[every], self.fold[every])
+
+
+def copies_apart(rows: LabelledRows, fold: Array, n_folds: int) -> tuple[LabelledRows, Array]:
+    """Rows and folds in which the copies of a row are dealt to the folds one after the other, from the row's own fold on.
+
+    Only where rows are few and most of them copies: new rows are then copies of old ones too, and a fold that holds out all
+    copies of a row asks what nobody will ask. Whole weights count copies.
+    """
+    unit, n_distinct = counting_unit(rows.weights), len(np.unique(rows.hashes))
+    if unit is None or n_distinct * n_folds > CHOOSING_ROWS or rows.precomputed or rows.features is not None:
+        return rows, fold
+    copies = np.round(rows.weights / unit)
+    if n_distinct >= MOSTLY_COPIES * copies.sum():
+        return rows, fold
+    turn = (np.arange(n_folds) - fold[:, None]) % n_folds  # which of its turns a fold is, for each row
+    shares = np.maximum(np.ceil((copies[:, None] - turn) / n_folds), 0.0) * unit
+    position, number = np.nonzero(shares)
+    return replace(rows.some(position), weights=shares[position, number]), number
+
+
+def counting_unit(weights: Array) -> int | None:
+    """The greatest common divisor of weights that are whole numbers; None where weights are no counts."""
+    whole = np.round(weights)
+    if not ((whole == weights) & (weights < 2**53)).all():
+        return None
+    return int(np.gcd.reduce(whole.astype(np.int64)))
 
 
 def floored(found: Array) -> Array:
@@ -170,7 +203,8 @@ class RuleSearch:
 
     def _given(self) -> Chosen:
         """The kernel is given."""
-        gram = stored_gram(self.rows.kernel, self.rows.X, ADVICE)
+        rows = self.folds.rows
+        gram = stored_gram(rows.kernel, rows.X, ADVICE)
         grid, rules = self._look(self.folds, gram)
         unit = float(np.diagonal(gram).mean())
         if self.open_rule.only_q:
@@ -257,7 +291,7 @@ def calibration_of(
     if rule.n_clusters == 1 and rows.features is None:
         noise = None if rule.noise_variance == 0 else rule.noise_variance
         with single_blas_thread():
-            gram = stored_gram(rows.kernel, rows.X, ADVICE)
+            gram = stored_gram(rows.kernel, folds.rows.X, ADVICE)
             found = grid_evidence(folds, gram, [(rule.n_components, noise)], _logs(priors))
     else:
         found = fitted_evidence(folds, rule, _logs(priors), rng)[None]

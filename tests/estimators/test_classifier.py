@@ -612,7 +612,7 @@ def test_copies_of_few_rows_are_dealt_to_folds_one_by_one():
     dealt, number = copies_apart(rows, fold, 3)
     masses = np.zeros((4, 3))
     for x, code, weight, place in zip(dealt.X, dealt.codes, dealt.weights, number, strict=True):
-        masses[np.flatnonzero((X == x).all(axis=1) & (rows.codes == code))[0], place] += weight
+        masses[np.flatnonzero((x == X).all(axis=1) & (rows.codes == code))[0], place] += weight
     assert masses.tolist() == [[2, 2, 3], [1, 0, 0], [4, 4, 4], [1, 1, 1]]  # from the row's own fold on, in turn
     doubled, again = copies_apart(replace(rows, weights=2 * rows.weights), fold, 3)
     assert_allclose(doubled.weights, 2 * dealt.weights)

@@ -642,7 +642,9 @@ def test_the_counting_unit_is_the_greatest_common_divisor(weights, unit):
 def test_classes_of_few_distinct_rows_are_told_by_counts_whether_repeated_or_weighted():
     rng = np.random.default_rng(0)
     cells = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)], dtype=float)
-    odds = np.where(cells.sum(axis=1) % 2 == 1, 0.8, 0.2)  # parity: a cell that was never seen says nothing about its neighbours
+    odds = np.where(
+        cells.sum(axis=1) % 2 == 1, 0.8, 0.2
+    )  # parity: a cell that was never seen says nothing about its neighbours
     which = rng.integers(0, 8, 400)
     y = (rng.random(400) < odds[which]).astype(int)
     model = KernelPPCAClassifier().fit(cells[which], y)

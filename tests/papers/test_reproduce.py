@@ -21,6 +21,7 @@ PINNED = {
     "dp-table-1": {"largest difference": (0.0, 1e-12)},
     "dp-table-4": {"largest difference": (0.0, 1e-12)},
     "dp-limits": {"gap at the first noise": (0.0659, 1e-3), "identity": (0.0, 1e-10), "scikit-learn": (0.0, 1e-10)},
+    "dp-figure-1": {"largest difference": (0.0, 1e-12)},
     "dp-figure-2": {"q = 1": (49, 0), "q = 10": (49, 0)},
     "dp-figure-3": {
         "explained, q = 1": (30.47, 0.01),
@@ -33,6 +34,8 @@ PINNED = {
     "zh-em": {"largest difference": (0.0, 1e-8)},
     "ac-figure-1": {"right": (11, 0)},
     "ac-table-2": {"largest difference": (0.0, 1e-8), "error": (0.0, 1e-20)},
+    "ac-figure-5": {"off the diagonal": (0.447, 1e-3), "difference": (0.0, 1e-10), "agreement": (1.0, 1e-9)},
+    "ac-fenchel-young": {"coupled": (0.0, 1e-13), "per view": (0.458, 1e-3), "plain": (0.0059, 1e-4)},
     "ac-figure-7": {"with step 6": (0.0, 1e-20), "without": (1.01, 0.01)},
 }
 """Claim -> number -> value and tolerance."""

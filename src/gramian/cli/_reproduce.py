@@ -116,7 +116,7 @@ def run(
     odd = [o.claim.name for o in outcomes if not o.expected]
     missing = sum(not o.result.ran for o in outcomes)
     lines = [
-        f"{len(outcomes) - len(odd) - missing} of {len(outcomes)} verdicts as expected, {missing} not run for want of a file"
+        f"{len(outcomes) - len(odd) - missing} of {len(outcomes)} verdicts as expected, {missing} not run for want of a file or an extra"
     ]
     lines += [f"not as expected: {', '.join(odd)}"] if odd else []
     session.say({**facts, "page": str(folder / PAGE)}, [*lines, f"page: {folder / PAGE}"])
@@ -154,7 +154,7 @@ def _summary(outcomes: Sequence[Outcome], seconds: float) -> Section:
     ran = [o for o in outcomes if o.result.ran]
     items = [
         (f"{sum(o.expected for o in ran)} of {len(ran)}", "verdicts as expected"),
-        (str(len(outcomes) - len(ran)), "not run: a file is missing"),
+        (str(len(outcomes) - len(ran)), "not run: a file or an extra is missing"),
         (f"{seconds:.0f} s", "CPU time"),
     ]
     words = (

@@ -78,6 +78,12 @@ def symmetrized(matrix: Array) -> Array:
     return 0.5 * (matrix + matrix.swapaxes(-1, -2))
 
 
+@lru_cache(maxsize=64)
+def lower_triangle(size: int) -> tuple[Array, Array]:
+    """Rows and columns of the entries on and below the diagonal; kept, for loops over small matrices ask again and again."""
+    return np.tril_indices(size)
+
+
 _keeping = RLock()
 
 

@@ -12,11 +12,19 @@ from typing import Any, NoReturn
 
 import click
 
+from gramian.cli._light_imports import lightly
+
 INTERRUPTED = 130
 
 
 class App(click.Group):
     """Sub-commands in the order in which they were added, and one place for every error."""
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """One more sub-command; what it imports is imported lightly."""
+        if cmd.callback is not None:
+            cmd.callback = lightly(cmd.callback)
+        super().add_command(cmd, name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial.distance import pdist, squareform
 
 from gramian._arrays import Array
 from gramian._checks import check_number
@@ -70,7 +69,7 @@ def median_distance(X: Any) -> float:
     middle = float(np.median(squares[np.triu_indices(rows.shape[0], 1)]))
     if middle > 1e-4 * 2.0 * norms.max():
         return unit * float(np.sqrt(middle))
-    distance = unit * float(np.median(pdist(dense(rows))))  # far outliers: products would have cancelled
+    distance = unit * float(np.median(_pair_distances(rows)))  # far outliers: products would have cancelled
     return distance if distance > 0 else 1.0
 
 
@@ -82,7 +81,9 @@ def local_distance(X: Any) -> float:
     rows, unit = _drawn_rows(X)
     if rows.shape[0] < 2:
         return 1.0
-    distances = squareform(pdist(dense(rows)))
+    from scipy.spatial.distance import squareform
+
+    distances = squareform(_pair_distances(rows))
     rank = min(NEIGHBOR, rows.shape[0] - 1)  # place 0 is the row itself
     distance = unit * NEIGHBOR_FACTOR * float(np.median(np.partition(distances, rank, axis=1)[:, rank]))
     return distance if distance > 0 else 1.0
@@ -99,3 +100,9 @@ def _drawn_rows(X: Any) -> tuple[Any, float]:
         return rows[:1], 1.0
     unit = float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1))
     return rows / unit, unit
+
+
+def _pair_distances(rows: Any) -> Array:
+    from scipy.spatial.distance import pdist  # 60 ms of import that most calls do not need
+
+    return np.asarray(pdist(dense(rows)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from gramian._arrays import Array
 from gramian.kernels._radial import Stationary
@@ -38,6 +37,8 @@ class Laplacian(Stationary):
         return median * float(np.sqrt(n_columns))
 
     def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
+        from scipy.spatial.distance import cdist  # 60 ms that few need
+
         scale = check_length_scale(self.length_scale, X.shape[1])
         left = np.asarray(X, dtype=np.float64) / scale
         right = left if Y is X else np.asarray(Y, dtype=np.float64) / scale

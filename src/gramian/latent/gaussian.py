@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array, symmetrized
+from gramian._arrays import Array, lower_triangle, symmetrized
 from gramian._checks import check_count, check_random_state
 
 SEEN = 1e-10
@@ -60,7 +60,7 @@ def signal_variance(loadings: Array, covariance: Array) -> Array:
     >>> signal_variance(W, cov)
     array([7., 1.])
     """
-    lower, other = np.tril_indices(loadings.shape[1])
+    lower, other = lower_triangle(loadings.shape[1])
     products = loadings[:, lower] * loadings[:, other] * np.where(lower == other, 1.0, 2.0)
     return np.asarray(np.maximum(covariance[..., lower, other] @ products.T, 0.0))
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gramian._arrays import Array, row_chunks
+from gramian._arrays import Array, lower_triangle, row_chunks
 from gramian.latent.masked_em import CACHED_NUMBERS, FEWEST_ROWS, LOG_2PI, Parameters, eliminate
 from gramian.latent.masked_table import Chunk
 from gramian.rows.base import Block
@@ -71,7 +71,7 @@ def filled_sums(chunk: Chunk, weights: Array, mean: Array, covariance: Array) ->
         place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
         holes = np.tile(d + np.arange(h), (len(rows), 1))
         holes[row, place] = column
-        lower, other = np.tril_indices(h)
+        lower, other = lower_triangle(h)
         size = len(lower)
         at = holes.T[lower] * len(padded) + holes.T[other]
         systems = np.zeros((size + h + 1, 1, len(rows)))

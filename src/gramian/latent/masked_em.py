@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array, row_chunks, thread_map
+from gramian._arrays import Array, lower_triangle, row_chunks, thread_map
 from gramian.latent.masked_table import Chunk, MaskedTable, block_indicator
 from gramian.rows.base import Block
 
@@ -117,7 +117,7 @@ def row_posterior(chunk: Chunk, parameters: Parameters) -> RowPosterior:
     """E[z | x_o], Cov[z | x_o] and log p(x_o) of the rows of a chunk [2, partial; 5, E]."""
     q, noise = parameters.n_components, parameters.noise_variance
     size = q * (q + 1) // 2
-    lower, other = np.tril_indices(q)
+    lower, other = lower_triangle(q)
     sigma = np.sqrt(parameters.column_noise)
     V = np.moveaxis(parameters.loadings, 2, 0) / sigma  # (q, K, d)
     shifted = parameters.mean / sigma
@@ -300,7 +300,7 @@ def _regress_columns(statistics: Statistics, parameters: Parameters, center: boo
 def _unpack(packed: Array, q: int) -> Array:
     """(..., q, q) symmetric matrices from the lower triangles along the first axis of ``packed``."""
     full = np.empty((*packed.shape[1:], q, q))
-    lower, other = np.tril_indices(q)
+    lower, other = lower_triangle(q)
     full[..., lower, other] = np.moveaxis(packed, 0, -1)
     full[..., other, lower] = full[..., lower, other]
     return full

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gramian._arrays import Array
+from gramian._arrays import Array, lower_triangle
 from gramian._content import SmallestRows
 from gramian.latent.masked_em import Parameters, Statistics
 from gramian.latent.mixture import Seen, responsibilities_of
@@ -112,7 +112,7 @@ def expanded_statistics(
     """The sums of PX-EM: products with d x K (q + 1) tables, never d x d [5]."""
     n, K, q = whitened.shape
     size = q * (q + 1) // 2
-    lower, other = np.tril_indices(q)
+    lower, other = lower_triangle(q)
     block = np.empty((n, K, q + 1))
     np.multiply(whitened, weights[:, :, None], out=block[:, :, :q])
     block[:, :, q] = weights

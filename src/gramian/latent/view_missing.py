@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array, symmetrized
+from gramian._arrays import Array, lower_triangle, symmetrized
 from gramian._progress import Progress
 from gramian.latent.dimension import for_fraction
 from gramian.latent.gaussian import LatentGaussian
@@ -188,7 +188,7 @@ def _coefficients(partial: PartialView, means: Array, covariances: Array) -> Arr
     Z = np.column_stack([means[partial.rows], np.ones(len(partial.rows))])
     weighted = partial.weights[:, None] * Z
     T = Z.T @ weighted
-    lower, other = np.tril_indices(q)
+    lower, other = lower_triangle(q)
     packed = covariances[:, partial.rows] @ partial.weights
     spread = np.zeros((q, q))
     spread[lower, other] = packed

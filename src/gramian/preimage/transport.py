@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from scipy.special import ndtri
-from scipy.stats import qmc
 
 from gramian._arrays import Array
 from gramian._checks import check_count
@@ -90,6 +89,8 @@ def even_normals(n_draws: int, n_columns: int) -> Array:
     plain = np.random.default_rng(0).standard_normal((n_draws, n_columns - even))
     if even == 0:
         return plain
+    from scipy.stats import qmc  # half of the time of importing the kernel models, for those who draw
+
     points = qmc.Sobol(even, rng=np.random.default_rng(0)).random(n_draws)
     return np.hstack([ndtri(np.clip(points, 1e-12, 1 - 1e-12)), plain])
 

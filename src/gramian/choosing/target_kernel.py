@@ -50,7 +50,8 @@ def choose_target_kernel(
     for squash, inputs in ((False, X), (True, squashed)):
         if inputs is None:
             continue
-        for family in _families(np.asarray(inputs[rows], dtype=np.float64), raw_weights):
+        drawn = np.asarray(inputs[rows], dtype=np.float64)
+        for family in _families(drawn, raw_weights, median_distance(drawn) if squash else width):
             losses = [held_out_losses(features, Y, raw_weights, folds) for _, features in family]
             tried = [
                 (float(loss.mean()), loss, kernel) for loss, (kernel, _) in zip(losses, family) if loss is not None
@@ -87,9 +88,8 @@ def held_out_losses(features: Array, Y: Array, raw_weights: Array, folds: Folds)
     return losses.squares[:, 0, r] / losses.weights.mean() / variance
 
 
-def _families(X: Array, raw_weights: Array) -> list[list[tuple[Kernel, Array]]]:
+def _families(X: Array, raw_weights: Array, width: float) -> list[list[tuple[Kernel, Array]]]:
     """Kernels with explicit features, the simplest family first; members of a family differ by their width."""
-    width = median_distance(X)
     linear = X if X.shape[1] <= LANDMARKS else _features(Linear(), X, raw_weights)
     gaussians: list[tuple[Kernel, Array]] = [
         (kernel, _features(kernel, X, raw_weights)) for kernel in (RBF(factor * width) for factor in WIDTHS)

@@ -43,11 +43,15 @@ class TargetAxes:
         directions = axes[:, kept] if kept.any() else axes[:, -1:]
         return cls(values, cross @ directions, directions.T @ covariance @ directions, directions, mean)
 
-    def joint(self, scales: Array, count: int, vectors: bool = True) -> ArrowheadPairs:
-        """Leading eigenpairs of c_x²K_x + c_y²K_y, its axes in the coordinates (inputs' axes, target's directions)."""
+    def joint(self, scales: Array, count: int, vectors: bool = True, above: float = 0.0) -> ArrowheadPairs:
+        """Leading eigenpairs of c_x²K_x + c_y²K_y ``above`` a value, its axes in the coordinates (inputs' axes, target's directions)."""
         x, y = float(scales[0]), float(scales[1])
-        pairs = arrowhead_pairs(x**2 * self.values, x * y * self.cross, y**2 * self.target, count, vectors)
-        rank = int((pairs.values > DUAL_RANK * max(float(pairs.values.max(initial=0.0)), 0.0)).sum())
+        poles = x**2 * self.values
+        # eigenvalues lie between those of the inputs: no more of them are above than there are poles, and one per border
+        count = min(count, int((poles > above).sum()) + self.cross.shape[1])
+        pairs = arrowhead_pairs(poles, x * y * self.cross, y**2 * self.target, count, vectors)
+        least = max(above, DUAL_RANK * max(float(pairs.values.max(initial=0.0)), 0.0))
+        rank = int((pairs.values > least).sum())
         shafts = None if pairs.shafts is None else pairs.shafts[:, :rank]
         return ArrowheadPairs(pairs.values[:rank], pairs.tips[:, :rank], shafts)
 
@@ -61,6 +65,7 @@ class Decomposition:
     rows: Array
     coefficients: Array  # over the kept rows (Gram matrix), or over the features
     offset: Array  # K₀s, or the mean of the features
+    vectors: Array  # of the decomposition: over the kept rows, orthonormal, or over the features
 
     def scores(self, rows: Array) -> Array:
         """t = Uᵀ(φ - μ) of other rows of the same table, (n, k)."""
@@ -89,16 +94,11 @@ class GramInputs:
         Y = root[:, None] * (self.target[rows] - mean)
         cross = np.sqrt(values)[:, None] * (vectors.T @ Y)
         axes = TargetAxes.of(values, cross, Y.T @ Y, mean)
-        return Decomposition(axes, self, rows, Centering(s).apply(vectors) / np.sqrt(values), offset)
+        return Decomposition(axes, self, rows, Centering(s).apply(vectors) / np.sqrt(values), offset, vectors)
 
     def projected(self, parts: Decomposition, rows: Array) -> Array:
         """(k_x - K₀s)ᵀ J V Λ^-½."""
         return (self.gram[np.ix_(rows, parts.rows)] - parts.offset) @ parts.coefficients
-
-    def eigenvectors(self, parts: Decomposition) -> Array:
-        """Orthonormal coordinates of the kept rows: the dual eigenvectors."""
-        s = self.weights[parts.rows] / self.weights[parts.rows].sum()
-        return np.sqrt(s)[:, None] * self.projected(parts, parts.rows) / np.sqrt(parts.axes.values)
 
 
 @dataclass(frozen=True)
@@ -156,15 +156,11 @@ class FeatureInputs:
         values, axes = _eigenpairs(covariance[:D, :D].copy(), self.rank_tol)
         whole = self._shift + mean
         found = TargetAxes.of(values, axes.T @ covariance[:D, D:], covariance[D:, D:], whole[D:])
-        return Decomposition(found, self, rows, axes, mean[:D])
+        return Decomposition(found, self, rows, axes, mean[:D], axes)
 
     def projected(self, parts: Decomposition, rows: Array) -> Array:
         """(f - μ)ᵀU."""
         return (self._shifted[rows, : self.features.shape[1]] - parts.offset) @ parts.coefficients
-
-    def eigenvectors(self, parts: Decomposition) -> Array:
-        """U, the axes in feature coordinates."""
-        return parts.coefficients
 
 
 def _eigenpairs(matrix: Array, tol: float) -> tuple[Array, Array]:
@@ -188,7 +184,7 @@ def target_inputs(sample: ViewSample, working: View | None, folds: Folds | None)
 
 def joint_spectrum(sample: ViewSample, parts: Decomposition, pairs: ArrowheadPairs) -> Spectrum:
     """The eigenpairs of the scaled sample, in the coordinates that `ViewSample` has: rows in the dual, features in primal."""
-    axes, basis = parts.axes, parts.inputs.eigenvectors(parts)
+    axes, basis = parts.axes, parts.vectors
     assert pairs.shafts is not None
     trace = float(sample.scales**2 @ sample.table.traces)
     tips = axes.directions @ pairs.tips

@@ -47,6 +47,7 @@ def fit_target(
     robust: bool = False,
     local: bool = False,
     tol: float = 1e-3,
+    leaps: bool = True,
     progress: Progress | None = None,
 ) -> TargetModel:
     """Fit all views together, and cross-validate the prediction of the last one.
@@ -54,7 +55,7 @@ def fit_target(
     ``n_components`` as a fraction is the smallest q that explains it of the weighted variance, raised while more components
     lower the held-out error by more than 1 %; None is everything above a given noise, else 95 %. Only
     "per-view" noise chooses the trust in the inputs: any other noise is taken at its word. With ``local``, the size of errors may
-    depend on the inputs.
+    depend on the inputs. ``leaps=False`` keeps to plain rounds of the ECM: a likelihood that is not higher, in more rounds.
     """
     sample = ViewSample(table, np.sqrt(view_weights), space)
     folds = folds if folds is not None and folds.usable and table.traces[-1] > 0 else None
@@ -64,7 +65,7 @@ def fit_target(
         )
     n_components = DEFAULT_FRACTION if n_components is None else n_components
     if single_view(sample, solver):
-        return _with_std(table, _fit_single(sample, n_components, folds, robust, tol, progress), folds, local)
+        return _with_std(table, _fit_single(sample, n_components, folds, robust, tol, leaps, progress), folds, local)
     # a smooth kernel has few components above rounding: cross-validation and ECM then decompose matrices of that size
     working = factored(table) if space == "dual" and isinstance(solver, Eigh) else None
     quick = sample if working is None else ViewSample(working, sample.scales, "primal")
@@ -80,7 +81,9 @@ def fit_target(
         if first.n_components > q:  # all rows carry more components than the part that was kept
             q = min(round(first.n_components / folds.kept_share), sample.max_components, max(q, MOST_COMPONENTS))
         floors[-1] = first.error * table.traces[-1] / table.dims[-1]
-    fitted = fit_view_noises(table, q, solver, space, tol=tol, floors=floors, progress=progress, working=working)
+    fitted = fit_view_noises(
+        table, q, solver, space, tol=tol, floors=floors, leaps=leaps, progress=progress, working=working
+    )
     model, checked = fitted.model, None
     subspace: ViewSubspace = model.subspace
     if folds is not None and q > 0:
@@ -115,6 +118,7 @@ def _fit_single(
     folds: Folds | None,
     robust: bool,
     tol: float,
+    leaps: bool,
     progress: Progress | None,
 ) -> TargetModel:
     """One input view: every step reads the same decompositions of the inputs."""
@@ -136,12 +140,12 @@ def _fit_single(
             error = float(losses.squares[:, k, r].sum()) / float(table.traces[-1])
             least[-1] = max(SMALLEST * start_noises(table)[-1], error * table.traces[-1] / table.dims[-1])
         noises, n_iter, settled = view_noises(
-            whole.axes, table.traces, table.dims, q, least, tol=tol, progress=progress
+            whole.axes, table.traces, table.dims, q, least, tol=tol, leaps=leaps, progress=progress
         )
         scaled = replace(sample, scales=scales_of(noises))
-        pairs = whole.axes.joint(scaled.scales, min(q, sample.max_components))
-        spectrum = joint_spectrum(scaled, whole, pairs)
-        spectrum = spectrum.leading(int((spectrum.eigenvalues > 1.0).sum()))
+        spectrum = joint_spectrum(
+            scaled, whole, whole.axes.joint(scaled.scales, min(q, sample.max_components), above=1.0)
+        )
         subspace: ViewSubspace = scaled.subspace(spectrum)
         checked = None
         if folds is not None and parts:

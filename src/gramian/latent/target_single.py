@@ -16,7 +16,7 @@ from gramian._progress import Progress
 from gramian.latent.target_axes import Decomposition, FeatureInputs, TargetAxes
 from gramian.latent.target_folds import Folds
 from gramian.latent.target_path import WORTH, HeldOut, ridges_up_to
-from gramian.latent.view_noise import ROUNDS, scales_of
+from gramian.latent.view_noise import ROUNDS, ecm_rounds, mean_log_likelihood, scales_of
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def decomposed_folds(inputs: Any, folds: Folds, total_weight: float) -> list[Fol
             parts = inputs.decomposed(kept)
         share = float(inputs.weights[kept].sum())
         # what later steps read is the axes and the scores: the coefficients over the kept rows can go
-        slim = replace(parts, coefficients=np.empty(0), offset=np.empty(0))
+        slim = replace(parts, coefficients=np.empty(0), offset=np.empty(0), vectors=np.empty(0))
         found.append(Fold(held, slim, parts.scores(held), total_weight * share))
     return found
 
@@ -126,11 +126,10 @@ class JointPath:
 
     @classmethod
     def of(cls, fold: Fold, scales: Array, count: int, noise: float) -> JointPath:
-        pairs = fold.axes.joint(scales, count)
-        kept = pairs.values > noise
+        pairs = fold.axes.joint(scales, count, above=noise)
         assert pairs.shafts is not None
-        seen = float(scales[0]) * (fold.scores @ pairs.shafts[:, kept])
-        return cls(fold, pairs.values[kept] - noise, pairs.tips[:, kept], seen, float(scales[1]))
+        seen = float(scales[0]) * (fold.scores @ pairs.shafts)
+        return cls(fold, pairs.values - noise, pairs.tips, seen, float(scales[1]))
 
     def offsets(self, ridges: Array) -> Array:
         """Prediction less mean along the target's directions, (n, r, m')."""
@@ -188,25 +187,20 @@ def view_noises(
     least: Array,
     *,
     tol: float,
+    leaps: bool = True,
     progress: Progress | None = None,
 ) -> tuple[Array, int, bool]:
     """The ECM of section 8, its rounds from the arrowhead: σ²_v = [tr K_v - Σ_p (l_p - 1)|u_vp|²σ²_v] / D_v.
 
     Returns the noises, the number of rounds, and whether they settled.
     """
-    noises = np.maximum(traces / dims, least)
-    for n_iter in range(1, ROUNDS + 1):
-        scales = scales_of(noises)
-        pairs = axes.joint(scales, count, vectors=False)
-        excess = np.maximum(pairs.values - 1.0, 0.0)
-        shares = np.square(pairs.tips).sum(axis=0)
+
+    def step(noises: Array) -> tuple[Array, float]:
+        pairs = axes.joint(scales_of(noises), count, vectors=False, above=1.0)
+        excess, shares = pairs.values - 1.0, np.square(pairs.tips).sum(axis=0)
         explained = np.array([float(excess @ (1.0 - shares)), float(excess @ shares)]) * noises
-        moved = np.maximum((traces - explained) / dims, least)
-        alive = moved > 0
-        steps = np.abs(np.log(moved[alive] / noises[alive]))
-        noises = moved
-        if progress is not None:
-            progress.step(noise=float(noises[-1]))
-        if steps.max(initial=0.0) <= tol:
-            return noises, n_iter, True
-    return noises, ROUNDS, False
+        return (traces - explained) / dims, mean_log_likelihood(traces, dims, pairs.values, noises)
+
+    start = np.maximum(traces / dims, least)
+    noises, history, settled = ecm_rounds(step, start, least, tol, ROUNDS, leaps, progress)
+    return noises, len(history), settled

@@ -6,6 +6,7 @@ Views scaled by 1/σ_v have noise 1, so each round is the closed form of section
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -27,6 +28,8 @@ ROUNDS = 50
 """After so many ECM rounds a variance that still falls may be on its way to 0, not to an optimum."""
 SMALLEST = 1e-9
 """A noise below this share of its view's mean variance is held there: the view is explained exactly."""
+ROUNDING = 1e-12
+"""A likelihood lower by no more than this share of it is not lower."""
 COLLAPSE = 0.05
 """A noise below this share of the held-out residual variance has collapsed: a component was spent on that view alone."""
 PINNED = 2000
@@ -160,18 +163,36 @@ def _ecm(
     leaps: bool,
     progress: Progress | None,
 ) -> tuple[Array, list[float], bool]:
-    """Rounds of the ECM; if wanted with a leap along the last two steps (SQUAREM [13]) wherever the likelihood gains by it."""
+    """Rounds of the ECM from decompositions of the scaled views."""
+
+    def step(noises: Array) -> tuple[Array, float]:
+        sample, spectrum = solve_scaled(table, q, solver, space, noises)
+        level = mean_log_likelihood(table.traces, table.dims, spectrum.eigenvalues, noises)
+        return (table.traces - _explained(sample, spectrum)) / table.dims, level
+
+    return ecm_rounds(step, noises, least, tol, rounds, leaps, progress)
+
+
+def ecm_rounds(
+    step: Callable[[Array], tuple[Array, float]],
+    noises: Array,
+    least: Array,
+    tol: float,
+    rounds: int,
+    leaps: bool,
+    progress: Progress | None,
+) -> tuple[Array, list[float], bool]:
+    """Rounds of an ECM whose ``step`` says the next noises and the likelihood of the present ones.
+
+    With ``leaps`` two steps are followed by one along what they have in common (SQUAREM [13]), wherever the likelihood gains by it.
+    Returns the noises, the likelihood of each round, and whether they settled.
+    """
     history: list[float] = []
     path = [np.log(np.where(noises > 0, noises, 1.0))]  # log noises since the last leap
-
-    def solved(noises: Array) -> tuple[ViewSample, Spectrum, float]:
-        sample, spectrum = solve_scaled(table, q, solver, space, noises)
-        return sample, spectrum, _mean_log_likelihood(table, sample.dim, spectrum, noises)
-
-    sample, spectrum, level = solved(noises)
+    moved, level = step(noises)
     for _ in range(rounds):
         history.append(level)
-        moved = np.maximum((table.traces - _explained(sample, spectrum)) / table.dims, least)
+        moved = np.maximum(moved, least)
         alive = (moved > 0) & (noises > 0)
         steps = np.abs(np.log(moved[alive] / noises[alive]))
         noises = np.where(noises > 0, moved, 0.0)
@@ -179,14 +200,16 @@ def _ecm(
             progress.step(log_likelihood=level)
         if steps.max(initial=0.0) <= tol:
             return noises, history, True
-        sample, spectrum, level = solved(noises)
+        moved, level = step(noises)
         path.append(np.log(np.where(noises > 0, noises, 1.0)))
         if leaps and len(path) == 3:
-            leap = np.maximum(np.exp(_leap(*path)), least)
-            far = np.where(noises > 0, leap, 0.0)
-            there = solved(far)
-            if there[2] >= level:
-                noises, (sample, spectrum, level) = far, there
+            free = noises > least  # what rests at its bound stays there
+            far = np.where(
+                free, np.maximum(np.exp(_leap(*(np.where(free, point, 0.0) for point in path))), least), noises
+            )
+            there = step(far)
+            if there[1] >= level - ROUNDING * abs(level):
+                noises, (moved, level) = far, there
             path = [np.log(np.where(noises > 0, noises, 1.0))]
     return noises, history, False
 
@@ -217,13 +240,12 @@ def _explained(sample: ViewSample, spectrum: Spectrum) -> Array:
     )
 
 
-def _mean_log_likelihood(table: ViewTable, dim: float, spectrum: Spectrum, noises: Array) -> float:
-    """Mean log p a row at the closed form with noise 1, less Σ D_v log σ_v for the scaling [2, 8]."""
+def mean_log_likelihood(traces: Array, dims: Array, values: Array, noises: Array) -> float:
+    """Mean log p per row at the closed form with noise 1 and the eigenvalues above it, less Σ D_v log σ_v for the scaling [2, 8]."""
     alive = noises > 0
-    trace = float((table.traces[alive] / noises[alive]).sum())
-    values = spectrum.eigenvalues
-    scaled = dim * np.log(2 * np.pi) + np.log(values).sum() + len(values) + trace - values.sum()
-    return float(-0.5 * (scaled + (table.dims[alive] * np.log(noises[alive])).sum()))
+    trace = float((traces[alive] / noises[alive]).sum())
+    scaled = dims.sum() * np.log(2 * np.pi) + np.log(values).sum() + len(values) + trace - values.sum()
+    return float(-0.5 * (scaled + (dims[alive] * np.log(noises[alive])).sum()))
 
 
 # ---------------------------------------------------------------- collapse

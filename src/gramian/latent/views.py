@@ -294,6 +294,9 @@ def factored(table: ViewTable) -> ViewTable | None:
             return None
         gram = view.raw.to_dense()
         tol = 32 * float(np.finfo(float).eps) * float(gram.diagonal().max(initial=0.0))
+        some = n // 2 + 1
+        if lapack.dpstrf(gram[:some, :some], tol=tol, lower=1)[2] == some:  # an eighth of the work says no
+            return None
         lower, pivots, rank, _ = lapack.dpstrf(gram, tol=tol, lower=1)
         features = np.zeros((n, rank))
         features[pivots - 1] = np.tril(lower)[:, :rank]

@@ -10,6 +10,7 @@ FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER))
 
 import gramian  # noqa: E402
+from inherited_sections import complete  # noqa: E402
 from make_reference import own_methods, write_pages  # noqa: E402
 from plain_docstrings import escape, label_sections  # noqa: E402
 
@@ -90,4 +91,5 @@ def setup(app: Any) -> None:
     write_pages(FOLDER / "reference")
     app.connect("source-read", list_other_pages)
     app.connect("doctree-read", label_sections)
+    app.connect("autodoc-process-docstring", complete, priority=400)  # before numpydoc
     app.connect("autodoc-process-docstring", escape, priority=900)  # after numpydoc

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,22 @@ SECTIONS = {
     "gramian.preimage": "Pre-images",
     "gramian.datasets": "Data",
     "gramian.plotting": "Pictures",
+    "gramian.choosing": "Choices",
+    "gramian.io": "Tables from files",
+    "gramian.report": "Reports",
+    "gramian.papers": "The source papers",
     "gramian.deep": "Trained maps",
+    "gramian.deep.nets": "Nets of trained maps",
     "gramian.testing": "Contracts for plug-ins",
 }
+if find_spec("torch") is None:
+    SECTIONS = {module: title for module, title in SECTIONS.items() if not module.startswith("gramian.deep")}
+
+ONLY = {
+    "gramian.io": ("TableModel", "TablePreprocessor", "read_table", "write_table"),
+    "gramian.deep.nets": ("MLP", "Conv"),
+}
+"""Of these modules only what the guides use: the rest are parts of the command line and of the training."""
 
 
 def public_names(module: str) -> list[str]:
@@ -25,7 +39,7 @@ def public_names(module: str) -> list[str]:
     home = import_module(module)
     return [
         f"{module}.{name}"
-        for name in home.__all__
+        for name in ONLY.get(module, home.__all__)
         if not name.startswith("__") and not inspect.ismodule(getattr(home, name))
     ]
 
@@ -65,7 +79,7 @@ def write_pages(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     lines = ["Reference", "=========", "", "A page per public name.", "", ".. toctree::", "   :maxdepth: 1", ""]
     for module, title in SECTIONS.items():
-        page = module.replace("gramian.", "") if module != "gramian" else "estimators"
+        page = module.replace("gramian.", "").replace(".", "_") if module != "gramian" else "estimators"
         lines.append(f"   {title} <{page}>")
         write(folder / f"{page}.rst", section(module, title))
     write(folder / "index.rst", "\n".join(lines) + "\n")

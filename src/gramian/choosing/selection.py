@@ -52,6 +52,29 @@ def choose(
     With D_f(c) = score_f(best) - score_f(c), each fold weighted by its rows, c is as good as the best if mean D is at most
     std(D, ddof=1) / √folds and D_f(c) <= 0 in at least one fold [10]. A score of -inf or NaN is a candidate that failed.
 
+    Parameters
+    ----------
+    candidates : sequence
+        Simplest first.
+    fold_scores : array-like of shape (n_folds, n_candidates)
+        Higher is better.
+    fold_weights : array-like of shape (n_folds,), optional
+        Rows of the folds.
+    what : str, default="q"
+        What is chosen, for the reason.
+    score : str
+        What the scores are, for the reason.
+
+    Returns
+    -------
+    Selection
+
+    References
+    ----------
+    [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+    Examples
+    --------
     >>> choose([1, 2, 3], [[0.0, 1.0, 1.1], [0.0, 1.0, 0.9], [0.0, 1.0, 1.1]]).chosen
     2
     """

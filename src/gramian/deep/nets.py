@@ -69,11 +69,55 @@ class MLP:
         return wiring.n_features
 
     def encoder(self, wiring: Wiring) -> list[Module]:
-        """Layers from a row to its features."""
+        """Layers from a row to its features.
+
+        Parameters
+        ----------
+        wiring : Wiring
+            Sizes of the rows and features.
+
+        Returns
+        -------
+        list of torch modules
+
+        References
+        ----------
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> from gramian.deep.nets import MLP
+        >>> from gramian.deep.wiring import Wiring
+        >>> net, wiring = MLP((8,)), Wiring(n_columns=4, n_features=3)
+        >>> len(net.encoder(wiring)) > 1
+        True
+        """
         return _dense([wiring.n_columns, *self.hidden, wiring.n_features], self.activation)
 
     def decoder(self, wiring: Wiring) -> list[Module]:
-        """Layers from features to a row."""
+        """Layers from features to a row.
+
+        Parameters
+        ----------
+        wiring : Wiring
+            Sizes of the rows and features.
+
+        Returns
+        -------
+        list of torch modules
+
+        References
+        ----------
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> from gramian.deep.nets import MLP
+        >>> from gramian.deep.wiring import Wiring
+        >>> net, wiring = MLP((8,)), Wiring(n_columns=4, n_features=3)
+        >>> len(net.decoder(wiring)) > 1
+        True
+        """
         return _dense([wiring.n_features, *reversed(tuple(self.hidden)), wiring.n_columns], self.activation)
 
 
@@ -116,7 +160,29 @@ class Conv:
         return sizes
 
     def encoder(self, wiring: Wiring) -> list[Module]:
-        """Layers from a row to its features."""
+        """Layers from a row to its features.
+
+        Parameters
+        ----------
+        wiring : Wiring
+            Sizes of the rows and features.
+
+        Returns
+        -------
+        list of torch modules
+
+        References
+        ----------
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> from gramian.deep.nets import Conv
+        >>> from gramian.deep.wiring import Wiring
+        >>> net, wiring = Conv((4,)), Wiring(n_columns=64, n_features=3, image_shape=(1, 8, 8))
+        >>> len(net.encoder(wiring)) > 1
+        True
+        """
         sizes = self._sizes(wiring)
         layers: list[Module] = [torch.nn.Unflatten(1, sizes[0])]
         for (before, _, _), (after, _, _) in pairwise(sizes):
@@ -124,7 +190,29 @@ class Conv:
         return [*layers, torch.nn.Flatten(), torch.nn.Linear(math.prod(sizes[-1]), wiring.n_features)]
 
     def decoder(self, wiring: Wiring) -> list[Module]:
-        """Layers from features to a row."""
+        """Layers from features to a row.
+
+        Parameters
+        ----------
+        wiring : Wiring
+            Sizes of the rows and features.
+
+        Returns
+        -------
+        list of torch modules
+
+        References
+        ----------
+        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
+
+        Examples
+        --------
+        >>> from gramian.deep.nets import Conv
+        >>> from gramian.deep.wiring import Wiring
+        >>> net, wiring = Conv((4,)), Wiring(n_columns=64, n_features=3, image_shape=(1, 8, 8))
+        >>> len(net.decoder(wiring)) > 1
+        True
+        """
         sizes = self._sizes(wiring)[::-1]
         activation = ACTIVATIONS[self.activation]
         layers: list[Module] = [

@@ -90,6 +90,18 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
         Returns
         -------
         TablePreprocessor
+
+        References
+        ----------
+        docs/command_line.md.
+
+        Examples
+        --------
+        >>> from gramian.io import TablePreprocessor
+        >>> table = {"size": [1.0, 2.0, None, 4.0], "kind": ["u", "u", "v", "v"]}
+        >>> prepare = TablePreprocessor().fit(table)
+        >>> prepare.n_features_in_
+        2
         """
         if self.unknown not in UNKNOWN:
             raise ValueError(f"unknown={self.unknown!r} must be one of {', '.join(map(repr, UNKNOWN))}.")
@@ -118,6 +130,18 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_features_out)
             NaN where a cell is missing.
+
+        References
+        ----------
+        docs/command_line.md.
+
+        Examples
+        --------
+        >>> from gramian.io import TablePreprocessor
+        >>> table = {"size": [1.0, 2.0, None, 4.0], "kind": ["u", "u", "v", "v"]}
+        >>> prepare = TablePreprocessor().fit(table)
+        >>> prepare.transform(table).shape
+        (4, 2)
         """
         check_is_fitted(self)
         return self.preprocessing_.matrix(as_table(X), unknown=self.unknown)
@@ -135,6 +159,19 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
         Returns
         -------
         dict of ndarray, or a container like ``like``
+
+        References
+        ----------
+        docs/command_line.md.
+
+        Examples
+        --------
+        >>> from gramian.io import TablePreprocessor
+        >>> table = {"size": [1.0, 2.0, None, 4.0], "kind": ["u", "u", "v", "v"]}
+        >>> prepare = TablePreprocessor().fit(table)
+        >>> import numpy as np
+        >>> prepare.inverse_transform(np.zeros((1, 2)))["size"].round(3)
+        array([2.333])
         """
         columns = self.preprocessing_.columns(self._features(X))
         return frame_like({} if like is None else like, self.preprocessing_.names, columns)
@@ -150,6 +187,19 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
         -------
         dict of ndarray of shape (n_samples, n_categories)
             One per column of categories, in the order of :attr:`categories_`.
+
+        References
+        ----------
+        docs/command_line.md.
+
+        Examples
+        --------
+        >>> from gramian.io import TablePreprocessor
+        >>> table = {"size": [1.0, 2.0, None, 4.0], "kind": ["u", "u", "v", "v"]}
+        >>> prepare = TablePreprocessor().fit(table)
+        >>> import numpy as np
+        >>> prepare.probabilities(np.zeros((1, 2)))["kind"]
+        array([[0.5, 0.5]])
         """
         return self.preprocessing_.probabilities(self._features(X))
 
@@ -163,6 +213,19 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
         Returns
         -------
         dict of ndarray of shape (n_samples,)
+
+        References
+        ----------
+        docs/command_line.md.
+
+        Examples
+        --------
+        >>> from gramian.io import TablePreprocessor
+        >>> table = {"size": [1.0, 2.0, None, 4.0], "kind": ["u", "u", "v", "v"]}
+        >>> prepare = TablePreprocessor().fit(table)
+        >>> import numpy as np
+        >>> prepare.spread(np.ones((1, 2)))["size"].shape
+        (1,)
         """
         return dict(zip(self.preprocessing_.names, self.preprocessing_.spread(self._features(std))))
 
@@ -192,6 +255,18 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str
+
+        References
+        ----------
+        docs/command_line.md.
+
+        Examples
+        --------
+        >>> from gramian.io import TablePreprocessor
+        >>> table = {"size": [1.0, 2.0, None, 4.0], "kind": ["u", "u", "v", "v"]}
+        >>> prepare = TablePreprocessor().fit(table)
+        >>> prepare.get_feature_names_out().tolist()
+        ['size', 'kind=v']
         """
         check_is_fitted(self)
         return np.array(self.preprocessing_.features, dtype=object)

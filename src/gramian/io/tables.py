@@ -71,6 +71,21 @@ def whole_table(reader: TableReader) -> Table:
 def read_table(path: str | os.PathLike[str] | Source, options: ReadOptions | None = None) -> Table:
     """The whole table.
 
+    Parameters
+    ----------
+    path : str, path or Source
+        CSV, TSV, a workbook, Parquet, Arrow, JSON lines or .npz: the content decides.
+    options : ReadOptions, optional
+        How to read it; found out when None.
+
+    Returns
+    -------
+    Table
+
+    References
+    ----------
+    docs/command_line.md.
+
     Examples
     --------
     >>> import tempfile
@@ -271,7 +286,45 @@ def write_table(
     digits: int = 10,
     escape_formulas: bool = False,
 ) -> None:
-    """Write a whole table at once."""
+    """Write a whole table at once.
+
+    Parameters
+    ----------
+    path : str or path
+        The suffix says the format.
+    names : sequence of str
+        Of the columns.
+    columns : sequence of arrays
+        One per name.
+    dialect : Dialect, optional
+        Separator and decimal mark of text files.
+    digits : int, default=10
+        Significant digits in text files.
+    escape_formulas : bool, default=False
+        Whether text that a spreadsheet would take for a formula is quoted.
+
+    Returns
+    -------
+    None
+
+    References
+    ----------
+    docs/command_line.md.
+
+    Examples
+    --------
+    >>> import os
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from gramian.io import read_table, write_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "table.csv")
+    ...     write_table(file, ["size"], [np.array([1.5, 2.0])])
+    ...     table = read_table(file)
+    ...
+    >>> table["size"].tolist()
+    [1.5, 2.0]
+    """
     with TableWriter(path, names, dialect=dialect, digits=digits, escape_formulas=escape_formulas) as out:
         out.write(columns)
 

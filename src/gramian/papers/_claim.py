@@ -96,7 +96,27 @@ class Claim:
     files: tuple[str, ...] = ()
 
     def reproduce(self, full: bool = False) -> Result:
-        """Run it, from the same seed every time; a missing file is a verdict, not an error."""
+        """Run it, from the same seed every time; a missing file is a verdict, not an error.
+
+        Parameters
+        ----------
+        full : bool, default=False
+            More draws, the papers' sizes.
+
+        Returns
+        -------
+        Result
+
+        References
+        ----------
+        docs/papers.md.
+
+        Examples
+        --------
+        >>> from gramian.papers import PAPERS
+        >>> PAPERS["dp-figure-1"].reproduce().verdict
+        'holds'
+        """
         for file in self.files:
             try:
                 data_file(file)
@@ -105,7 +125,28 @@ class Claim:
         return self.run(full, np.random.default_rng(SEED))
 
     def as_expected(self, result: Result) -> bool:
-        """Whether the verdict is the expected one; what could not run says nothing against it."""
+        """Whether the verdict is the expected one; what could not run says nothing against it.
+
+        Parameters
+        ----------
+        result : Result
+            Of `reproduce`.
+
+        Returns
+        -------
+        bool
+
+        References
+        ----------
+        docs/papers.md.
+
+        Examples
+        --------
+        >>> from gramian.papers import PAPERS
+        >>> claim = PAPERS["dp-figure-1"]
+        >>> claim.as_expected(claim.reproduce())
+        True
+        """
         return result.verdict == self.expected or not result.ran
 
 

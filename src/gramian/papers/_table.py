@@ -45,7 +45,27 @@ NOT_REPRODUCED: tuple[tuple[str, str], ...] = (
 
 
 def chosen(names: Iterable[str]) -> list[Claim]:
-    """The claims of these names, in the order of `PAPERS`; none or "all": all; the start of names ("dp", "errata") is enough."""
+    """The claims of these names, in the order of `PAPERS`; none or "all": all; the start of names ("dp", "errata") is enough.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names, or the starts of names.
+
+    Returns
+    -------
+    list of Claim
+
+    References
+    ----------
+    docs/papers.md.
+
+    Examples
+    --------
+    >>> from gramian.papers import chosen
+    >>> [claim.name for claim in chosen(["dp-table"])]
+    ['dp-table-1', 'dp-table-4']
+    """
     wanted = list(names)
     if not wanted or "all" in wanted:
         return list(PAPERS.values())

@@ -44,6 +44,26 @@ def write_report(
     -------
     dict
         Numbers of the report for machines.
+
+    References
+    ----------
+    docs/command_line.md: the same page by `gramian report`.
+
+    Examples
+    --------
+    >>> import os
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from gramian.io import read_table, write_table
+    >>> from gramian.report import write_report
+    >>> rng = np.random.default_rng(0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "table.csv")
+    ...     write_table(file, ["a", "b", "c"], list(rng.normal(size=(3, 30))))
+    ...     facts = write_report(os.path.join(folder, "report.html"), read_table(file))
+    ...
+    >>> facts["bytes"] > 10_000
+    True
     """
     check_extras()
     prepare = prepare if prepare is not None else Preprocessing.fit([table])

@@ -122,8 +122,8 @@ def test_clusters_of_dask_rows_are_lazy():
         (KernelPPCAMixture(2), "approximation='nystroem'"),
         (KernelPPCAClassifier(), "approximation='nystroem'"),
         (MultiViewRKM(2), "approximation='nystroem'"),
-        (RKMRegressor(), "approximation='nystroem'"),
-        (RKMClassifier(), "approximation='nystroem'"),
+        (RKMRegressor(kernel="rbf", approximation=None), "approximation='nystroem'"),
+        (RKMClassifier(approximation=None), "approximation='nystroem'"),
         (LatentImputer(PPCAMixture(2)), "Use PPCA"),
     ],
 )

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._content import row_hashes
+from gramian._content import row_hashes, smallest_positions
 from gramian.choosing.selection import Selection, choose
 from gramian.features import Nystroem
 from gramian.kernels import RBF, Kernel, Linear, Scaled, Sum
-from gramian.kernels._scales import median_distance
+from gramian.kernels._scales import MEDIAN_ROWS, median_distance
 from gramian.latent.target_axes import FeatureInputs
 from gramian.latent.target_folds import Folds, dealt_folds
 from gramian.latent.target_single import component_losses, decomposed_folds
@@ -35,23 +35,32 @@ class KernelChoice:
 
 
 def choose_target_kernel(
-    X: Array, Y: Array, raw_weights: Array, n_folds: int, squashed: Array | None = None
+    X: Array,
+    Y: Array,
+    raw_weights: Array,
+    n_folds: int,
+    squashed: Array | None = None,
+    hashes: Array | None = None,
 ) -> KernelChoice:
     """Linear, Gaussian, or their sum, on the inputs X (as the model will see them) or on the ``squashed`` ones if there are any.
 
     Candidates are compared by ridge regression on their features, the ridge chosen for each: the target's mean squared
-    error on held-out rows over its variance. Within a family the best width stands.
+    error on held-out rows over its variance. Within a family the best width stands. ``hashes`` decide what is drawn and held out:
+    those of the rows before they were brought to units, where they were.
     """
-    candidates, scores, hashes = [], [], row_hashes(X)
+    candidates, scores = [], []
+    hashes = row_hashes(X) if hashes is None else hashes
     rows = drawn_rows(hashes, MOST_ROWS)
-    folds = dealt_folds(X[rows], n_folds)
+    hashes = hashes[rows]
+    folds = dealt_folds(None, n_folds, hashes)
     Y, raw_weights = Y[rows], raw_weights[rows]
-    width = median_distance(X[rows])
+    width = median_distance(X[rows][smallest_positions(hashes, MEDIAN_ROWS)])
     for squash, inputs in ((False, X), (True, squashed)):
         if inputs is None:
             continue
         drawn = np.asarray(inputs[rows], dtype=np.float64)
-        for family in _families(drawn, raw_weights, median_distance(drawn) if squash else width):
+        own = median_distance(drawn[smallest_positions(hashes, MEDIAN_ROWS)]) if squash else width
+        for family in _families(drawn, raw_weights, hashes, own):
             losses = [held_out_losses(features, Y, raw_weights, folds) for _, features in family]
             tried = [
                 (float(loss.mean()), loss, kernel) for loss, (kernel, _) in zip(losses, family) if loss is not None
@@ -88,13 +97,15 @@ def held_out_losses(features: Array, Y: Array, raw_weights: Array, folds: Folds)
     return losses.squares[:, 0, r] / losses.weights.mean() / variance
 
 
-def _families(X: Array, raw_weights: Array, width: float) -> list[list[tuple[Kernel, Array]]]:
+def _families(X: Array, raw_weights: Array, hashes: Array, width: float) -> list[list[tuple[Kernel, Array]]]:
     """Kernels with explicit features, the simplest family first; members of a family differ by their width."""
-    linear = X if X.shape[1] <= LANDMARKS else _features(Linear(), X, raw_weights)
+    landmarks = X[smallest_positions(hashes, LANDMARKS)]
+    linear = X if X.shape[1] <= LANDMARKS else landmark_features(Linear(), landmarks, X)
     gaussians: list[tuple[Kernel, Array]] = [
-        (kernel, _features(kernel, X, raw_weights)) for kernel in (RBF(factor * width) for factor in WIDTHS)
+        (kernel, landmark_features(kernel, landmarks, X)) for kernel in (RBF(factor * width) for factor in WIDTHS)
     ]
-    size = float(np.square(X - X.mean(axis=0)).sum(axis=1).mean()) or 1.0  # then both parts have variances of about 1
+    weights = raw_weights / raw_weights.sum()
+    size = float(weights @ np.square(X - weights @ X).sum(axis=1)) or 1.0  # then both parts have variances of about 1
     sums: list[tuple[Kernel, Array]] = [
         (Sum(Scaled(Linear(), 1.0 / size), kernel), np.hstack([linear / np.sqrt(size), features]))
         for kernel, features in gaussians
@@ -102,8 +113,9 @@ def _families(X: Array, raw_weights: Array, width: float) -> list[list[tuple[Ker
     return [[(Linear(), linear)], gaussians, sums]
 
 
-def _features(kernel: Kernel, X: Array, raw_weights: Array) -> Array:
-    return np.asarray(Nystroem(kernel, min(LANDMARKS, len(X))).fit(X, sample_weight=raw_weights).transform(X))
+def landmark_features(kernel: Kernel, landmarks: Array, X: Array) -> Array:
+    """Nystroem features of the rows of X over given landmarks."""
+    return np.asarray(Nystroem(kernel, len(landmarks)).fit_drawn(landmarks).transform(X))
 
 
 def drawn_rows(hashes: Array, limit: int) -> Array:

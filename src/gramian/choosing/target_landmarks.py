@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from gramian._arrays import Array
-from gramian._content import row_hashes
-from gramian.choosing.target_kernel import drawn_rows, held_out_losses
-from gramian.features import Nystroem
+from gramian._content import row_hashes, smallest_positions
+from gramian.choosing.target_kernel import drawn_rows, held_out_losses, landmark_features
 from gramian.kernels import Kernel
 from gramian.latent.target_folds import dealt_folds
 
@@ -26,15 +27,22 @@ class LandmarkLoss:
 
 
 def landmark_loss(
-    kernel: Kernel, X: Array, Y: Array, raw_weights: Array, n_landmarks: int, n_folds: int
+    kernel: Kernel,
+    X: Array,
+    Y: Array,
+    raw_weights: Array,
+    n_landmarks: int,
+    n_folds: int,
+    hashes: Array | None = None,
 ) -> LandmarkLoss | None:
-    """The loss on at most 1,000 rows, where all rows can be landmarks too."""
-    rows = drawn_rows(row_hashes(X), COMPARED_ROWS)
-    X, Y, raw_weights = X[rows], Y[rows], raw_weights[rows]
-    folds = dealt_folds(X, n_folds)
+    """The loss on at most 1,000 rows, where all rows can be landmarks too; ``hashes`` as in `choose_target_kernel`."""
+    hashes = row_hashes(X) if hashes is None else hashes
+    rows = drawn_rows(hashes, COMPARED_ROWS)
+    X, Y, raw_weights, hashes = np.asarray(X[rows], dtype=np.float64), Y[rows], raw_weights[rows], hashes[rows]
+    folds = dealt_folds(None, n_folds, hashes)
     errors = []
     for count in (n_landmarks, len(X)):
-        features = Nystroem(kernel, min(count, len(X))).fit(X, sample_weight=raw_weights).transform(X)
+        features = landmark_features(kernel, X[smallest_positions(hashes, count)], X)
         losses = held_out_losses(features, Y, raw_weights, folds)
         if losses is None:
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,14 @@ from gramian._checks import (
     check_table,
     is_real,
 )
+from gramian._content import row_hashes
 from gramian._progress import Progress
+from gramian.choosing.target_kernel import MOST_ROWS as CHOICE_ROWS
 from gramian.choosing.target_kernel import choose_target_kernel
-from gramian.choosing.target_landmarks import landmark_loss
+from gramian.choosing.target_landmarks import LandmarkLoss, landmark_loss
 from gramian.estimators._base import BaseEstimator, chosen_solver
 from gramian.estimators._target_checks import check_target_params
+from gramian.estimators._target_rows import FEATURE_ADVICE, NoFeaturesError, TargetRows
 from gramian.estimators._units import standardizes
 from gramian.estimators._view_specs import (
     ALGORITHMS,
@@ -27,15 +31,18 @@ from gramian.estimators._view_specs import (
     weights_of_views,
 )
 from gramian.features import FEATURE_MAPS
+from gramian.features.base import DRAWN_ROWS
 from gramian.kernels import Kernel, Linear, Precomputed, as_kernel
 from gramian.latent.dimension import check_n_components
 from gramian.latent.squash import Squash
 from gramian.latent.target import TargetModel
-from gramian.latent.target_fit import fit_target
+from gramian.latent.target_fit import fit_target, fit_target_sums
 from gramian.latent.target_folds import dealt_folds
+from gramian.latent.target_moments import TargetFeatures
 from gramian.latent.target_reach import TargetReach
-from gramian.latent.units import Units
+from gramian.latent.target_survey import InputReading, TargetCoding, survey_target
 from gramian.latent.views import ExplicitView, ViewTable
+from gramian.rows import ArrayRows, BatchRows, Rows, as_rows, refuse_dask
 from gramian.solvers import as_solver
 from gramian.solvers.stiefel import Stiefel
 
@@ -47,6 +54,7 @@ DEFAULT_LANDMARKS = 500
 CHOICE_FOLDS = 5
 """Folds of choices where n_folds is None."""
 APPROXIMATIONS = ("auto", "nystroem", "rff")
+NO_KERNEL = "approximation={!r} needs a kernel of inputs, but kernel={!r}. Leave approximation='auto'."
 
 
 class TargetEstimator(BaseEstimator):
@@ -107,88 +115,212 @@ class TargetEstimator(BaseEstimator):
 
     # ------------------------------------------------------------ fitting
 
-    def _fit_views(self, X: Array, Y: Array, raw_weights: Array) -> None:
-        """Fit inputs and target together; rows of zero weight are gone already."""
-        weights = raw_weights / raw_weights.sum()
-        check_scale(float(np.ptp(np.asarray(X, dtype=np.float64), axis=0).max(initial=0.0)))
-        check_scale(float(np.ptp(Y, axis=0).max(initial=0.0)), "y")
-        inputs, kernel = self._chosen_inputs(X, Y, raw_weights)
-        spec = self._approximated(kernel, inputs, Y, raw_weights)
-        view = training_view(spec, inputs, raw_weights)
-        table = ViewTable((view, ExplicitView(Y)), weights, float(raw_weights.sum()))
-        space, reason = choose_space(self.space, table, NAMES)
-        solver = as_solver(self.solver, tol=self.tol, max_iter=self.max_iter, random_state=0)
-        q = check_n_components(self.n_components, rules=())
-        self.solver_, _ = chosen_solver(solver, table.views[0].n_rows if space == "dual" else sum(table.widths), q)
-        self.algorithm_ = ALGORITHMS[space, isinstance(self.solver_, Stiefel)]
-        self._reason = reason
+    def _fit_rows(self, rows: Rows, coding: TargetCoding, held: ArrayRows | None = None) -> tuple[Array, Array]:
+        """Fit inputs and target together; rows of zero weight are gone already. ``held``: the rows, where they are in memory.
+
+        Returns the target and the raw weights of the rows that were looked at one by one: all of them, or the drawn ones.
+        """
+        if self._precomputed():
+            assert held is not None
+            if self.approximation not in ("auto", None):
+                raise ValueError(NO_KERNEL.format(self.approximation, self.kernel))
+            self.landmark_loss_, self._squash, self._shift, self._scale = None, None, None, None
+            return self._fit_table(held, InputReading(), self.kernel, self.kernel, coding)
+        survey = rows.fold(survey_target, coding)
+        if survey.n_rows < 2:
+            raise ValueError(
+                f"Found array with {survey.n_rows} sample(s) of positive weight while a minimum of 2 is required."
+            )
+        low, high = survey.input_range
+        check_scale(float((high - low).max(initial=0.0)))
+        low, high = survey.target_range
+        check_scale(float((high - low).max(initial=0.0)), "y")
+        found = TargetRows(rows, coding, survey, held)
+        reading, kernel = self._chosen_inputs(found)
+        self._squash, self._shift, self._scale = reading.squash, reading.shift, reading.scale
+        spec = self._approximated(found, kernel, reading)
+        try:
+            return self._fit_sums(found, reading, spec, kernel)
+        except NoFeaturesError as reason:
+            gathered = found.gathered(EXACT_ROWS)
+            if gathered is None:
+                raise ValueError(
+                    f"{reason}, so that this fit needs its rows in memory. {FEATURE_ADVICE}, or call fit on rows that fit into memory."
+                ) from None
+        coding = coding if gathered is held else TargetCoding()  # what is gathered has been coded
+        return self._fit_table(gathered, reading, spec, kernel, coding)
+
+    def _rows_elsewhere(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """Rows on Dask; what cannot be a sum over rows is refused with words."""
+        if not self._takes_rows:
+            refuse_dask(self, X, advice=FEATURE_ADVICE)
+        return as_rows(X, sample_weight, y, missing=False)
+
+    def _batches(self, batches: Any) -> Rows:
+        """Rows from batches of (X, y) or (X, y, sample_weight)."""
+        if not self._takes_rows:
+            raise ValueError(
+                f"fit_batches needs explicit features, but kernel={self.kernel!r} and approximation={self.approximation!r}. "
+                f"{FEATURE_ADVICE}."
+            )
+        return BatchRows.of(batches, with_target=True, missing=False)
+
+    @property
+    def _takes_rows(self) -> bool:
+        """Whether the fit can be a sum over rows: not with an exact kernel."""
+        if self._precomputed():
+            return False
+        if self.approximation is not None or is_feature_map(self.kernel):
+            return True
+        return not (isinstance(self.kernel, str) and self.kernel == "auto") and isinstance(
+            as_kernel(self.kernel), Linear
+        )
+
+    def _solver(self) -> Any:
+        return as_solver(self.solver, tol=self.tol, max_iter=self.max_iter, random_state=0)
+
+    def _fit_sums(self, found: TargetRows, reading: InputReading, spec: Any, kernel: Any) -> tuple[Array, Array]:
+        """From the moments of explicit features; `NoFeaturesError` where the fit is no sum over rows."""
+        feature_map = found.fitted_map(spec, reading)
+        drawn = found.drawn
+        probe = TargetFeatures(reading, feature_map, found.coding)
+        width = probe.inputs(drawn.X[:1]).shape[1] + drawn.Y.shape[1]
+        few = found.gathered(EXACT_ROWS) is not None
+        if self.space == "dual" or (self.space == "auto" and few and width >= found.survey.n_rows):
+            raise NoFeaturesError("space='dual' works on all pairs of rows")
+        solver, q = self._solver(), check_n_components(self.n_components, rules=())
+        chosen, _ = chosen_solver(solver, width, q)
+        if isinstance(chosen, Stiefel):
+            raise NoFeaturesError("solver='stiefel' works on the rows themselves")
+        content, folds = found.folds(self.n_folds)
+        table, features = found.sums(reading, feature_map, content)
+        weights = drawn.weights / drawn.weights.sum()
+        rank_tol = table.sample(np.ones(2), "primal").rank_tol
+        inputs = found.inputs(table, features, rank_tol)
+        _, reason = choose_space("primal" if self.space == "primal" else "auto", table, NAMES)  # type: ignore[arg-type]
         with Progress("ECM", verbose=self.verbose) as bar:
-            fitted = fit_target(
+            fitted = fit_target_sums(
                 table,
+                inputs,
+                weights,
                 q,
-                self.solver_,
-                space,
+                chosen,
                 noise_variance=self.noise_variance,
-                view_weights=weights_of_views(self.view_weights, table, NAMES),
-                folds=None if self.n_folds is None else dealt_folds(inputs, self.n_folds),
+                view_weights=weights_of_views(self.view_weights, table, NAMES),  # type: ignore[arg-type]
+                folds=folds,
                 local=self._local,
                 tol=float(np.sqrt(self.tol)),
                 progress=bar,
             )
-        reach = None
-        if (
-            self._local
-            and fitted.held_out is not None
-            and self.noise_variance == "per-view"
-            and not self._precomputed()
-        ):
-            reach = TargetReach.of(inputs, Y, weights, _forgets(kernel), _width(kernel))
-        self._fit = fitted.without_rows(reach)
+        self._keep(fitted, chosen, "primal", reason)
+        self._add_reach(found, reading, kernel)
+        return drawn.Y, drawn.weights
+
+    def _fit_table(
+        self, held: ArrayRows, reading: InputReading, spec: Any, kernel: Any, coding: TargetCoding
+    ) -> tuple[Array, Array]:
+        """From all rows in memory: exact kernels, wide views, frames."""
+        inputs = held.X if reading.shift is None and reading.squash is None else reading(held.X)
+        Y, raw_weights = coding(held.target), held.weights
+        if self._precomputed():
+            check_scale(float(np.ptp(np.asarray(inputs, dtype=np.float64), axis=0).max(initial=0.0)))
+            check_scale(float(np.ptp(Y, axis=0).max(initial=0.0)), "y")
+        view = training_view(spec, inputs, raw_weights)
+        table = ViewTable((view, ExplicitView(Y)), raw_weights / raw_weights.sum(), float(raw_weights.sum()))
+        space, reason = choose_space(self.space, table, NAMES)
+        q = check_n_components(self.n_components, rules=())
+        solver, _ = chosen_solver(self._solver(), table.n_rows if space == "dual" else sum(table.widths), q)
+        hashes = row_hashes(held.X)
+        with Progress("ECM", verbose=self.verbose) as bar:
+            fitted = fit_target(
+                table,
+                q,
+                solver,
+                space,
+                noise_variance=self.noise_variance,
+                view_weights=weights_of_views(self.view_weights, table, NAMES),
+                folds=None if self.n_folds is None else dealt_folds(None, self.n_folds, hashes),
+                local=self._local,
+                tol=float(np.sqrt(self.tol)),
+                progress=bar,
+            )
+        self._keep(fitted, solver, space, reason)
+        if not self._precomputed():
+            survey = held.fold(survey_target, coding)
+            self._add_reach(TargetRows(held, coding, survey, held), reading, kernel)
+        return Y, raw_weights
+
+    def _keep(self, fitted: TargetModel, solver: Any, space: str, reason: str) -> None:
+        self.solver_, self._reason = solver, reason
+        self.algorithm_ = ALGORITHMS[space, isinstance(solver, Stiefel)]
+        self._fit = fitted.without_rows(None)
         self._store_fit()
 
-    def _chosen_inputs(self, X: Array, Y: Array, raw_weights: Array) -> tuple[Array, Any]:
-        """The inputs as the model sees them, and the kernel: given, or the one that held-out rows prefer."""
-        weights = raw_weights / raw_weights.sum()
-        self._squash = None
-        inputs = self._standardized(X, weights)
+    def _add_reach(self, found: TargetRows, reading: InputReading, kernel: Any) -> None:
+        """What lies off the data, from the drawn rows."""
+        if not self._local or self._fit.held_out is None or self.noise_variance != "per-view":
+            return
+        drawn, survey = found.drawn, found.survey
+        weights = drawn.weights / drawn.weights.sum()
+        reach = TargetReach.of(
+            reading(drawn.X), drawn.Y, weights, _forgets(kernel), _width(kernel), hashes=drawn.hashes
+        )
+        low, high = survey.target_range
+        reach = replace(reach, target_mean=survey.target.mean, target_std=survey.target.deviation, low=low, high=high)
+        self._fit = replace(self._fit, reach=reach)
+
+    def _chosen_inputs(self, found: TargetRows) -> tuple[InputReading, Any]:
+        """How the model sees the inputs, and the kernel: given, or the one that held-out rows prefer."""
+        units = standardizes(self.standardize, self.kernel)
+        plain = found.units() if units else InputReading()
         if not (isinstance(self.kernel, str) and self.kernel == "auto"):
-            return inputs, self.kernel
-        plain = self._shift, self._scale
-        squash = None if self._shift is None else Squash.of(X, weights)
-        squashed = None if squash is None else self._standardized(squash(X), weights)
-        choice = choose_target_kernel(inputs, Y, raw_weights, self.n_folds or CHOICE_FOLDS, squashed)
+            return plain, self.kernel
+        drawn = found.drawn.of_rows(CHOICE_ROWS)
+        squash = found.squash() if units else None
+        squashed = None if squash is None else found.units(squash)
+        choice = choose_target_kernel(
+            plain(drawn.X),
+            drawn.Y,
+            drawn.weights,
+            self.n_folds or CHOICE_FOLDS,
+            None if squashed is None else squashed(drawn.X),
+            hashes=drawn.hashes,
+        )
         if choice.selection is not None:
             self.selection_ = choice.selection
-        if choice.squash and squashed is not None:
-            self._squash = squash
-            return squashed, choice.kernel
-        self._shift, self._scale = plain
-        return inputs, choice.kernel
+        return (squashed if choice.squash and squashed is not None else plain), choice.kernel
 
-    def _approximated(self, kernel: Any, inputs: Array, Y: Array, raw_weights: Array) -> Any:
+    def _approximated(self, found: TargetRows, kernel: Any, reading: InputReading) -> Any:
         """The kernel itself, or features in its place."""
-        self.landmark_loss_ = None
-        if is_feature_map(kernel) or self._precomputed():
+        self.landmark_loss_: LandmarkLoss | None = None
+        if is_feature_map(kernel):
             if self.approximation not in ("auto", None):
-                raise ValueError(
-                    f"approximation={self.approximation!r} needs a kernel of inputs, but kernel={self.kernel!r}. "
-                    "Leave approximation='auto'."
-                )
+                raise ValueError(NO_KERNEL.format(self.approximation, self.kernel))
             return kernel
         if self.approximation is None or isinstance(as_kernel(kernel), Linear):
             return kernel
         if is_feature_map(self.approximation):
             return self.approximation
-        n = len(inputs)
+        n = found.survey.n_rows
         if self.approximation == "auto" and n <= EXACT_ROWS:
             return kernel
         count = min(n, DEFAULT_LANDMARKS if self.n_landmarks is None else self.n_landmarks)
-        resolved = as_kernel(kernel).resolve(inputs)
+        resolved = as_kernel(kernel).resolve(found.distinct_inputs(reading, DRAWN_ROWS))
         if self.approximation == "rff":
             return FEATURE_MAPS["rff"](resolved, n_features=count, random_state=self.random_state)
         if self.approximation == "auto":
-            self.landmark_loss_ = landmark_loss(resolved, inputs, Y, raw_weights, count, self.n_folds or CHOICE_FOLDS)
-        return FEATURE_MAPS["nystroem"](resolved, n_landmarks=count, random_state=self.random_state)
+            drawn = found.drawn.of_rows(CHOICE_ROWS)
+            self.landmark_loss_ = landmark_loss(
+                resolved,
+                reading(drawn.X),
+                drawn.Y,
+                drawn.weights,
+                count,
+                self.n_folds or CHOICE_FOLDS,
+                hashes=drawn.hashes,
+            )
+        landmarks = min(count, len(found.drawn.first))
+        return FEATURE_MAPS["nystroem"](resolved, n_landmarks=landmarks, random_state=self.random_state)
 
     def _store_fit(self) -> None:
         fit = self._fit
@@ -201,23 +333,12 @@ class TargetEstimator(BaseEstimator):
         self.trust_ = fit.model.subspace.parts[0].trust
         self.held_out_error_ = None if fit.held_out is None else fit.held_out.error
 
-    def _standardized(self, X: Array, weights: Array) -> Array:
-        """Columns of mean 0 and variance 1, constant ones left at 0: so that a kernel's one width suits all of them."""
-        self._shift, self._scale = None, None
-        if not standardizes(self.standardize, self.kernel):
-            return X
-        units = Units.of(X, weights)
-        self._shift, self._scale = units.mean, units.scale
-        return units.into(X)
-
     def _inputs(self, X: Array) -> Array:
         """Rows as the model sees them."""
         squash: Squash | None = getattr(self, "_squash", None)  # models of old files have none
-        if squash is not None:
-            X = squash(X)
-        if self._shift is None:
+        if squash is None and self._shift is None:
             return X
-        return (np.asarray(X, dtype=np.float64) - self._shift) / self._scale
+        return InputReading(squash, self._shift, self._scale)(X)
 
     # ------------------------------------------------------------ evaluation
 

@@ -72,7 +72,7 @@ def _kernel_view(kernel: Any, X: Array) -> KernelView:
 
 def choose_space(space: str, table: ViewTable, names: list[Any]) -> tuple[str, str]:
     """The flow chart of AC figure 1."""
-    n, width = len(table.weights), sum(table.widths)
+    n, width = table.n_rows, sum(table.widths)
     if not table.explicit:
         implicit = [name for name, view in zip(names, table.views) if isinstance(view, KernelView)]
         if space == "primal":

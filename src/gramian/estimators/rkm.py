@@ -11,9 +11,10 @@ from sklearn.utils.validation import _check_y, check_consistent_length, column_o
 
 from gramian._arrays import Array
 from gramian._checks import check_number, check_table, check_weights
-from gramian.estimators._base import atomic, forget
+from gramian.estimators._base import atomic, forget, keep_columns
 from gramian.estimators._target_estimator import TargetEstimator
-from gramian.rows import lazily, refuse_dask
+from gramian.latent.target_survey import TargetCoding, class_labels
+from gramian.rows import ArrayRows, Block, Rows, is_dask, lazily, refuse_dask
 
 
 class RKMRegressor(RegressorMixin, TargetEstimator):
@@ -115,9 +116,11 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         """
         self._check_params()
         forget(self)
-        refuse_dask(self, X, y, sample_weight)
         if y is None:
             raise ValueError("RKMRegressor requires y to be passed, but the target y is None.")
+        if is_dask(X):
+            return self._fit_numbers(self._rows_elsewhere(X, y, sample_weight))
+        refuse_dask(self, y, sample_weight)
         X = check_table(self, X, reset=True, min_samples=2)
         y = _check_y(y, multi_output=True, y_numeric=True, estimator=self)
         check_consistent_length(X, y)
@@ -125,8 +128,32 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         kept = np.flatnonzero(weights > 0)
         X, y, weights = _rows(X, kept, self._precomputed()), np.asarray(y, dtype=np.float64)[kept], weights[kept]
         self._single = y.ndim == 1
-        Y = y[:, None] if self._single else y
-        self._fit_views(X, Y, weights)
+        held = ArrayRows(X, weights, y)
+        self._fit_rows(held, TargetCoding(), held)
+        return self
+
+    @atomic
+    def fit_batches(self, batches: Any) -> RKMRegressor:
+        """Fit on all rows of batches, out of core, with a linear kernel or an approximation; equal to `fit` on the concatenated rows.
+
+        Parameters
+        ----------
+        batches : list, other iterable that can be read again, or function that opens an iterator
+            A batch is (X, y) or (X, y, sample_weight), with X an array, a frame or an Arrow batch.
+
+        Returns
+        -------
+        RKMRegressor
+        """
+        self._check_params()
+        forget(self)
+        return self._fit_numbers(self._batches(batches))
+
+    def _fit_numbers(self, rows: Rows) -> RKMRegressor:
+        """Rows that are only summed over."""
+        keep_columns(self, rows)
+        self._single = max(rows.map(_target_ndim)) == 1
+        self._fit_rows(rows, TargetCoding())
         return self
 
     @lazily
@@ -265,9 +292,11 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         """
         self._check_params()
         forget(self)
-        refuse_dask(self, X, y, sample_weight)
         if y is None:
             raise ValueError("RKMClassifier requires y to be passed, but the target y is None.")
+        if is_dask(X):
+            return self._fit_labels(self._rows_elsewhere(X, y, sample_weight))
+        refuse_dask(self, y, sample_weight)
         X = check_table(self, X, reset=True, min_samples=2)
         y = column_or_1d(_check_y(y, y_numeric=False, estimator=self), warn=True)
         check_consistent_length(X, y)
@@ -275,16 +304,44 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         weights = check_weights(sample_weight, X)
         kept = np.flatnonzero(weights > 0)
         X, y, weights = _rows(X, kept, self._precomputed()), y[kept], weights[kept]
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        Y = np.eye(len(self.classes_))[labels]
-        self._fit_views(X, Y, weights)
+        held = ArrayRows(X, weights, y)
+        self._fit_classes(held, np.unique(y), held)
+        return self
+
+    @atomic
+    def fit_batches(self, batches: Any) -> RKMClassifier:
+        """Fit on all rows of batches, out of core, with a linear kernel or an approximation; equal to `fit` on the concatenated rows.
+
+        Parameters
+        ----------
+        batches : list, other iterable that can be read again, or function that opens an iterator
+            A batch is (X, y) or (X, y, sample_weight), with X an array, a frame or an Arrow batch.
+
+        Returns
+        -------
+        RKMClassifier
+        """
+        self._check_params()
+        forget(self)
+        return self._fit_labels(self._batches(batches))
+
+    def _fit_labels(self, rows: Rows) -> RKMClassifier:
+        """Rows that are only summed over: first the labels, then all else."""
+        keep_columns(self, rows)
+        classes = rows.fold(class_labels).labels
+        check_classification_targets(classes)
+        self._fit_classes(rows, classes)
+        return self
+
+    def _fit_classes(self, rows: Rows, classes: Array, held: ArrayRows | None = None) -> None:
+        self.classes_ = classes
+        Y, weights = self._fit_rows(rows, TargetCoding(classes), held)
         checked = self._fit.held_out
         self.temperature_ = 1.0
         if checked is not None:
-            self.temperature_ = best_temperature(checked.predictions, labels, weights)
-        elif len(self.classes_) > 1:
+            self.temperature_ = best_temperature(checked.predictions, Y.argmax(axis=1), weights)
+        elif len(classes) > 1:
             self.temperature_ = max(float(np.square(self._fit.std).mean()), 1e-3)
-        return self
 
     def _scores(self, X: Any) -> tuple[Array, Any]:
         inputs, dtype = self._checked_inputs(X)
@@ -367,6 +424,11 @@ def best_temperature(scores: Array, labels: Array, weights: Array) -> float:
         log_total = top + np.log(np.exp(scaled - top[:, None]).sum(axis=1))
         losses.append(float(weights @ (log_total - scaled[rows, labels])))
     return float(candidates[int(np.argmin(losses))])
+
+
+def _target_ndim(block: Block) -> int:
+    """1: one number per row; 2: several."""
+    return int(np.asarray(block.target).ndim)
 
 
 def _rows(X: Any, kept: Array, precomputed: bool) -> Any:

@@ -66,6 +66,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise
         return self
 
+    def fit_drawn(self, rows: Any) -> Any:
+        """As `fit`, on rows that were drawn already: the at most ``n_drawn`` distinct ones of smallest hash, in that order [13]."""
+        return self.fit(rows)
+
     @property
     def n_drawn(self) -> int | None:
         """How many distinct rows of smallest hash `fit` depends on; None: it must see all rows."""

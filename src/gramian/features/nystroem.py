@@ -177,13 +177,26 @@ class Nystroem(FeatureMap):
         residual = self.kernel_.diagonal(X) - np.einsum("ij,ij->i", features, features)
         return float(np.maximum(residual, 0.0).mean())
 
+    def fit_drawn(self, rows: Any) -> Any:
+        """As `fit`, with the first of the rows as landmarks."""
+        before = self.__dict__.copy()
+        try:
+            self._settle(check_table(self, rows, reset=True))
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return self
+
     def _fit(self, X: Any, weights: Array) -> None:
+        self._settle(SmallestRows.of(X, weights, self.n_drawn).rows)
+
+    def _settle(self, drawn: Any) -> None:
+        """The kernel from all drawn rows, the landmarks from the first."""
         n_landmarks = check_count("n_landmarks", self.n_landmarks, 1)
         kernel = as_kernel(self.kernel)
         if isinstance(kernel, Precomputed):
             raise ValueError("Nystroem needs inputs to take landmarks from; a precomputed kernel has none.")
         check_seed(self.random_state)
-        drawn = SmallestRows.of(X, weights, self.n_drawn).rows
         kernel = kernel.resolve(drawn)
         X = drawn[:n_landmarks]
         # in float64 whatever the rows: L^-½ magnifies rounding a millionfold

@@ -22,15 +22,23 @@ class Squash:
     unit: Array  # interquartile range over that of the normal law, at most the standard deviation, (d,)
 
     @classmethod
-    def of(cls, X: Array, weights: Array) -> Squash | None:
-        """From training rows; None where no column has a heavy tail."""
+    def of(
+        cls, X: Array, weights: Array, std: Array | None = None, ends: tuple[Array, Array] | None = None
+    ) -> Squash | None:
+        """From training rows; None where no column has a heavy tail.
+
+        Where these are drawn from more, ``std`` and ``ends`` (least and greatest values) are those of all rows.
+        """
         X = np.asarray(X, dtype=np.float64)
+        weights = weights / weights.sum()
         low, center, high = (weighted_quantiles(X, weights, level) for level in (0.25, 0.5, 0.75))
-        std = np.sqrt(weights @ np.square(X - weights @ X))
+        if std is None:
+            std = np.sqrt(weights @ np.square(X - weights @ X))
+        least, greatest = (X.min(axis=0), X.max(axis=0)) if ends is None else ends
         unit = np.minimum((high - low) / 1.349, std)
         unit = np.where(unit > 0, unit, np.where(std > 0, std, 1.0))
-        found = cls(center, unit)
-        return found if np.abs((X - center) / unit).max(initial=0.0) > HEAVY else None
+        farthest = np.maximum(center - least, greatest - center) / unit
+        return cls(center, unit) if farthest.max(initial=0.0) > HEAVY else None
 
     def __call__(self, X: Array) -> Array:
         """The rows in robust units, far values drawn in."""

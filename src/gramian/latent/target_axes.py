@@ -61,7 +61,7 @@ class Decomposition:
     """The axes of some rows, and the scores of any other rows along them."""
 
     axes: TargetAxes
-    inputs: GramInputs | FeatureInputs
+    inputs: Any
     rows: Array
     coefficients: Array  # over the kept rows (Gram matrix), or over the features
     offset: Array  # K₀s, or the mean of the features
@@ -89,7 +89,7 @@ class GramInputs:
         K -= offset[:, None]
         K -= offset[None, :] - float(s @ offset)
         K *= root[:, None] * root
-        values, vectors = _eigenpairs(K, DUAL_RANK)
+        values, vectors = eigenpairs(K, DUAL_RANK)
         mean = s @ self.target[rows]
         Y = root[:, None] * (self.target[rows] - mean)
         cross = np.sqrt(values)[:, None] * (vectors.T @ Y)
@@ -153,7 +153,7 @@ class FeatureInputs:
         mean = first / weight
         covariance = second / weight - np.outer(mean, mean)
         D = self.features.shape[1]
-        values, axes = _eigenpairs(covariance[:D, :D].copy(), self.rank_tol)
+        values, axes = eigenpairs(covariance[:D, :D].copy(), self.rank_tol)
         whole = self._shift + mean
         found = TargetAxes.of(values, axes.T @ covariance[:D, D:], covariance[D:, D:], whole[D:])
         return Decomposition(found, self, rows, axes, mean[:D], axes)
@@ -163,7 +163,7 @@ class FeatureInputs:
         return (self._shifted[rows, : self.features.shape[1]] - parts.offset) @ parts.coefficients
 
 
-def _eigenpairs(matrix: Array, tol: float) -> tuple[Array, Array]:
+def eigenpairs(matrix: Array, tol: float) -> tuple[Array, Array]:
     """Eigenpairs above rounding, largest first; the matrix is spent."""
     values, vectors = linalg.eigh(symmetrized(matrix), driver="evd", overwrite_a=True, check_finite=False)
     kept = values > tol * max(float(values[-1]), 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,9 +18,18 @@ from gramian.latent.target import TargetModel
 from gramian.latent.target_axes import Decomposition, joint_spectrum, target_inputs
 from gramian.latent.target_calibration import calibrated_std, raised
 from gramian.latent.target_folds import Folds
+from gramian.latent.target_moments import MomentInputs
 from gramian.latent.target_path import held_out
-from gramian.latent.target_single import Fold, checked_model, component_losses, decomposed_folds, view_noises
+from gramian.latent.target_single import (
+    Fold,
+    checked_at_its_word,
+    checked_model,
+    component_losses,
+    decomposed_folds,
+    view_noises,
+)
 from gramian.latent.target_spread import fit_spread
+from gramian.latent.view_moments import MomentTable
 from gramian.latent.view_noise import SMALLEST, fit_view_noises, pinned, scales_of, start_noises, view_inputs
 from gramian.latent.views import ExplicitView, ViewSample, ViewSubspace, ViewTable, factored
 from gramian.solvers.base import Solver
@@ -58,14 +68,29 @@ def fit_target(
     depend on the inputs. ``leaps=False`` keeps to plain rounds of the ECM: a likelihood that is not higher, in more rounds.
     """
     sample = ViewSample(table, np.sqrt(view_weights), space)
+    looked_at = CheckedRows.of_table(table, folds)
     folds = folds if folds is not None and folds.usable and table.traces[-1] > 0 else None
     if noise_variance != "per-view":
-        return _with_std(
-            table, _fit_shared(sample, n_components, solver, noise_variance, view_weights, folds), folds, local
-        )
+        shared = _fit_shared(sample, n_components, solver, noise_variance, view_weights)
+        if folds is not None and shared.gaussian.n_components > 0:
+            count, noise = shared.gaussian.n_components, shared.gaussian.noise_variance
+            shared = replace(
+                shared, held_out=held_out(sample, [count], solver, folds, noise_variance=noise, choose=False)
+            )
+        return _with_std(looked_at, shared, folds, local)
     n_components = DEFAULT_FRACTION if n_components is None else n_components
     if single_view(sample, solver):
-        return _with_std(table, _fit_single(sample, n_components, folds, robust, tol, leaps, progress), folds, local)
+        working = factored(table) if space == "dual" else None
+        inputs = target_inputs(sample, None if working is None else working.views[0], folds)
+        single = SingleInputs(
+            lambda: inputs.decomposed(np.arange(len(table.weights))),
+            lambda: [] if folds is None else decomposed_folds(inputs, folds, table.total_weight),
+            inputs.target,
+            table.weights,
+        )
+        return _with_std(
+            looked_at, _fit_single(sample, single, n_components, folds, robust, tol, leaps, progress), folds, local
+        )
     # a smooth kernel has few components above rounding: cross-validation and ECM then decompose matrices of that size
     working = factored(table) if space == "dual" and isinstance(solver, Eigh) else None
     quick = sample if working is None else ViewSample(working, sample.scales, "primal")
@@ -96,7 +121,108 @@ def fit_target(
     found = TargetModel(
         model, fitted.noise_variances, np.empty(0), checked, fitted.n_iter, fitted.settled, table.total_weight
     )
-    return _with_std(table, found, folds, local)
+    return _with_std(looked_at, found, folds, local)
+
+
+def fit_target_sums(
+    table: MomentTable,
+    inputs: MomentInputs,
+    weights: Array,
+    n_components: int | float | None,
+    solver: Solver,
+    *,
+    noise_variance: float | str,
+    view_weights: Array,
+    folds: Folds | None,
+    local: bool = False,
+    tol: float = 1e-3,
+    progress: Progress | None = None,
+) -> TargetModel:
+    """As `fit_target`, from sums over rows: the moments of features and target fold by fold.
+
+    What is no sum is asked of the drawn rows in ``inputs``, with ``weights`` (normalised) and ``folds``.
+    """
+    sample = table.sample(np.sqrt(view_weights), "primal")
+    looked_at = CheckedRows([inputs.features], inputs.target, weights, folds)
+    varies = table.traces > 0
+    folds = folds if folds is not None and folds.usable and varies.all() else None
+    if noise_variance != "per-view":
+        fitted = _fit_shared(sample, n_components, solver, noise_variance, view_weights)
+        q, noise = fitted.gaussian.n_components, fitted.gaussian.noise_variance
+        if folds is not None and q > 0:
+            parts = inputs.decomposed_folds(folds)
+            checked = checked_at_its_word(parts, inputs.target, sample.scales, q, noise, float(table.traces[-1]))
+            fitted = replace(fitted, held_out=checked)
+        return _with_std(looked_at, fitted, folds, local)
+    n_components = DEFAULT_FRACTION if n_components is None else n_components
+    if varies[0]:
+        single = SingleInputs(
+            inputs.decomposed,
+            lambda: [] if folds is None else inputs.decomposed_folds(folds),
+            inputs.target,
+            weights,
+        )
+        return _with_std(
+            looked_at, _fit_single(sample, single, n_components, folds, False, tol, True, progress), folds, local
+        )
+    # inputs that do not vary say nothing of the target
+    q = fit_latent_model(sample, n_components, solver, 0.0).gaussian.n_components
+    noises = fit_view_noises(
+        table,  # type: ignore[arg-type]
+        q,
+        solver,
+        "primal",
+        tol=tol,
+        floors=_unchecked_floors(table),
+        leaps=True,
+        progress=progress,
+    )
+    found = TargetModel(
+        noises.model, noises.noise_variances, np.empty(0), None, noises.n_iter, noises.settled, table.total_weight
+    )
+    return _with_std(looked_at, found, None, local)
+
+
+@dataclass(frozen=True)
+class SingleInputs:
+    """One input view decomposed along its own axes, and the rows whose held-out predictions are looked at."""
+
+    whole: Callable[[], Decomposition]
+    folds: Callable[[], list[Fold]]
+    target: Array
+    weights: Array  # normalised
+
+
+@dataclass(frozen=True)
+class CheckedRows:
+    """Rows whose held-out residuals say what error to expect: features or kernel values of the inputs, target, weights and folds."""
+
+    inputs: Sequence[Any]
+    target: Array
+    weights: Array
+    folds: Folds | None
+
+    @classmethod
+    def of_table(cls, table: ViewTable, folds: Folds | None) -> CheckedRows:
+        """All rows of a table in memory."""
+        rows = np.arange(len(table.weights))
+        target = table.views[-1]
+        assert isinstance(target, ExplicitView)
+        inputs = LazyInputs(table, rows)
+        return cls(inputs, target.features, table.weights, folds)
+
+
+class LazyInputs(Sequence[Any]):
+    """The input views of all rows of a table, made when they are asked for."""
+
+    def __init__(self, table: ViewTable, rows: Array) -> None:
+        self.table, self.rows = table, rows
+
+    def __len__(self) -> int:
+        return len(self.table.views) - 1
+
+    def __getitem__(self, v: Any) -> Any:
+        return view_inputs(self.table.views[:-1][v], self.rows, self.rows)
 
 
 def single_view(sample: ViewSample, solver: Solver) -> bool:
@@ -114,6 +240,7 @@ def single_view(sample: ViewSample, solver: Solver) -> bool:
 
 def _fit_single(
     sample: ViewSample,
+    inputs: SingleInputs,
     n_components: int | float,
     folds: Folds | None,
     robust: bool,
@@ -123,17 +250,16 @@ def _fit_single(
 ) -> TargetModel:
     """One input view: every step reads the same decompositions of the inputs."""
     table = sample.table
-    working = factored(table) if sample.space == "dual" else None
-    inputs = target_inputs(sample, None if working is None else working.views[0], folds)
-    with pinned(len(table.weights)):
-        whole = inputs.decomposed(np.arange(len(table.weights)))
+    with pinned(table.n_rows):
+        whole = inputs.whole()
         q = _counted(sample, whole, n_components)
         least = np.maximum(SMALLEST * start_noises(table), _unchecked_floors(table))
         parts: list[Fold] = []
         if folds is not None and q > 0:
-            target = inputs.target
-            parts = decomposed_folds(inputs, folds, table.total_weight)
-            losses = component_losses(parts, target, table.weights, _sizes(q, n_components, sample, folds), robust)
+            parts = inputs.folds()
+            losses = component_losses(
+                parts, inputs.target, inputs.weights, _sizes(q, n_components, sample, folds), robust
+            )
             k, r = losses.best()
             if losses.sizes[k] > q:  # all rows carry more components than the part that was kept
                 q = min(round(losses.sizes[k] / folds.kept_share), sample.max_components, max(q, MOST_COMPONENTS))
@@ -149,7 +275,9 @@ def _fit_single(
         subspace: ViewSubspace = scaled.subspace(spectrum)
         checked = None
         if folds is not None and parts:
-            checked = checked_model(parts, target, table.weights, scaled.scales, q, robust, float(table.traces[-1]))
+            checked = checked_model(
+                parts, inputs.target, inputs.weights, scaled.scales, q, robust, float(table.traces[-1])
+            )
             # the ridge of kernel regression is κσ²N: with all rows in, κ is smaller
             subspace = subspace.trusting(0, 1.0 / (folds.kept_share * checked.ridge))
     model = LatentModel(subspace, LatentGaussian(spectrum.eigenvalues, 1.0, sample.dim), spectrum)
@@ -178,7 +306,7 @@ class KnownSpectrum(Solver):
         return joint_spectrum(self.sample, self.whole, self.whole.axes.joint(self.sample.scales, n_components))
 
 
-def _unchecked_floors(table: ViewTable) -> Array:
+def _unchecked_floors(table: ViewTable | MomentTable) -> Array:
     floors = np.zeros(len(table.views))
     floors[-1] = UNCHECKED * table.traces[-1] / table.dims[-1]
     return floors
@@ -190,45 +318,32 @@ def _fit_shared(
     solver: Solver,
     noise_variance: float | str,
     view_weights: Array,
-    folds: Folds | None,
 ) -> TargetModel:
     table = sample.table
     model = fit_latent_model(sample, n_components, solver, noise_variance, default_fraction=DEFAULT_FRACTION)
-    noise, q = model.gaussian.noise_variance, model.gaussian.n_components
-    checked = None
-    if folds is not None and q > 0:
-        checked = held_out(sample, [q], solver, folds, noise_variance=noise, choose=False)
+    noise = model.gaussian.noise_variance
     safe = np.where(view_weights > 0, view_weights, 1.0)
     noises = np.where(view_weights > 0, noise / safe, 0.0)
-    return TargetModel(model, noises, np.empty(0), checked, model.spectrum.n_iter, True, table.total_weight)
+    return TargetModel(model, noises, np.empty(0), None, model.spectrum.n_iter, True, table.total_weight)
 
 
-def _with_std(table: ViewTable, fitted: TargetModel, folds: Folds | None, local: bool) -> TargetModel:
+def _with_std(rows: CheckedRows, fitted: TargetModel, folds: Folds | None, local: bool) -> TargetModel:
     """Held-out residuals say what to expect; without them the model does."""
-    target = table.views[-1]
-    assert isinstance(target, ExplicitView)
-    checked = fitted.held_out
+    checked, total = fitted.held_out, fitted.total_weight
     if checked is None:
         return replace(fitted, std=np.sqrt(np.maximum(fitted.usual_spread, 0.0) + fitted.noise_variances[-1]))
-    residuals = target.features - checked.predictions
+    residuals = rows.target - checked.predictions
     spread = None
     if local and folds is not None:
         sizes = np.abs(residuals) / np.sqrt(1.0 + checked.leverages)[:, None]
-        usual = table.weights @ sizes
+        usual = rows.weights @ sizes
         if (usual > 0).all():
-            latents = _training_latents(table, fitted)
-            spread = fit_spread(latents, sizes / usual, table.weights, folds, table.total_weight)
+            latents = fitted.posterior(fitted.model.subspace.without_maps().project([*rows.inputs, None])).mean
+            spread = fit_spread(latents, sizes / usual, rows.weights, folds, total)
     if spread is not None:
         residuals = residuals / spread[1]
-    std = raised(calibrated_std(residuals, checked.leverages, table.weights, table.total_weight), table.total_weight)
+    std = raised(calibrated_std(residuals, checked.leverages, rows.weights, total), total)
     return replace(fitted, std=std, spread=None if spread is None else spread[0])
-
-
-def _training_latents(table: ViewTable, fitted: TargetModel) -> Array:
-    """E[z | inputs] of the training rows."""
-    rows = np.arange(len(table.weights))
-    shown = [view_inputs(view, rows, rows) for view in table.views[:-1]]
-    return fitted.posterior(fitted.model.subspace.without_maps().project([*shown, None])).mean
 
 
 def _faint(n_views: int) -> Array:

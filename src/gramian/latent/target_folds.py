@@ -36,9 +36,9 @@ class Folds:
         return 1.0 - 1.0 / len(self.distinct)
 
 
-def dealt_folds(X: Any, n_folds: int) -> Folds:
-    """Folds of the rows of X by content: equal rows are in one fold, and neither order nor repetition matters [13]."""
-    hashes = row_hashes(X)
+def dealt_folds(X: Any, n_folds: int, hashes: Array | None = None) -> Folds:
+    """Folds of the rows of X (or of their hashes) by content: equal rows are in one, and neither order nor repetition matters [13]."""
+    hashes = row_hashes(X) if hashes is None else hashes
     folds, numbers = content_folds(X, n_folds, hashes)
     first = np.unique(hashes, return_index=True)[1]
     return Folds(numbers, np.bincount(numbers[first], minlength=max(folds.n_folds, 1)))

@@ -38,14 +38,25 @@ class TargetReach:
     returns: bool  # whether the kernel forgets: without a linear part
 
     @classmethod
-    def of(cls, X: Array, Y: Array, weights: Array, returns: bool, width: float | None = None) -> TargetReach:
-        """From training rows, weights normalised; ``width`` is the length scale of the kernel where it has one."""
+    def of(
+        cls,
+        X: Array,
+        Y: Array,
+        weights: Array,
+        returns: bool,
+        width: float | None = None,
+        hashes: Array | None = None,
+    ) -> TargetReach:
+        """From training rows, weights normalised; ``width`` is the length scale of the kernel where it has one.
+
+        ``hashes`` draw the reference rows; None: those of the rows as they are scaled.
+        """
         X = np.asarray(X, dtype=np.float64)
         mean = weights @ X
         std = np.sqrt(weights @ np.square(X - mean))
         scale = np.where(std > 1e-12 * np.abs(X).max(axis=0, initial=0.0), std, np.inf)
         scaled = (X - mean) / scale
-        points = scaled[smallest_positions(row_hashes(scaled), REFERENCE_ROWS)]
+        points = scaled[smallest_positions(row_hashes(scaled) if hashes is None else hashes, REFERENCE_ROWS)]
         near, fade = 0.0, 1.0
         if len(points) > 2:
             pairs = pdist(points)

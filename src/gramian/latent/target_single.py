@@ -13,24 +13,54 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._progress import Progress
+from gramian.latent.gaussian import LatentGaussian, Projection
 from gramian.latent.target_axes import Decomposition, FeatureInputs, TargetAxes
 from gramian.latent.target_folds import Folds
-from gramian.latent.target_path import WORTH, HeldOut, ridges_up_to
+from gramian.latent.target_path import WORTH, HeldOut, ridge_predictions, ridges_up_to
 from gramian.latent.view_noise import ROUNDS, ecm_rounds, mean_log_likelihood, scales_of
+
+ROUNDING = 1e-14
+"""Sums of squares below this share of the target's are rounding, where they are made from moments."""
+
+
+@dataclass(frozen=True)
+class HeldOutProducts:
+    """Sums over all rows held out, about the means of the rows kept: enough for the squared error of any linear prediction [13]."""
+
+    spread: Array  # Σ s t tᵀ, (k, k)
+    cross: Array  # Σ s t yᵀ along the target's directions, (k, m')
+    target: float  # Σ s |y|², all columns
+    weight: float  # Σ s
+
+    def squares(self, coefficients: Array) -> Array:
+        """Σ s |y - Bᵀt|² for each B of (k', r, m') on the leading k' scores."""
+        k, r, m = coefficients.shape
+        flat = coefficients.reshape(k, r * m)
+        quadratic = np.einsum("ka,ka->a", flat, self.spread[:k, :k] @ flat).reshape(r, m).sum(axis=1)
+        linear = np.einsum("krm,km->r", coefficients, self.cross[:k])
+        return np.maximum(quadratic - 2 * linear + self.target, ROUNDING * self.target)
 
 
 @dataclass(frozen=True)
 class Fold:
-    """A model of the rows that were kept, and the scores of the rows that were not."""
+    """A model of the rows that were kept, and the scores of the rows that were not.
+
+    With ``products`` those say all about the rows held out, and ``held`` and ``scores`` are of the drawn ones among them.
+    """
 
     held: Array
     parts: Decomposition
     scores: Array  # (n_held, k)
     total_weight: float
+    products: HeldOutProducts | None = None
 
     @property
     def axes(self) -> TargetAxes:
         return self.parts.axes
+
+    def weight(self, weights: Array) -> float:
+        """The weight of the rows held out."""
+        return float(weights[self.held].sum()) if self.products is None else self.products.weight
 
 
 def decomposed_folds(inputs: Any, folds: Folds, total_weight: float) -> list[Fold]:
@@ -77,6 +107,11 @@ def component_losses(
     for f, fold in enumerate(folds):
         axes, s = fold.axes, weights[fold.held]
         m = axes.cross.shape[1]
+        if fold.products is not None:
+            for k, size in enumerate(sizes):
+                shares = 1.0 / (axes.values[:size, None] + ridges)
+                loss[f, k] = squares[f, k] = fold.products.squares(shares[:, :, None] * axes.cross[:size, None, :])
+            continue
         truth = target[fold.held] - axes.mean
         found = np.zeros((len(fold.held), len(ridges), m))
         start = 0
@@ -87,7 +122,7 @@ def component_losses(
             found += (fold.scores[:, part] @ spread).reshape(found.shape)
             start = size
             loss[f, k], squares[f, k] = _losses(found, axes, truth, s, robust)
-    return Losses(loss, squares, np.array([weights[fold.held].sum() for fold in folds]), ridges, sizes)
+    return Losses(loss, squares, np.array([fold.weight(weights) for fold in folds]), ridges, sizes)
 
 
 def component_predictions(folds: list[Fold], shape: tuple[int, ...], size: int, ridge: float) -> Array:
@@ -116,30 +151,30 @@ def _losses(found: Array, axes: TargetAxes, truth: Array, weights: Array, robust
 
 @dataclass(frozen=True)
 class JointPath:
-    """The joint model of one fold, seen through its inputs."""
+    """The joint model of one fold, seen through its inputs: linear in the scores t of the inputs alone."""
 
     fold: Fold
     gains: Array  # Δ² = l - σ²
     tips: Array  # U_y along the target's directions, (m', q)
-    seen: Array  # t = c_x U_xᵀ(φ - μ) of the rows held out, (n, q)
+    shafts: Array  # c_x U_x along the axes of the inputs, (k, q)
     scale: float  # c_y
 
     @classmethod
     def of(cls, fold: Fold, scales: Array, count: int, noise: float) -> JointPath:
         pairs = fold.axes.joint(scales, count, above=noise)
         assert pairs.shafts is not None
-        seen = float(scales[0]) * (fold.scores @ pairs.shafts)
-        return cls(fold, pairs.values - noise, pairs.tips, seen, float(scales[1]))
+        shafts = float(scales[0]) * pairs.shafts
+        return cls(fold, pairs.values - noise, pairs.tips, shafts, float(scales[1]))
 
-    def offsets(self, ridges: Array) -> Array:
-        """Prediction less mean along the target's directions, (n, r, m')."""
+    def slopes(self, ridges: Array) -> Array:
+        """B with Bᵀt = prediction less mean along the target's directions, (k, r, m')."""
         m, q = self.tips.shape
         if q == 0 or self.scale == 0:
-            return np.zeros((len(self.seen), len(ridges), m))
+            return np.zeros((len(self.shafts), len(ridges), m))
         shares = self.gains[:, None] / (self.gains[:, None] + ridges)  # (q, r)
-        spread = shares[:, :, None] * self.tips.T[:, None, :]
-        P = (self.seen @ spread.reshape(q, -1)).reshape(len(self.seen), len(ridges), m)
-        return np.einsum("nrm,rmk->nrk", P, self._inverses(shares)) / self.scale
+        # Σ over the axes of shares times tips, then (I - S)⁻¹, before the long product with the shafts
+        spread = np.einsum("qr,mq,rmk->qrk", shares, self.tips, self._inverses(shares), optimize=True)
+        return (self.shafts @ spread.reshape(q, -1)).reshape(-1, len(ridges), m) / self.scale
 
     def _inverses(self, shares: Array) -> Array:
         """(I - S)⁻¹ with S = U_y Δ²/(Δ² + κ) U_yᵀ, one per ridge, (r, m', m')."""
@@ -149,10 +184,13 @@ class JointPath:
             return 1.0 / np.maximum(rest, np.finfo(float).tiny)
         return np.linalg.pinv(rest, hermitian=True, rcond=1e-14)
 
-    def leverages(self, ridge: float) -> Array:
+    def leverages(self, ridge: float, offsets: Array) -> Array:
         """|E[z | x]|² / N of the rows held out, z = D⁻¹Δ(t + U_yᵀ c_y offset)."""
-        offset = self.offsets(np.array([ridge]))[:, 0] * self.scale
-        z = np.sqrt(self.gains) / (self.gains + ridge) * (self.seen + offset @ self.tips)
+        z = (
+            np.sqrt(self.gains)
+            / (self.gains + ridge)
+            * (self.fold.scores @ self.shafts + self.scale * offsets @ self.tips)
+        )
         return np.square(z).sum(axis=1) / self.fold.total_weight
 
 
@@ -164,19 +202,49 @@ def checked_model(
     ridges = ridges_up_to(float(paths[0].gains.max(initial=0.0)))
     loss, squares = np.zeros(len(ridges)), np.zeros(len(ridges))
     for path in paths:
-        fold = path.fold
-        more, square = _losses(
-            path.offsets(ridges), fold.axes, target[fold.held] - fold.axes.mean, weights[fold.held], robust
-        )
+        more, square = _path_losses(path.fold, path.slopes(ridges), target, weights, robust)
         loss, squares = loss + more, squares + square
     r = int(np.flatnonzero(loss <= loss.min() * (1 + 1e-9))[-1])
     predictions, leverages = np.empty(target.shape), np.empty(len(target))
     for path in paths:
         fold = path.fold
-        offsets = path.offsets(ridges[r : r + 1])[:, 0]
+        offsets = fold.scores @ path.slopes(ridges[r : r + 1])[:, 0]
         predictions[fold.held] = fold.axes.mean + offsets @ fold.axes.directions.T
-        leverages[fold.held] = path.leverages(float(ridges[r]))
+        leverages[fold.held] = path.leverages(float(ridges[r]), offsets)
     return HeldOut(predictions, leverages, count, float(ridges[r]), float(squares[r]) / (variance or 1.0))
+
+
+def checked_at_its_word(
+    folds: list[Fold], target: Array, scales: Array, count: int, noise: float, variance: float
+) -> HeldOut:
+    """Cross-validated predictions of the model with one noise, which is not chosen; rows held out are known by their products."""
+    predictions, leverages, squares = np.empty(target.shape), np.empty(len(target)), 0.0
+    for fold in folds:
+        axes = fold.axes
+        pairs = axes.joint(scales, count, above=noise)
+        assert pairs.shafts is not None
+        assert fold.products is not None
+        shafts, tips = pairs.shafts, axes.directions @ pairs.tips
+        gaussian = LatentGaussian(pairs.values, noise, 0.0)
+        W = tips * (gaussian.gains / scales[1] if scales[1] else 0.0)
+        # each score by itself is a row: what it adds to the prediction, and to z
+        seen = Projection(float(scales[0]) * shafts, np.zeros(len(shafts)), 0.0, shafts.T @ shafts)
+        slopes, _ = ridge_predictions(gaussian, seen, W, count, np.array([noise]))
+        squares += float(fold.products.squares((slopes[0] @ axes.directions)[:, None, :])[0])
+        predictions[fold.held] = axes.mean + fold.scores @ slopes[0]
+        shown = replace(seen, scores=fold.scores @ seen.scores, squared_norm=np.zeros(len(fold.scores)))
+        _, sizes = ridge_predictions(gaussian, shown, W, count, np.array([noise]))
+        leverages[fold.held] = sizes[0] / fold.total_weight
+    return HeldOut(predictions, leverages, count, noise, squares / (variance or 1.0))
+
+
+def _path_losses(fold: Fold, slopes: Array, target: Array, weights: Array, robust: bool) -> tuple[Array, Array]:
+    if fold.products is not None:
+        squares = fold.products.squares(slopes)
+        return squares, squares
+    k, r, m = slopes.shape
+    found = (fold.scores @ slopes.reshape(k, r * m)).reshape(-1, r, m)
+    return _losses(found, fold.axes, target[fold.held] - fold.axes.mean, weights[fold.held], robust)
 
 
 def view_noises(

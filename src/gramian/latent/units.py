@@ -24,7 +24,11 @@ class Units:
     @classmethod
     def of(cls, X: Any, weights: Array | None = None) -> Units:
         """The units of the columns of a table or of rows, with holes or without: one pass."""
-        found = as_rows(X, weights).fold(column_spread)
+        return cls.of_spread(as_rows(X, weights).fold(column_spread))
+
+    @classmethod
+    def of_spread(cls, found: ColumnSpread) -> Units:
+        """From what one pass found."""
         constant = found.deviation <= CONSTANT * found.largest
         return cls(found.mean, np.where(constant, 1.0, found.deviation))
 

@@ -86,7 +86,7 @@ def fit_view_noises(
     extrapolated: the same optimum in fewer. The rounds run on the ``working`` table if there
     is one: the same rows, `factored`.
     """
-    with pinned(len(table.weights)):
+    with pinned(table.n_rows):
         return _fit_view_noises(
             table, n_components, solver, space, tol, max_iter, floors, held, bound, leaps, names, progress, working
         )
@@ -143,7 +143,7 @@ def _fit_view_noises(
 
 def solve_scaled(table: ViewTable, q: int, solver: Solver, space: str, noises: Array) -> tuple[ViewSample, Spectrum]:
     """The top of the scaled spectrum above the noise, which is now 1."""
-    sample = ViewSample(table, scales_of(noises), space)
+    sample = table.sample(scales_of(noises), space)
     spectrum = solver.solve(sample.operator(), min(q, sample.max_components), dim=sample.dim, noise_variance=1.0)
     kept = int((spectrum.eigenvalues > 1.0).sum())
     if kept < len(spectrum.eigenvalues) and spectrum.gamma is not None:

@@ -44,6 +44,10 @@ __all__ = [
 ]
 
 
+RANK_ROWS = 10_000
+"""Rounding of a covariance grows with the number of rows up to about this: sums are made block by block."""
+
+
 def stack_views(views: Any) -> tuple[Array, dict[Any, slice]]:
     """One table of all views side by side, and the columns of each: what ``MultiViewRKM(views=...)`` takes.
 
@@ -217,6 +221,10 @@ class ViewTable:
     weights: Array  # normalised
     total_weight: float
 
+    @property
+    def n_rows(self) -> int:
+        return len(self.weights)
+
     @cached_property
     def centering(self) -> Centering:
         return Centering(self.weights)
@@ -272,6 +280,10 @@ class ViewTable:
         scales = np.array([_magnitude(view) for view in self.views])
         return np.where(traces > (64 * np.finfo(float).eps * scales) ** 2, traces, 0.0)
 
+    def sample(self, scales: Array, space: str) -> ViewSample:
+        """The views so scaled, in primal or in dual coordinates."""
+        return ViewSample(self, scales, space)
+
     def take(self, rows: Array) -> ViewTable:
         """The same for some of the rows."""
         weights = self.weights[rows]
@@ -325,14 +337,15 @@ class ViewSample:
 
     @property
     def max_components(self) -> int:
-        most = len(self.table.weights) - 1
+        most = self.table.n_rows - 1
         return min(most, sum(self.table.widths)) if self.table.explicit else most
 
     @property
     def rank_tol(self) -> float:
         if not self.table.explicit or any(isinstance(view, FactoredView) for view in self.table.views):
             return DUAL_RANK
-        return 8 * max(len(self.table.weights), sum(self.table.widths)) * float(np.finfo(float).eps)
+        rows = min(self.table.n_rows, RANK_ROWS)
+        return 8 * max(rows, sum(self.table.widths)) * float(np.finfo(float).eps)
 
     @property
     def rank_floor(self) -> float:

@@ -6,7 +6,10 @@ from typing import Any
 
 from gramian.rows.dask_rows import is_dask
 
-WHAT_WORKS = "PPCA, PPCAMixture, LatentImputer, and KernelPPCA with approximation='nystroem' are fitted to Dask rows where they are. Use one of them"
+WHAT_WORKS = (
+    "PPCA, PPCAMixture, LatentImputer, MultiViewRKM, RKMRegressor and RKMClassifier with linear views or feature maps, and KernelPPCA with "
+    "approximation='nystroem' are fitted to Dask rows where they are. Use one of them"
+)
 """For models that are fitted to tables in memory only."""
 
 

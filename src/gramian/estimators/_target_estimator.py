@@ -64,6 +64,7 @@ class TargetEstimator(BaseEstimator):
     _shift: Array | None
     _scale: Any
     _squash: Squash | None
+    landmark_loss_: LandmarkLoss | None
     _local = (
         False  # whether the size of errors may depend on the inputs, and predictions return to the mean off the data
     )
@@ -292,7 +293,7 @@ class TargetEstimator(BaseEstimator):
 
     def _approximated(self, found: TargetRows, kernel: Any, reading: InputReading) -> Any:
         """The kernel itself, or features in its place."""
-        self.landmark_loss_: LandmarkLoss | None = None
+        self.landmark_loss_ = None
         if is_feature_map(kernel):
             if self.approximation not in ("auto", None):
                 raise ValueError(NO_KERNEL.format(self.approximation, self.kernel))

@@ -144,6 +144,22 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         Returns
         -------
         RKMRegressor
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+        [13] docs/theory.md, section 13: faster, the same numbers.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_diabetes
+        >>> from gramian import RKMRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = RKMRegressor(kernel="linear")
+        >>> batched = model.fit_batches([(X[:50], y[:50]), (X[50:], y[50:])]).predict(X)
+        >>> np.allclose(batched, model.fit(X, y).predict(X))
+        True
         """
         self._check_params()
         forget(self)
@@ -320,6 +336,22 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         Returns
         -------
         RKMClassifier
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+        [13] docs/theory.md, section 13: faster, the same numbers.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import RKMClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = RKMClassifier(kernel="linear")
+        >>> batched = model.fit_batches([(X[:50], y[:50]), (X[50:], y[50:])]).predict_proba(X)
+        >>> np.allclose(batched, model.fit(X, y).predict_proba(X))
+        True
         """
         self._check_params()
         forget(self)

@@ -67,7 +67,30 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self
 
     def fit_drawn(self, rows: Any) -> Any:
-        """As `fit`, on rows that were drawn already: the at most ``n_drawn`` distinct ones of smallest hash, in that order [13]."""
+        """As `fit`, on rows that were drawn already [13].
+
+        Parameters
+        ----------
+        rows : array of shape (n_rows, n_features)
+            The at most ``n_drawn`` distinct rows of smallest hash, in that order.
+
+        Returns
+        -------
+        FeatureMap
+
+        References
+        ----------
+        [13] docs/theory.md, section 13: faster, the same numbers.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian.features import Nystroem
+        >>> from gramian.kernels import RBF
+        >>> rows = np.arange(6.0).reshape(3, 2)
+        >>> Nystroem(RBF(1.0), n_landmarks=2).fit_drawn(rows).landmarks_.tolist()
+        [[0.0, 1.0], [2.0, 3.0]]
+        """
         return self.fit(rows)
 
     @property

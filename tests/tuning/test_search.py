@@ -132,10 +132,20 @@ def test_every_kind_of_random_state_is_taken(state, data):
     assert len(BayesSearch(Ridge(), ALPHA, n_trials=2, cv=2, random_state=state).fit(*data).trials_["score"]) == 2
 
 
-def test_parallel_trials_are_repeatable_and_as_many(data):
-    runs = [BayesSearch(Ridge(), ALPHA, n_trials=9, cv=2, n_jobs=2, random_state=0).fit(*data) for _ in range(2)]
-    assert runs[0].trials_["params"] == runs[1].trials_["params"]
-    assert runs[0].trials_["number"] == list(range(9))
+@pytest.mark.parametrize("backend", ["gp", "optuna"])
+def test_the_trials_do_not_depend_on_n_jobs(data, backend):
+    options = {"n_trials": 9, "cv": 2, "backend": backend, "random_state": 0}
+    one, two = (BayesSearch(Ridge(), ALPHA, n_jobs=n_jobs, **options).fit(*data) for n_jobs in (1, 2))
+    assert one.trials_["params"] == two.trials_["params"]
+    assert one.trials_["score"] == two.trials_["score"]
+    assert two.trials_["number"] == list(range(9))
+
+
+def test_a_trial_that_fails_in_a_worker_is_recorded_and_survived(data):
+    options = {"n_trials": 8, "cv": 2, "random_state": 0}
+    one, two = (BayesSearch(Ridge(), {"alpha": (-1.0, 1.0)}, n_jobs=n_jobs, **options).fit(*data) for n_jobs in (1, 2))
+    assert "failed" in two.trials_["status"]
+    assert one.errors_ == two.errors_
 
 
 def test_the_columns_of_trials_are_those_of_the_contract(data):
@@ -277,6 +287,9 @@ def test_an_interrupted_search_goes_on_from_its_checkpoint_as_if_nothing_had_hap
     with pytest.raises(KeyboardInterrupt):
         search.fit(X)
     assert len(search.trials_["score"]) == 8
+    assert search.best_score_ == max(search.trials_["score"]) == search.trials_["score"][search.best_index_]
+    assert search.best_params_ == search.trials_["params"][search.best_index_]
+    assert not hasattr(search, "best_estimator_")
     with pytest.raises(NotFittedError):
         search.score(X)
     search.fit(X)

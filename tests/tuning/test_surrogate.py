@@ -80,11 +80,16 @@ def test_no_point_is_proposed_twice_and_a_finite_space_is_exhausted():
     assert len({t.point for t in trials}) == len(trials) == 12
 
 
-def test_a_batch_holds_different_points():
+def test_only_points_of_the_start_are_proposed_together_and_they_do_not_depend_on_how_many_are_asked_for():
     space = Space({"x": Real(0.0, 1.0)}, {})
-    trials = [trial(i, [u], -((u - 0.4) ** 2)) for i, u in enumerate([0.1, 0.3, 0.5, 0.7, 0.9])]
-    batch = GPBackend().propose(space, trials, 4, 0, 30)
-    assert len({tuple(np.round(p, 3)) for p in batch}) == 4
+    together = GPBackend().propose(space, [], 4, 0, 30)
+    trials = []
+    for point in together:
+        np.testing.assert_array_equal(GPBackend().propose(space, trials, 1, 0, 30)[0], point)
+        trials.append(trial(len(trials), point, -float((point[0] - 0.4) ** 2)))
+    assert len(together) == 4
+    trials += [trial(4 + i, [u], -((u - 0.4) ** 2)) for i, u in enumerate([0.1, 0.9])]
+    assert len(GPBackend().propose(space, trials, 4, 0, 30)) == 1
 
 
 def test_a_prior_pulls_the_proposal():

@@ -20,7 +20,10 @@ from gramian.tuning.trials import Trial
 
 
 class Backend(Protocol):
-    """``propose(space, trials, count, seed, n_trials)`` -> up to ``count`` points; fewer when the space is exhausted."""
+    """``propose(space, trials, count, seed, n_trials)`` -> up to ``count`` points; fewer when the space is exhausted.
+
+    Points that are proposed together depend on no score of each other: the sequence of trials is the same whatever ``count``.
+    """
 
     def propose(self, space: Space, trials: Sequence[Trial], count: int, seed: int, n_trials: int) -> list[Array]: ...
 
@@ -43,7 +46,7 @@ def n_first(space: Space, n_trials: int) -> int:
 
 @dataclass(frozen=True)
 class GPBackend:
-    """Sobol start, then a Gaussian process with log expected improvement; batches by the constant liar."""
+    """Sobol start, whose points may be tried side by side, then a Gaussian process with log expected improvement, one at a time."""
 
     def propose(self, space: Space, trials: Sequence[Trial], count: int, seed: int, n_trials: int) -> list[Array]:
         number = len(trials)
@@ -54,26 +57,18 @@ class GPBackend:
         scores = np.array([trial.score for trial in trials])
         rng = np.random.default_rng([seed, 2, number])
         if not np.isfinite(scores).any():
-            return _random_points(space, taken, count, rng)
+            return _random_point(space, taken, rng)
         surrogate = Surrogate.fit(taken, scores, seed=int(rng.integers(2**31 - 1)))
         # the weight of the priors fades as trials speak (Hvarfner et al. 2022)
         prior_weight = n_trials / 10.0 / number
-        chosen: list[Array] = []
-        for _ in range(count):
-            point = propose(space, surrogate, taken, rng, prior_weight)
-            if point is None:
-                break
-            chosen.append(point)
-            taken = np.vstack([taken, point])
-            if len(chosen) < count:
-                surrogate = surrogate.with_lies(point[None], np.array([np.nanmax(scores)]))
-        return chosen
+        point = propose(space, surrogate, taken, rng, prior_weight)
+        return [] if point is None else [point]
 
 
-def _random_points(space: Space, taken: Array, count: int, rng: np.random.Generator) -> list[Array]:
-    points = np.unique(space.from_uniform(rng.random((64 * count, space.width))), axis=0)
+def _random_point(space: Space, taken: Array, rng: np.random.Generator) -> list[Array]:
+    points = np.unique(space.from_uniform(rng.random((64, space.width))), axis=0)
     points = points[untaken(points, taken)]
-    return list(rng.permutation(points)[:count])
+    return list(rng.permutation(points)[:1])
 
 
 @dataclass(frozen=True)
@@ -96,11 +91,7 @@ class OptunaBackend:
             laws = self._distributions(optuna, space)
             for trial in trials:
                 study.add_trial(self._replayed(optuna, space, laws, trial))
-            points = []
-            for _ in range(count):
-                values = study.ask(laws).params
-                points.append(self._point(space, values))
-            return points
+            return [self._point(space, study.ask(laws).params)]
         finally:
             optuna.logging.set_verbosity(level)
 

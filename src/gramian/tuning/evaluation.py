@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from joblib import delayed
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
@@ -44,22 +45,32 @@ class Evaluation:
     settles: tuple[str, ...] = ()
 
     def __call__(self, params: Mapping[str, Any]) -> Outcome:
-        return guarded(lambda: (self.fold_scores(params), {}))
+        return guarded(lambda: ([self.held_out(params, fold) for fold in range(len(self.folds))], {}))
 
-    def fold_scores(self, params: Mapping[str, Any]) -> list[float]:
-        """The objective on every fold."""
-        scores = []
-        for train, test in self.folds:
-            model = seeded(configured(self.estimator, params), self.seed)
-            X_train, y_train = _taken(model, self.X, self.y, train)
-            X_test, y_test = _taken(model, self.X, self.y, test, train)
-            options = _check_method_params(self.X, self.fit_params, train) if self.fit_params else {}
-            if y_train is None:
-                model.fit(X_train, **options)
-            else:
-                model.fit(X_train, y_train, **options)
-            scores.append(float(self.objective(model, X_test, y_test)))
-        return scores
+    def side_by_side(self, params: Mapping[str, Any], pool: Any) -> Outcome:
+        """The same outcome, with the folds evaluated by the workers of a pool of joblib."""
+        calls = (delayed(_quiet)(self, params, fold) for fold in range(len(self.folds)))
+        return guarded(lambda: (list(pool(calls)), {}))
+
+    def held_out(self, params: Mapping[str, Any], fold: int) -> float:
+        """The objective on the held-out rows of one fold."""
+        train, test = self.folds[fold]
+        model = seeded(configured(self.estimator, params), self.seed)
+        X_train, y_train = _taken(model, self.X, self.y, train)
+        X_test, y_test = _taken(model, self.X, self.y, test, train)
+        options = _check_method_params(self.X, self.fit_params, train) if self.fit_params else {}
+        if y_train is None:
+            model.fit(X_train, **options)
+        else:
+            model.fit(X_train, y_train, **options)
+        return float(self.objective(model, X_test, y_test))
+
+
+def _quiet(evaluation: Evaluation, params: Mapping[str, Any], fold: int) -> float:
+    """One fold in a worker, where the search's filter of warnings does not reach."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return evaluation.held_out(params, fold)
 
 
 def guarded(work: Callable[[], tuple[list[float], dict[str, Any]]]) -> Outcome:

@@ -54,7 +54,7 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
     n_trials : int, default=50
         Trials in all, those of a checkpoint or of an earlier fit with ``warm_start`` included. A finite space may end sooner.
     n_jobs : int, default=None
-        Trials evaluated side by side, chosen together by the constant liar. The sequence depends on the seed and on this number.
+        Work done side by side: the trials of the first design, then the folds of each trial. The trials are the same for any number.
     timeout : float, default=None
         Seconds after which no further trial is started.
     backend : {"gp", "optuna"}, default="gp"
@@ -165,6 +165,7 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
             for name in _BEST:  # of an earlier fit, to which these trials do not belong
                 self.__dict__.pop(name, None)
             self._remember(plan, seed, kept)
+            self._remember_best(kept)
             raise
         best = best_index(trials)
         if best is None:
@@ -173,10 +174,8 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
         model = seeded(configured(self.estimator, trials[best].params), seed if self._is_seeded() else None)
         _fit(model, X, y, plan.fit_params)
         self._remember(plan, seed, trials)
+        self._remember_best(trials)
         self.best_estimator_ = model
-        self.best_index_ = best
-        self.best_params_ = trials[best].params
-        self.best_score_ = trials[best].score
         self.refit_time_ = time.monotonic() - refitted
         self.search_time_ = refitted - started
         self.__dict__.pop("feature_names_in_", None)
@@ -285,10 +284,7 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
                     if not points:
                         break
                     settings = [space.decode(point) for point in points]
-                    if n_jobs == 1:
-                        outcomes = [evaluation(params) for params in settings]
-                    else:
-                        outcomes = pool(delayed(evaluation)(params) for params in settings)
+                    outcomes = _evaluated(evaluation, settings, pool, n_jobs)
                     for point, params, outcome in zip(points, settings, outcomes):
                         trials.append(_trial(len(trials), point, params, outcome))
                         best = best_index(trials)
@@ -310,6 +306,14 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
         self.objective_ = plan.name
         self.n_splits_ = len(plan.folds)
         self.seed_ = seed
+
+    def _remember_best(self, trials: list[Trial]) -> None:
+        """The best trial so far; no model is fitted with it."""
+        best = best_index(trials)
+        if best is not None:
+            self.best_index_ = best
+            self.best_params_ = trials[best].params
+            self.best_score_ = trials[best].score
 
     # ------------------------------------------------------------ what the trials say
 
@@ -505,6 +509,16 @@ def _fit(model: Any, X: Any, y: Any, fit_params: dict[str, Any]) -> None:
         model.fit(X, **fit_params)
     else:
         model.fit(X, y, **fit_params)
+
+
+def _evaluated(evaluation: Evaluation, settings: list[dict[str, Any]], pool: Any, n_jobs: int) -> list[Outcome]:
+    """The outcome of every setting: several settings side by side, or the folds of a single one where each is a fit of its own."""
+    if n_jobs == 1:
+        return [evaluation(params) for params in settings]
+    if len(settings) == 1 and type(evaluation) is Evaluation:
+        return [evaluation.side_by_side(settings[0], pool)]
+    outcomes: list[Outcome] = pool(delayed(evaluation)(params) for params in settings)
+    return outcomes
 
 
 def _trial(number: int, point: Array, params: dict[str, Any], outcome: Outcome) -> Trial:

@@ -69,14 +69,6 @@ class Surrogate:
             regressor.fit(points, (scores - shift) / scale)
         return cls(regressor, shift, scale)
 
-    def with_lies(self, points: Array, lies: Array) -> Surrogate:
-        """The same process conditioned also on pretended scores at pending points; hyper-parameters are kept."""
-        old = self.regressor
-        regressor = GaussianProcessRegressor(old.kernel_, alpha=1e-10, optimizer=None)
-        with single_blas_thread():
-            regressor.fit(np.vstack([old.X_train_, points]), np.r_[old.y_train_, (lies - self.shift) / self.scale])
-        return Surrogate(regressor, self.shift, self.scale)
-
     def predict(self, points: Array) -> tuple[Array, Array]:
         """Mean and standard deviation of f, without the noise of a single trial."""
         mean, std = self._standard(points)

@@ -74,3 +74,24 @@ def test_scaling_is_part_of_the_net():
     plain = nets.build(nets.MLP(()), "encoder", wiring, seed=0)
     shifted = nets.build(nets.MLP(()), "encoder", wiring, np.array([1.0, 2.0, 3.0]), 2.0, seed=0)
     torch.testing.assert_close(shifted(2.0 * rows + torch.tensor([1.0, 2.0, 3.0])), plain(rows))
+
+
+NETS_FROM_FILES = {
+    "wider layers than weights": lambda net: setattr(net, "spec", nets.MLP(hidden=(10**12,))),
+    "more columns than weights": lambda net: setattr(net, "wiring", nets.Wiring(10**12, 2)),
+    "many layers": lambda net: setattr(net, "spec", nets.MLP(hidden=(3,) * 1000)),
+    "an unknown activation": lambda net: setattr(net, "spec", nets.MLP(hidden=(3,), activation="sin")),
+    "no role": lambda net: setattr(net, "role", "judge"),
+    "a weight less": lambda net: net.arrays.popitem(),
+    "NaN": lambda net: next(iter(net.arrays.values())).fill(np.nan),
+}
+
+
+@pytest.mark.parametrize("change", NETS_FROM_FILES.values(), ids=NETS_FROM_FILES)
+def test_a_net_whose_spec_and_weights_do_not_agree_is_refused_before_it_is_built(change):
+    from gramian.io.conformity import problem_of
+
+    net = nets.Net.of(nets.MLP(hidden=(3,)), "encoder", nets.Wiring(4, 2))
+    assert problem_of(net) is None
+    change(net)
+    assert "deep.Net" in problem_of(net)

@@ -20,8 +20,8 @@ def fitted():
     return gramian.PPCA(2).fit(X), gramian.KernelPPCA(2, kernel=RBF(1.0) + Linear()).fit(X)
 
 
-def test_every_row_of_the_table_is_of_a_registered_class():
-    assert set(ROWS) <= set(CLASSES)
+def test_every_registered_class_has_a_row_in_the_table_and_no_other_class():
+    assert set(ROWS) == set(CLASSES)
 
 
 def test_fitted_and_unfitted_models_conform(fitted):
@@ -111,3 +111,41 @@ def test_parameters_that_a_file_does_not_know_get_their_defaults(tmp_path):
 )
 def test_values_fit_annotations(value, hint, expected):
     assert fits(value, hint) is expected
+
+
+def test_what_is_made_anew_on_first_need_is_not_read_from_a_file():
+    from gramian import ModelFileError
+    from gramian._arrays import Kept
+    from gramian.io.encoding import decode, encode
+
+    kept = Kept()
+    kept.get("gram", lambda: np.eye(2))
+    tree, tensors = encode(kept)
+    assert tree["state"] == {}
+    tree["state"]["_values"] = {"dict": [["gram", 3.0]]}
+    with pytest.raises(ModelFileError, match="_values"):
+        decode(tree, tensors)
+
+
+UNREAL = {
+    "a negative width": (RBF(1.0), "length_scale", -1.0, "above zero"),
+    "a width that is a kernel": (RBF(1.0), "length_scale", Linear(), "above zero"),
+    "an attribute of a kernel without parameters": (Linear(), "extra", 1.0, "no attribute"),
+    "half a degree": (gramian.kernels.Polynomial(), "degree", 1.5, "not a count"),
+    "a tolerance below zero": (Eigh(), "tol", -1.0, "no attribute"),
+    "rounds that are no count": (gramian.solvers.Em(), "max_iter", 2.5, "not a count"),
+}
+
+
+@pytest.mark.parametrize("part, name, value, words", UNREAL.values(), ids=UNREAL)
+def test_parameters_of_kernels_and_solvers_are_of_their_kind(part, name, value, words):
+    part = copy.deepcopy(part)
+    assert problem_of(part) is None
+    part.__dict__[name] = value
+    assert words in problem_of(part)
+
+
+def test_a_callable_is_no_data():
+    from gramian.kernels import as_kernel
+
+    assert "not data" in problem_of(as_kernel(lambda A, B: A @ B.T))

@@ -375,6 +375,32 @@ class Net:
     def n_features(self) -> int:
         return int(self.spec.n_features(self.wiring))
 
+    def _wrong_state(self) -> str | None:
+        """What does not fit together in a net that was read from a file; nothing is allocated to find it."""
+        if not isinstance(self.spec, SPECS) or self.role not in ("encoder", "decoder"):
+            return f"a {self.role!r} with the spec {self.spec!r} is no net"
+        if not isinstance(self.arrays, dict):
+            return "the weights are no dict"
+        widths = getattr(self.spec, "hidden", getattr(self.spec, "channels", ()))
+        n_weights = sum(np.size(held) for held in self.arrays.values())
+        if len(widths) > len(self.arrays) or (
+            not isinstance(self.spec, Identity) and self.wiring.n_columns > n_weights
+        ):
+            return f"the weights are too few for {self.spec!r}"
+        try:
+            self.spec.check()
+            with torch.device("meta"):
+                layers = build(self.spec, self.role, self.wiring)
+        except (ValueError, RuntimeError, OverflowError) as error:
+            return f"the spec {self.spec!r} cannot be built ({error})"
+        expected = {name: tuple(value.shape) for name, value in layers.state_dict().items()}
+        if {name: np.shape(held) for name, held in self.arrays.items()} != expected:
+            return f"the weights do not have the shapes of {self.spec!r}"
+        for name, held in self.arrays.items():
+            if not isinstance(held, np.ndarray) or held.dtype.kind != "f" or not np.isfinite(held).all():
+                return f"the weights {name!r} are not finite numbers"
+        return None
+
     def __call__(self, x: Tensor) -> Tensor:
         return self.module(x)
 

@@ -43,7 +43,7 @@ def problem_of(model: Any) -> str | None:
             waiting.extend(value.values())
         else:
             name = registered(_class(value)) or type(value).__name__
-            wrong = _names(value) or _fields(value) or _row(value, name)
+            wrong = _names(value) or _fields(value) or _row(value, name) or _own(value)
             if wrong:
                 return f"{name}: {wrong}"
             waiting.extend(held(value).values())
@@ -107,9 +107,11 @@ def _names(value: Any) -> str | None:
     for name in state:
         if name in known:
             continue
-        if is_dataclass(cls) and not isinstance(getattr(cls, name, None), cached_property):
-            return f"there is no attribute {name!r}"
-        if not (name.startswith("_") or name.endswith("_")) and known:
+        kept = isinstance(getattr(cls, name, None), cached_property)
+        fitted = not is_dataclass(cls) and (
+            name.startswith("_") or name.endswith("_") or not hasattr(cls, "get_params")
+        )
+        if not (kept or fitted):
             return f"there is no attribute {name!r}"
         there = inspect.getattr_static(cls, name, None)
         if callable(there) or isinstance(there, staticmethod | classmethod):  # a property cannot be hidden
@@ -199,6 +201,13 @@ def _row(value: Any, name: str) -> str | None:
     return None
 
 
+def _own(value: Any) -> str | None:
+    """What the class itself finds wrong: for rules that a table cannot say, a class has the method ``_wrong_state``."""
+    rule = getattr(type(value), "_wrong_state", None)
+    found: str | None = None if rule is None else rule(value)
+    return found
+
+
 def _first(state: dict[str, Any], names: list[str]) -> Any:
     return next((state[name] for name in names if name in state), _Absent)
 
@@ -256,6 +265,8 @@ def _wrong_array(value: Any, words: list[str], lengths: dict[str, int]) -> str |
     shape = words[1:] if rule else words
     if not isinstance(value, np.ndarray) and not sparse.issparse(value):
         return f"is a {type(value).__name__}, not an array"
+    if shape == ["..."]:
+        return None if value.dtype.kind in "biuf" and _finite(value) else "is not an array of finite numbers"
     if value.ndim != len(shape):
         return f"has {value.ndim} dimensions, not {len(shape)}"
     for letter, length in zip(shape, value.shape):
@@ -305,11 +316,25 @@ def _belongs(value: Any, group: str) -> bool:
     name = "" if isinstance(value, ATOMS) else registered(_class(value)) or ""
     if group == "Kernel":
         return name.startswith(("kernels.", "sklearn."))
+    if group == "GPKernel":
+        return name.startswith("sklearn.")
+    if group == "Solver":
+        return name.startswith("solvers.") and name != "solvers.Spectrum"
     if group == "Subspace":
         return name.startswith("latent.") and name.endswith("Subspace")
     if group == "Preimage":
         return name.startswith("preimage.")
     return name == group
+
+
+def _scales(value: Any) -> bool:
+    if isinstance(value, str):
+        return True
+    try:
+        numbers = np.asarray(value, dtype=np.float64)
+    except (ValueError, TypeError):
+        return False
+    return numbers.ndim <= 1 and bool(np.isfinite(numbers).all() and (numbers > 0).all())
 
 
 _SCALARS: dict[str, Any] = {
@@ -318,6 +343,9 @@ _SCALARS: dict[str, Any] = {
     "nonnegative": lambda value: _real(value) and bool(np.isfinite(value)) and value >= 0,
     "count": lambda value: _whole(value) and value >= 0,
     "order": lambda value: _real(value) and bool(1 / ORDER_OF_ONE <= value <= ORDER_OF_ONE),
+    "above zero": lambda value: _real(value) and bool(value > 0),
+    "scales": lambda value: _scales(value),
+    "never": lambda value: False,
     "any": lambda value: True,
     "flag": lambda value: isinstance(value, bool | np.bool_),
     "text": lambda value: isinstance(value, str),
@@ -326,5 +354,8 @@ _SCALARS: dict[str, Any] = {
 _SAID = {
     "nonnegative": "a number of at least zero",
     "positive": "a number above zero",
+    "above zero": "a number above zero",
+    "scales": "a number above zero, nor an array of them",
+    "never": "data",
     "object": "an object of gramian",
 }

@@ -426,7 +426,7 @@ class _Decoder:
         self.objects[tree["number"]] = value
         state: dict[str, Any] = {}
         for name, item in tree["state"].items():
-            if not name.isidentifier() or name.startswith("__"):
+            if not name.isidentifier() or name.startswith("__") or name in getattr(cls, "_transient", ()):
                 raise ModelFileError(f"the model file sets the attribute {name[:40]!r}, which is not allowed.")
             state[name] = self.decode(item, depth)
         complete(tree["object"], state)

@@ -11,14 +11,20 @@ is a list, of which every item is meant (``name*?`` where items may be None).
 ``"++ q"``         the same, all above zero
 ``"% q q"``        the same, below 1e100: what is of the order of one
 ``"# n"``          the same, whole numbers, not negative; ``"#m n"`` and below m, ``"#=m n"`` and at most m
+``"..."``          an array of finite numbers of any shape
+``"scales"``       numbers above zero: one, a list or an array of them; or a text ("median")
 ``"order"``        a number between 1e-100 and 1e100
 ``"=d"``           a whole number, equal to that letter
-``"number"``       a finite number; also ``positive``, ``nonnegative``, ``count`` (whole, not negative), ``flag``, ``text``
-``"Kernel"``       an object of that group (Kernel, Subspace, Preimage), or of the registered class of that name
+``"number"``       a finite number; also ``positive``, ``nonnegative``, ``above zero`` (or infinite), ``count`` (whole, not
+                   negative), ``flag``, ``text``; ``never``: what no file may hold
+``"Kernel"``       an object of that group (Kernel, GPKernel, Solver, Subspace, Preimage), or of the registered class of that
+                   name
 =================  ====================================================================================================
 """
 
 from __future__ import annotations
+
+from gramian.io.part_schemas import PART_ROWS, Rows
 
 LATENT = {
     "_model": "latent.LatentModel",
@@ -83,9 +89,8 @@ FEATURES = {
     "points?": "~ m *",
 }
 
-PAIR = {"": {"k1": "Kernel", "k2": "Kernel"}}
-
-ROWS: dict[str, dict[str, dict[str, str]]] = {
+ROWS: Rows = {
+    **PART_ROWS,
     "PPCA": {
         "components_": {
             **LATENT,
@@ -237,10 +242,6 @@ ROWS: dict[str, dict[str, dict[str, str]]] = {
     },
     "latent.LatentGaussian": {"": {"eigenvalues": "+ q", "noise_variance": "nonnegative"}},
     "solvers.Spectrum": {"": {"eigenvalues": "q", "eigenvectors": "% * q", "trace": "number", "gamma?": "* *"}},
-    "kernels.Sum": PAIR,
-    "kernels.Product": PAIR,
-    "kernels.Scaled": {"": {"kernel": "Kernel", "scale": "number"}},
-    "kernels.GaussianProcessKernel": {"": {"kernel": "object"}},
     "latent.PrimalSubspace": {"": {"mean": "d", "components": "% q d"}},
     "latent.DualSubspace": {
         "": {

@@ -1,17 +1,20 @@
 # Two commands for a stranger: `make demo` and `make test`. Each does its own set-up, and is quick the second time.
+# Another interpreter goes into an environment of its own: make test PYTHON=python3.13 VENV=.venv-3.13
 PYTHON ?= python3
-VENV   := .venv
+VENV   ?= .venv
 BIN    := $(VENV)/bin
+LOWEST := .venv-lowest
+PIP    := -m pip --disable-pip-version-check --quiet
 export GRAMIAN_DATA ?= $(abspath ../shared/data)
 
-.PHONY: demo test test-deep lint docs bench clean
+.PHONY: demo test test-lowest test-deep lint docs bench coverage wheel audit clean
 .DEFAULT_GOAL := test
 
 # A stamp per set of extras: re-made when pyproject.toml changes. Bytecode is compiled once, whatever
 # PYTHONDONTWRITEBYTECODE says: without it, importing scikit-learn takes seconds every time.
 $(VENV)/.%: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	$(BIN)/python $(PIP) install --editable '.[$*]'
 	-$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1
 	touch $@
 
@@ -21,10 +24,25 @@ demo: $(VENV)/.all
 test: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -q
 
+# The lowest versions that pyproject.toml allows, in their own environment: all that computes, reads and writes. Left out are
+# pages, papers and the demo, which repeat it at length, and one test of Dask, whose scheduler of 2024 moves tasks of a busy worker.
+LOWEST_TESTS := tests --ignore=tests/papers --ignore=tests/test_docs.py --ignore=tests/test_users.py \
+  --ignore=tests/cli/test_demo.py --ignore=tests/cli/test_transcripts.py \
+  --deselect=tests/rows/test_dask_rows.py::test_rows_never_move_and_a_killed_worker_changes_nothing
+$(LOWEST)/.test: pyproject.toml .ci/lowest.py
+	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python .ci/lowest.py > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python $(PIP) install --constraint $(LOWEST)/lowest.txt --editable '.[test]'
+	-$(LOWEST)/bin/python -m compileall -q -j 0 $(LOWEST)/lib >/dev/null 2>&1
+	touch $@
+
+test-lowest: $(LOWEST)/.test
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n auto -q $(LOWEST_TESTS)
+
 # Trained maps need torch. TORCH_PIP_ARGS are further arguments of pip, such as an index with the CPU build.
 TORCH_PIP_ARGS ?=
 $(VENV)/.torch: $(VENV)/.test
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0' $(TORCH_PIP_ARGS)
+	$(BIN)/python $(PIP) install 'torch==2.13.0' $(TORCH_PIP_ARGS)
 	touch $@
 
 test-deep: $(VENV)/.test
@@ -49,5 +67,21 @@ docs: $(VENV)/.docs
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
+# What runs of the tests reach, by line and branch; the page is in build/coverage.
+coverage: $(VENV)/.coverage
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -q --cov --cov-report=term:skip-covered --cov-report=html
+
+# The wheel and the source archive, in dist; the wheel is tried in an environment that has nothing else.
+wheel: $(VENV)/.release
+	rm -rf dist build/wheel
+	$(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv build/wheel
+	build/wheel/bin/python $(PIP) install dist/*.whl
+	cd build && wheel/bin/python ../.ci/try_wheel.py
+
+# Advisories about what is installed, where an index of them can be reached.
+audit: $(VENV)/.release
+	$(BIN)/python .ci/audit.py
+
 clean:
-	rm -rf $(VENV) gramian-demo build docs/gallery docs/reference .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST) dist gramian-demo build docs/gallery docs/reference .pytest_cache .mypy_cache .ruff_cache

@@ -186,7 +186,7 @@ def test_approximations_have_every_method_they_promise(approximation):
 
 
 def test_sparse_rows_are_taken():
-    table = sparse.random_array((50, 20), density=0.3, rng=np.random.default_rng(0), format="csr")
+    table = sparse.random_array((50, 20), density=0.3, random_state=np.random.default_rng(0), format="csr")
     model = KernelPPCA(3).fit(table)
     dense = KernelPPCA(3).fit(table.toarray())
     assert_allclose(abs(model.transform(table)), abs(dense.transform(table.toarray())), atol=1e-8)

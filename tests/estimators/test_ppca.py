@@ -194,7 +194,7 @@ def test_arrow_and_polars_batches_stream():
 @pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_array, sparse.coo_array, sparse.csr_matrix])
 @pytest.mark.parametrize("shape", [(80, 12), (12, 80)])
 def test_sparse_tables_equal_dense_ones_without_densifying(make, shape, monkeypatch):
-    table = sparse.random_array(shape, density=0.3, rng=np.random.default_rng(0))
+    table = sparse.random_array(shape, density=0.3, random_state=np.random.default_rng(0))
     dense = PPCA(2, solver="eigh").fit(table.toarray())
     found = PPCA(2, solver="eigh").fit(make(table))
     assert_allclose(found.noise_variance_, dense.noise_variance_, rtol=1e-8)

@@ -157,7 +157,7 @@ def test_nystroem_of_repeated_rows_equals_that_of_weighted_rows(n_landmarks):
 
 
 def test_nystroem_takes_sparse_rows():
-    X = sparse.csr_array(sparse.random_array((80, 40), density=0.2, rng=np.random.default_rng(0)))
+    X = sparse.csr_array(sparse.random_array((80, 40), density=0.2, random_state=np.random.default_rng(0)))
     found = Nystroem(RBF(1.0), 20, random_state=0).fit(X).transform(X)
     dense = Nystroem(RBF(1.0), 20, random_state=0).fit(X.toarray()).transform(X.toarray())
     assert_allclose(found @ found.T, dense @ dense.T, atol=1e-9)
@@ -241,7 +241,7 @@ def test_random_features_of_a_kernel_are_ready_for_any_width():
 
 
 def test_random_fourier_features_of_sparse_rows():
-    X = sparse.random_array((30, 20), density=0.3, rng=np.random.default_rng(0), format="csr")
+    X = sparse.random_array((30, 20), density=0.3, random_state=np.random.default_rng(0), format="csr")
     feature_map = RandomFourier(RBF(1.0), 50, random_state=0).fit(X)
     assert_allclose(feature_map.transform(X), feature_map.transform(X.toarray()), atol=1e-12)
 

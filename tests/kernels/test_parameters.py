@@ -164,7 +164,7 @@ def test_median_of_equal_rows_is_one(X):
 
 
 def test_median_of_sparse_rows_is_that_of_dense_rows():
-    X = sparse.csr_array(sparse.random_array((60, 20), density=0.2, rng=np.random.default_rng(0)))
+    X = sparse.csr_array(sparse.random_array((60, 20), density=0.2, random_state=np.random.default_rng(0)))
     assert median_distance(X) == pytest.approx(median_distance(X.toarray()), rel=1e-12)
 
 

@@ -168,7 +168,7 @@ SPARSE += [RationalQuadratic(1.3), RBF(1.0) + Linear(), 2.0 * Cosine(), Linear()
 @pytest.mark.parametrize("kernel", SPARSE, ids=repr)
 @pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
 def test_sparse_rows_equal_dense_rows(kernel, make):
-    X = sparse.random_array((50, 30), density=0.1, rng=np.random.default_rng(0))
+    X = sparse.random_array((50, 30), density=0.1, random_state=np.random.default_rng(0))
     dense = X.toarray()
     assert_allclose(kernel(make(X)), kernel(dense), rtol=1e-11, atol=1e-13)
     assert_allclose(kernel(make(X), make(X.T).T), kernel(make(X), dense), rtol=1e-11, atol=1e-13)
@@ -176,7 +176,7 @@ def test_sparse_rows_equal_dense_rows(kernel, make):
 
 
 def test_sparse_rows_are_not_made_dense():
-    X = sparse.csr_array(sparse.random_array((40, 10**7), density=1e-6, rng=np.random.default_rng(0)))
+    X = sparse.csr_array(sparse.random_array((40, 10**7), density=1e-6, random_state=np.random.default_rng(0)))
     # 40 x 10**7 doubles would be 3.2 GB
     assert RBF("median").resolve(X)(X).shape == (40, 40)
     assert Cosine()(X).shape == (40, 40)

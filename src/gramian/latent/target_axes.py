@@ -11,9 +11,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
-from gramian._arrays import Array, symmetrized
+from gramian._arrays import Array, all_eigenpairs, symmetrized
 from gramian.latent.sample import DUAL_RANK
 from gramian.latent.target_folds import Folds
 from gramian.latent.views import ExplicitView, FactoredView, View, ViewSample
@@ -165,7 +164,7 @@ class FeatureInputs:
 
 def eigenpairs(matrix: Array, tol: float) -> tuple[Array, Array]:
     """Eigenpairs above rounding, largest first; the matrix is spent."""
-    values, vectors = linalg.eigh(symmetrized(matrix), driver="evd", overwrite_a=True, check_finite=False)
+    values, vectors = all_eigenpairs(symmetrized(matrix))
     kept = values > tol * max(float(values[-1]), 0.0)
     return values[kept][::-1].copy(), np.ascontiguousarray(vectors[:, kept][:, ::-1])
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from gramian._arrays import Array, blas_threads, row_chunks, single_blas_thread, symmetrized, thread_map
+from gramian._arrays import Array, all_eigenpairs, blas_threads, row_chunks, single_blas_thread, symmetrized, thread_map
 from gramian.kernels.base import Kernel, Tile
 from gramian.operators.base import SelfAdjoint
 from gramian.operators.centering import Centering
@@ -309,7 +309,7 @@ class CenteredGram(SelfAdjoint):
         if self.centering.center:
             second -= np.outer(mean, mean).astype(np.float32)
         # the whole of it: LAPACK's subset driver is no faster here, and fails where all eigenvalues are alike
-        values, axes = linalg.eigh(second, driver="evd", overwrite_a=True, check_finite=False)
+        values, axes = all_eigenpairs(second)
         values, axes = values[: -n_vectors - 1 : -1].astype(np.float64), axes[:, : -n_vectors - 1 : -1]
         solid = values > max(100 * np.finfo(np.float32).eps * values[0], rounding)
         values, axes = values[solid], (axes[:, solid] / np.sqrt(values[solid])).astype(np.float32)

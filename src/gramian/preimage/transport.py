@@ -91,7 +91,7 @@ def even_normals(n_draws: int, n_columns: int) -> Array:
         return plain
     from scipy.stats import qmc  # half of the time of importing the kernel models, for those who draw
 
-    points = qmc.Sobol(even, rng=np.random.default_rng(0)).random(n_draws)
+    points = qmc.Sobol(even, seed=np.random.default_rng(0)).random(n_draws)
     return np.hstack([ndtri(np.clip(points, 1e-12, 1 - 1e-12)), plain])
 
 

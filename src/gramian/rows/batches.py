@@ -155,6 +155,6 @@ OPENERS: list[tuple[Callable[[Any], bool], Callable[[Any], Iterable[Any]]]] = [
     ),  # a Parquet file of pyarrow
     (lambda s: hasattr(s, "to_batches"), lambda s: s.to_batches()),  # an Arrow dataset or table
     (lambda s: hasattr(s, "to_arrow_reader"), lambda s: s.to_arrow_reader(BATCH_ROWS)),  # a DuckDB relation
-    (lambda s: hasattr(s, "fetch_arrow_reader"), lambda s: s.fetch_arrow_reader(BATCH_ROWS)),  # an older DuckDB
+    (lambda s: hasattr(s, "fetch_arrow_reader"), lambda s: s.execute().fetch_arrow_reader(BATCH_ROWS)),  # DuckDB 1
     (lambda s: hasattr(s, "iter_slices"), lambda s: s.iter_slices(BATCH_ROWS)),  # a Polars frame
 ]

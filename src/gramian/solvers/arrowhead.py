@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from gramian._arrays import Array
+from gramian._arrays import Array, all_eigenpairs
 
 EPS = float(np.finfo(float).eps)
 MOST_STEPS = 80
@@ -43,7 +43,7 @@ def arrowhead_pairs(poles: Array, border: Array, corner: Array, count: int, vect
     if 3 * count < k + m:
         values, axes = linalg.eigh(matrix, subset_by_index=(k + m - count, k + m - 1), check_finite=False)
     else:
-        values, axes = linalg.eigh(matrix, driver="evd", check_finite=False)
+        values, axes = all_eigenpairs(matrix)
     values, axes = values[::-1][:count], axes[:, ::-1][:, :count]
     return ArrowheadPairs(values, axes[k:], axes[:k] if vectors else None)
 

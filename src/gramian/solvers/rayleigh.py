@@ -77,8 +77,8 @@ def orthonormal(block: Array, basis: Array | None = None) -> Array:
         norms = np.linalg.norm(block, axis=0)
         block = block[:, norms > least] / norms[norms > least]
         gram = (block.T @ block).astype(np.float64)
-        kept, factor = _independent(gram, 20 * block.shape[1] * eps)
-        block = block[:, kept] @ linalg.solve_triangular(factor, np.eye(len(kept)), lower=True).T.astype(block.dtype)
+        kept, inverse = _independent(gram, 20 * block.shape[1] * eps)
+        block = block[:, kept] @ inverse.astype(block.dtype)
     return block
 
 
@@ -116,18 +116,20 @@ class Frame:
             norms = np.linalg.norm(past, axis=0)
             norms[norms <= least] = np.inf
             past, past_image = past / norms, past_image / norms
-            kept, factor = _independent(past.T @ past, 1e-6)
-            inverse = linalg.solve_triangular(factor, np.eye(len(kept)), lower=True).T
+            kept, inverse = _independent(past.T @ past, 1e-6)
             past, past_image = past[:, kept] @ inverse, past_image[:, kept] @ inverse
         return values[: -q - 1 : -1], Frame(axes, axes_image, past, past_image)
 
 
 def _independent(gram: Array, floor: float) -> tuple[list[int], Array]:
-    """The columns that add more than ``floor`` of their squared length to those before them, and Cholesky's factor."""
+    """The columns that add more than ``floor`` of their squared length to those before them, and the inverse of Cholesky's factor."""
     rest, kept, sides = gram.copy(), [], []
     for column in range(len(rest)):
         if rest[column, column] > floor:
             kept.append(column)
             sides.append(rest[:, column] / np.sqrt(rest[column, column]))
             rest -= np.outer(sides[-1], sides[-1])
-    return kept, np.tril(np.array(sides).T[kept]) if kept else np.empty((0, 0))
+    if not kept:  # SciPy before 1.13 does not solve systems without equations
+        return kept, np.empty((0, 0))
+    factor = np.tril(np.array(sides).T[kept])
+    return kept, linalg.solve_triangular(factor, np.eye(len(kept)), lower=True).T

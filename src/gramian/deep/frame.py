@@ -13,6 +13,7 @@ import numpy as np
 
 from gramian._arrays import Array, single_blas_thread, symmetrized
 from gramian._checks import check_choice
+from gramian.latent.gaussian import noise_of_each_q
 from gramian.solvers.rayleigh import ritz
 from gramian.solvers.stiefel import cayley_adam
 
@@ -107,9 +108,9 @@ def frame_of(moments: RunningMoments, axes: Array) -> Frame:
     """The frame of orthonormal axes, turned to the eigenvectors of UᵀCU."""
     C = moments.scaled_covariance()
     values, vectors, _ = ritz(axes, C @ axes)
-    dim, q = axes.shape
-    left = max(float(np.trace(C)) - float(values.sum()), 0.0)
-    noise = max(left / max(dim - q, 1), NOISE_FLOOR * float(np.trace(C)) / dim)
+    dim = len(axes)
+    trace = float(np.trace(C))
+    noise = max(float(noise_of_each_q(values, trace, dim)[-1]), NOISE_FLOOR * trace / dim)
     return Frame(moments.mean, moments.scales(), vectors, values, noise)
 
 

@@ -21,13 +21,13 @@ from gramian.estimators._kernel_held_out import (
     held_out_std,
     preimage_evidence,
 )
+from gramian.estimators._preimages import inputs_of, warn_unsettled
 from gramian.kernels import Precomputed, as_kernel
 from gramian.latent.anomaly import Anomaly
 from gramian.latent.gaussian import LatentGaussian, Projection
 from gramian.latent.model import KernelModel
 from gramian.latent.noise_field import UnitNoise
 from gramian.latent.subspace import KernelSubspace
-from gramian.preimage import PreImage
 from gramian.rows import lazily
 
 
@@ -541,13 +541,7 @@ class DualMixin(LatentModelMixin):
                 f"There are no pre-images with {reason}: give dense inputs to fit. decode_weights works all the same."
             )
         rows, info = self._answers(method[job] if isinstance(method, dict) else method, scores, noise)
-        converged = getattr(info, "converged", None)
-        if converged is not None and not np.all(converged):
-            warnings.warn(
-                f"{int(np.size(converged) - np.sum(converged))} of {np.size(converged)} pre-images did not converge.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        warn_unsettled(info)
         return rows, info
 
     def _answers(self, method: Any, scores: Array, noise: UnitNoise | None = None) -> tuple[Array, Any]:
@@ -562,14 +556,7 @@ class DualMixin(LatentModelMixin):
         if len(first) < len(inverse):
             merge = sparse.csr_array((np.ones(len(inverse)), (np.arange(len(inverse)), inverse)))
             weights, values = weights @ merge, values[:, first]
-        info: Any
-        if isinstance(method, PreImage):
-            rows, info = method.transform_with_info(weights, values, scores)
-        elif hasattr(method, "transform_with_info"):
-            rows, info = method.transform_with_info(weights, values)
-        else:
-            rows, info = method.transform(weights, values), getattr(method, "info", None)
-        return np.asarray(rows), info
+        return inputs_of(method, weights, values, scores)
 
     # ------------------------------------------------------------ what does not fit
 

@@ -11,9 +11,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from gramian._arrays import Array
 from gramian._checks import check_table, is_count
 from gramian.estimators._time_index import is_pandas
-from gramian.latent.gaussian import LatentGaussian
+from gramian.latent.gaussian import square_root
 from gramian.latent.missing import fit_missing
-from gramian.latent.subspace import PrimalSubspace
+from gramian.latent.primal import latent_model, rebuilt
 
 FILL_COMPONENTS = 8
 """Components of the linear model of windows that fills gaps."""
@@ -31,7 +31,7 @@ def as_series(y: Any, name: str = "y") -> tuple[Array, bool]:
             y if isinstance(y, np.ndarray) else np.ma.asarray(y) if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
         )
         if array.ndim == 0 or array.ndim > 2:
-            raise ValueError(f"{name} has shape {array.shape}; give one series, or a table with one column a series.")
+            raise ValueError(f"{name} has shape {array.shape}; give one series, or a table with one column per series.")
         single = array.ndim == 1
         y = array[:, None] if single else array
     table = check_table(None, y, reset=False, missing=True, name=name)
@@ -72,17 +72,13 @@ def filled(series: Array, lags: int) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a rough fit fills well enough
         fitted = fit_missing(windows[some], q, tol=1e-4, max_iter=100, random_state=0)
-    axes, gains, _ = np.linalg.svd(fitted.loadings, full_matrices=False)
-    subspace = PrimalSubspace(fitted.mean, np.ascontiguousarray(axes.T))
-    noise = max(float(fitted.noise_variance), 1e-10)
-    gaussian = LatentGaussian(gains**2 + noise, noise, float(length * d))
+    model = latent_model(fitted.mean, fitted.loadings, max(float(fitted.noise_variance), 1e-10))
     for t in np.flatnonzero(np.isnan(series).any(axis=1)):
         start = int(np.clip(t - length // 2, 0, T - length))
         window = windows[start]
         if np.isnan(window).all():
             continue
-        scores = gaussian.decode(gaussian.posterior(subspace.project(window[None])).mean)
-        guess = subspace.embed(scores).reshape(length, d)[t - start]
+        guess = rebuilt(model, model.subspace.project(window[None]), "map").reshape(length, d)[t - start]
         gaps = np.isnan(series[t])
         out[t, gaps] = guess[gaps]
     return out
@@ -97,5 +93,4 @@ def correlation_root(residuals: Array) -> Array:
     scaled = (residuals - residuals.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     correlation = scaled.T @ scaled / len(residuals)
     np.fill_diagonal(correlation, 1.0)
-    values, vectors = np.linalg.eigh(correlation)
-    return vectors * np.sqrt(np.maximum(values, 0.0))
+    return square_root(correlation)

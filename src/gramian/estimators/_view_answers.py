@@ -14,7 +14,7 @@ from gramian.estimators._view_decoding import decoded_inputs
 from gramian.estimators._view_tables import ViewRows
 from gramian.estimators._view_trusts import Trust, nearest_trust
 from gramian.exceptions import NumericalWarning
-from gramian.latent.gaussian import LatentGaussian, Posterior, Projection, signal_variance
+from gramian.latent.gaussian import LatentGaussian, Posterior, Projection, noisy_rows, signal_variance
 from gramian.latent.small_sample import draw_factors, inflation
 from gramian.latent.view_subspace import ViewSubspace
 
@@ -162,12 +162,12 @@ class ViewAnswers:
         part = self.subspace.parts[v]
         if part.invertible:
             plug_in = np.sqrt(self._plug_in(v, found.posterior))
-            rows = rows + np.sqrt(self.noise_variances[v]) * rng.standard_normal(rows.shape)
+            rows = noisy_rows(rows, self.noise_variances[v], rng)
             ratio = found.std / np.where(plug_in > 0, plug_in, 1.0)
             deviations = (rows - found.mean) * ratio
             return found.mean + deviations * draw_factors(found.degrees, deviations.shape, rng)
         left = np.maximum(np.square(found.std) - np.square(rows - found.mean).mean(axis=0), 0.0)
-        return rows + np.sqrt(left) * rng.standard_normal(rows.shape)
+        return noisy_rows(rows, left, rng)
 
     def _plug_in(self, v: int, posterior: Posterior) -> Array:
         """diag(W_v Cov[z | o] W_vᵀ) + σ²_v of a linear view."""

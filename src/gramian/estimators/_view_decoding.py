@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array
+from gramian.estimators._preimages import inputs_of, warn_unsettled
 from gramian.kernels import Precomputed
 from gramian.latent.view_subspace import ViewPart
 from gramian.latent.views import ExplicitView, KernelView, View
@@ -44,13 +43,6 @@ def decoded_inputs(part: ViewPart, scores: Array, method: Any, name: Any) -> Arr
     if method is None:
         raise ValueError(f"View {name!r} has a precomputed kernel, so there are no inputs to map back to.")
     weights, values = subspace.embed(unscaled), subspace.kernel_values(unscaled)
-    if not hasattr(method, "transform_with_info"):
-        return np.asarray(method.transform(weights, values))
-    rows, info = method.transform_with_info(weights, values)
-    if not np.all(info.converged):
-        warnings.warn(
-            f"{int((~info.converged).sum())} of {len(rows)} pre-images of view {name!r} did not converge.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+    rows, info = inputs_of(method, weights, values)
+    warn_unsettled(info, of=f" of view {name!r}", stacklevel=4)
     return np.asarray(rows, dtype=np.float64)

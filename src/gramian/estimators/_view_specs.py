@@ -14,7 +14,7 @@ from gramian.features import FeatureMap, Identity
 from gramian.kernels import Linear, Precomputed, as_kernel
 from gramian.kernels.base import Kernel
 from gramian.latent.sample import STORED_LIMIT
-from gramian.latent.subspace import DualSubspace, Subspace
+from gramian.latent.subspace import Subspace
 from gramian.latent.views import ExplicitView, KernelView, View, ViewTable
 from gramian.operators.gram import DenseGram, LazyGram
 
@@ -50,7 +50,7 @@ def fitted_view(subspace: Subspace, X: Array) -> View:
     """Rows behind the kernel or feature map that a fitted view has."""
     if subspace.takes_kernel_values:
         raise ValueError("calibrate cannot hold out rows of a precomputed kernel. Give a kernel and its inputs.")
-    if isinstance(subspace, DualSubspace):
+    if subspace.kernel is not None:
         return _kernel_view(subspace.kernel, X)
     feature_map = subspace.feature_map
     if feature_map is None:

@@ -34,6 +34,7 @@ from gramian.estimators._kernel_fit import (
     warn_without_structure,
 )
 from gramian.estimators._mixture import AUTO, MixtureMixin
+from gramian.estimators._preimages import inputs_of, warn_unsettled
 from gramian.estimators._units import standardizes
 from gramian.exceptions import NumericalWarning
 from gramian.features import Nystroem
@@ -627,18 +628,9 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
             )
 
     def _preimages(self, weights: Array, values: Array) -> Array:
-        if hasattr(self.preimage_, "transform_with_info"):
-            rows, info = self.preimage_.transform_with_info(weights, values)
-        else:
-            rows, info = self.preimage_.transform(weights, values), None
-        converged = getattr(info, "converged", None)
-        if converged is not None and not np.all(converged):
-            warnings.warn(
-                f"{int(np.size(converged) - np.sum(converged))} of {np.size(converged)} pre-images did not converge.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        return np.asarray(rows)
+        rows, info = inputs_of(self.preimage_, weights, values)
+        warn_unsettled(info, stacklevel=4)
+        return rows
 
 
 def weight_of_block(block: Block) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,7 @@ from gramian.latent.feature_subspace import AnchoredSubspace, FeatureSubspace, N
 from gramian.latent.kernel_component import DualModel
 from gramian.latent.model import LatentModel, fit_latent_model
 from gramian.latent.noise import resolve_noise
-from gramian.latent.sample import DUAL_RANK, DualSample, MomentSample
+from gramian.latent.sample import DualSample, MomentSample, kernel_rank
 from gramian.operators.gram import DenseGram, LazyGram
 from gramian.preimage import PreImage, as_preimage, has_identity_features
 from gramian.rows import BatchRows, Rows, as_rows, is_dask, refuse_dask
@@ -302,9 +302,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
         dim = float(self.noise_dim) if is_count(self.noise_dim) else total
         sample = DualSample(kernel, points, raw, raw_weights / total, dim, self.center, dtype)
         if self.noise_dim == "rank":
-            values = np.linalg.eigvalsh(sample.operator().to_dense())
-            rank = int((values > max(DUAL_RANK * values[-1], sample.rank_floor)).sum())
-            sample = replace(sample, dim=float(rank))
+            sample = replace(sample, dim=float(kernel_rank(sample.operator(), sample.rank_floor)))
         return sample
 
     def _precomputed_sample(self, K: Any, sample_weight: Any, inputs: Any) -> tuple[DualSample, Any, Array]:
@@ -343,8 +341,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
         self._store(model)
         gaussian, weights = model.gaussian, self._weights / self._weights.sum()
         self.eigenvectors_ = model.spectrum.eigenvectors
-        shrink = np.sqrt(1 - gaussian.noise_variance / gaussian.eigenvalues) if gaussian.n_components else np.empty(0)
-        self.dual_coef_ = np.sqrt(weights)[:, None] * self.eigenvectors_ * shrink
+        self.dual_coef_ = np.sqrt(weights)[:, None] * self.eigenvectors_ * np.sqrt(gaussian.shrinkage)
         self._as_the_rows()
 
     def _as_the_rows(self) -> None:
@@ -449,11 +446,9 @@ class KernelPPCA(DualMixin, BaseEstimator):
         moments = feature_moments(feature_map, rows, drawn.n_rows, float(self.tol))
         sample = MomentSample(moments, drawn.n_rows, self.center)
         if is_count(self.noise_dim):
-            sample = _WithDim(moments, drawn.n_rows, self.center, noise_dim=float(self.noise_dim))
+            sample = replace(sample, noise_dim=float(self.noise_dim))
         elif self.noise_dim == "rank":
-            values = np.linalg.eigvalsh(moments.covariance(self.center))
-            rank = float((values > DUAL_RANK * values[-1]).sum())
-            sample = _WithDim(moments, drawn.n_rows, self.center, noise_dim=rank)
+            sample = replace(sample, noise_dim=float(kernel_rank(sample.operator())))
 
         def gram_of(part: HeldOutRows) -> Array:
             features = np.asarray(feature_map.transform(part.rows), dtype=np.float64)
@@ -547,14 +542,3 @@ class KernelPPCA(DualMixin, BaseEstimator):
             model._store_dual(cut)
         model._fit_preimage()
         return model
-
-
-@dataclass(frozen=True)
-class _WithDim(MomentSample):
-    """Moments whose noise lives in another dimension than their own."""
-
-    noise_dim: float = 0.0
-
-    @property
-    def dim(self) -> float:
-        return self.noise_dim

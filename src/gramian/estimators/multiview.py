@@ -28,7 +28,7 @@ from gramian.estimators._view_tables import ViewLayout, ViewRows, usable_rows
 from gramian.estimators._view_trusts import FEWEST_ROWS, Trust, asked_question, trusts_of_rows
 from gramian.kernels import Linear, Precomputed
 from gramian.latent.dimension import check_n_components
-from gramian.latent.gaussian import Posterior
+from gramian.latent.gaussian import Posterior, noisy_rows
 from gramian.latent.view_subspace import ViewSubspace
 from gramian.preimage import as_preimage
 from gramian.rows import lazily, refuse_dask
@@ -794,7 +794,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         for v, part in enumerate(self._subspace.parts):
             rows = answers.inputs(v, Z)
             if part.invertible:
-                rows = rows + np.sqrt(self.noise_variances_[v]) * rng.standard_normal(rows.shape)
+                rows = noisy_rows(rows, self.noise_variances_[v], rng)
             views.append(rows)
         return self._layout.contain(views)
 

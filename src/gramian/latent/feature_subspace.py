@@ -27,6 +27,10 @@ class MappedSubspace:
     primal: PrimalSubspace
 
     @property
+    def kernel(self) -> None:
+        return None
+
+    @property
     def sees_entries(self) -> bool:
         return False
 

@@ -67,7 +67,11 @@ def signal_variance(loadings: Array, covariance: Array) -> Array:
 
 def drawn_rows(mean: Array, loadings: Array, latents: Array, noise_variance: Any, rng: np.random.Generator) -> Array:
     """μ + Wz + ε for latents (..., q): draws (..., d); the noise is one number or one per column [2]."""
-    rows = latents @ loadings.T + mean
+    return noisy_rows(latents @ loadings.T + mean, noise_variance, rng)
+
+
+def noisy_rows(rows: Array, noise_variance: Any, rng: np.random.Generator) -> Array:
+    """The rows with ε ~ N(0, σ²) on every entry; the noise is one number or one per column [2]."""
     return np.asarray(rows + np.sqrt(noise_variance) * rng.standard_normal(rows.shape))
 
 
@@ -234,11 +238,11 @@ class LatentGaussian:
     def precision(self, components: Array) -> Array:
         """C⁻¹ = (I - U(1 - σ²Λ⁻¹)Uᵀ) / σ² (Woodbury), for orthonormal rows ``components`` (q, d)."""
         self.require_noise("get_precision")
-        noise, shrinkage = self.noise_variance, self.shrinkage
-        if noise == 0:
-            noise, components = float(self.eigenvalues[-1]), components[:-1]
-            shrinkage = 1.0 - noise / self.eigenvalues[:-1]
-        precision = -(components.T * shrinkage) @ components / noise
+        if self.noise_variance == 0:  # the last component of q = D is the noise
+            last = float(self.eigenvalues[-1])
+            return LatentGaussian(self.eigenvalues[:-1], last, self.dim).precision(components[:-1])
+        noise = self.noise_variance
+        precision = -(components.T * self.shrinkage) @ components / noise
         precision.flat[:: len(precision) + 1] += 1 / noise
         return np.asarray(precision)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from gramian._arrays import Array, symmetrized, thread_map
 from gramian._content import SmallestRows
+from gramian.latent.gaussian import noise_of_each_q
 from gramian.latent.masked_em import Parameters
 from gramian.latent.masked_table import Chunk, MaskedTable
 from gramian.rows.base import Block, Rows
@@ -153,8 +154,7 @@ def start_from(spread: Spread, q: int, mean: Array) -> Parameters:
     d = len(mean)
     values, vectors = spread.leading(q)
     trace = spread.trace
-    noise = (trace - values.sum()) / max(d - q, 1)
-    noise = max(noise, 1e-6 * trace / d)
+    noise = max(float(noise_of_each_q(values, trace, d)[-1]), 1e-6 * trace / d)
     gains = np.sqrt(np.maximum(values - noise, 1e-3 * noise))  # a loading of exactly 0 would stay 0
     return Parameters(mean[None], (vectors * gains)[None], np.array([noise]))
 

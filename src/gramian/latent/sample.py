@@ -31,6 +31,12 @@ DUAL_FLOOR = 1e-14
 """Kernel eigenvalues below this share of the mean k(x, x) are rounding: a kernel that is constant has no rank."""
 
 
+def kernel_rank(operator: SelfAdjoint, floor: float = 0.0) -> int:
+    """The number of eigenvalues of a covariance in feature space that are more than rounding."""
+    values = np.linalg.eigvalsh(operator.to_dense())
+    return int((values > max(DUAL_RANK * values[-1], floor)).sum())
+
+
 def _rounding(mean: Array) -> float:
     """The variance that rounding alone gives to columns of this mean: constant columns have no more."""
     return float((8 * np.finfo(float).eps * np.abs(mean).max(initial=0.0)) ** 2)
@@ -61,11 +67,12 @@ class MomentSample:
     n_rows: int
     center: bool = True
     single: bool = False  # whether the rows were float32, whose products carry fewer digits
+    noise_dim: float | None = None  # D, where it is not the number of features
     positive_semidefinite = True
 
     @property
     def dim(self) -> float:
-        return float(len(self.moments.mean))
+        return float(len(self.moments.mean)) if self.noise_dim is None else self.noise_dim
 
     @property
     def max_components(self) -> int:

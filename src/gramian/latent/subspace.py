@@ -44,6 +44,11 @@ class Subspace(Projecting, Protocol):
         ...
 
     @property
+    def kernel(self) -> Kernel | None:
+        """The kernel that alone knows the features; None where they are explicit."""
+        ...
+
+    @property
     def sees_entries(self) -> bool:
         """Whether rows are their own coordinates: an entry that is NaN is then one that was not seen."""
         ...
@@ -141,6 +146,10 @@ class PrimalSubspace:
 
     @property
     def feature_map(self) -> None:
+        return None
+
+    @property
+    def kernel(self) -> None:
         return None
 
     @property

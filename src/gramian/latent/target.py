@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from gramian._arrays import Array
-from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
+from gramian.latent.gaussian import LatentGaussian, Posterior, Projection, signal_variance
 from gramian.latent.target_path import HeldOut, target_loadings
 from gramian.latent.target_reach import TargetReach
 from gramian.latent.target_spread import TargetSpread
@@ -122,7 +122,4 @@ class TargetModel:
         return self._spread(self.usual_covariance)
 
     def _spread(self, covariance: Array) -> Array:
-        W = target_loadings(self.model.subspace, self.gaussian)
-        if covariance.ndim == 2:
-            return np.einsum("dp,pr,dr->d", W, covariance, W)
-        return np.einsum("dp,npr,dr->nd", W, covariance, W, optimize=True)
+        return signal_variance(target_loadings(self.model.subspace, self.gaussian), covariance)

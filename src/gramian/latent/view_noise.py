@@ -17,7 +17,7 @@ import numpy as np
 from gramian._arrays import Array, single_blas_thread
 from gramian._progress import Progress
 from gramian.exceptions import NumericalWarning
-from gramian.latent.gaussian import LatentGaussian
+from gramian.latent.gaussian import LatentGaussian, log_likelihoods_of_each_q
 from gramian.latent.model import LatentModel
 from gramian.latent.view_subspace import ViewModel
 from gramian.latent.views import ExplicitView, View, ViewSample, ViewTable, rotated, unrotation
@@ -244,8 +244,8 @@ def mean_log_likelihood(traces: Array, dims: Array, values: Array, noises: Array
     """Mean log p per row at the closed form with noise 1 and the eigenvalues above it, less Σ D_v log σ_v for the scaling [2, 8]."""
     alive = noises > 0
     trace = float((traces[alive] / noises[alive]).sum())
-    scaled = dims.sum() * np.log(2 * np.pi) + np.log(values).sum() + len(values) + trace - values.sum()
-    return float(-0.5 * (scaled + (dims[alive] * np.log(noises[alive])).sum()))
+    level = log_likelihoods_of_each_q(values, trace, float(dims.sum()), values, trace, noise_variance=1.0)[-1]
+    return float(level - 0.5 * (dims[alive] * np.log(noises[alive])).sum())
 
 
 # ---------------------------------------------------------------- collapse

@@ -7,10 +7,11 @@ from scipy.stats import multivariate_normal
 from sklearn.decomposition import FactorAnalysis
 
 from gramian.latent import masked_em
-from gramian.latent.masked_em import Parameters, chunk_statistics, row_posterior
+from gramian.latent.masked_em import Parameters, _regress_columns, chunk_statistics, expectation, row_posterior
 from gramian.latent.masked_table import Chunk, MaskedTable
 from gramian.latent.missing import fit_missing
 from gramian.latent.primal import latent_model
+from oracles import naive
 
 BLOCKS = np.array([0, 0, 1, 1, 1, 2, 2])
 
@@ -110,3 +111,20 @@ def test_a_row_that_shows_nothing_counts_for_nothing():
     more = np.vstack([X, np.full((5, 7), np.nan)])
     one, two = (masked_em.expectation(MaskedTable.of(T, np.zeros(7)), np.ones(len(T)), p) for T in (X, more))
     assert_allclose(two.totals, one.totals)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.04, 0.5])
+def test_a_column_that_few_rows_show_is_fitted_from_these_rows(share):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    few = max(2, int(200 * share))
+    X[few:, 2] = np.nan
+    X[:few, 2] += 7.0
+    before = Parameters(np.zeros((1, 3)), rng.standard_normal((1, 3, 1)), np.array([0.5]))
+    statistics = expectation(MaskedTable.of(X, np.zeros(3)), np.ones(200), before)
+    loadings, mean = _regress_columns(statistics, before, center=True)
+    latents = [naive.posterior(row, before.mean[0], before.loadings[0], 0.5) for row in X[:few]]
+    design = np.column_stack([[z[0] for z, _ in latents], np.ones(few)])
+    normal = design.T @ design + np.diag([sum(c[0, 0] for _, c in latents), 0.0])
+    expected = np.linalg.solve(normal, design.T @ X[:few, 2])
+    assert_allclose([loadings[0, 2, 0], mean[0, 2]], expected, rtol=1e-8)

@@ -28,3 +28,19 @@ def test_a_low_rank_kernel_has_noise_in_its_span_only():
     field = module.noise_field(LazyGram(kernels.Linear(), X))
     assert field.factor.shape == (60, 6)
     assert_allclose(field.factor @ field.factor.T, X @ X.T, atol=1e-9)
+
+
+@pytest.mark.parametrize("dense_size", [3000, 10], ids=["LAPACK", "by columns"])
+def test_what_the_factor_leaves_out_is_added_as_independent_noise(monkeypatch, dense_size):
+    monkeypatch.setattr(module, "DENSE_SIZE", dense_size)
+    monkeypatch.setattr(
+        module, "TRACE_SHARE", 0.5 if dense_size == 3000 else 1e-10
+    )  # pivoting stops early, or at the rank
+    monkeypatch.setattr(module, "MAX_RANK", 8)
+    kernel = kernels.RBF(1.0)
+    field = module.noise_field(LazyGram(kernel, X))
+    assert field.factor.shape[1] < 60
+    assert field.rest.max() > 0.1
+    assert_allclose(np.square(field.factor).sum(axis=1) + field.rest, 1.0, atol=1e-9)
+    drawn = field.draw(40_000, np.random.default_rng(0), np.full(60, 1 / 60))
+    assert_allclose(drawn.values.var(axis=0), 1.0, atol=0.04)

@@ -8,7 +8,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.estimators._forecast_paths import ForecastPaths
-from gramian.latent.target_calibration import INTERVAL, weighted_quantile
+from gramian.latent.target_calibration import INTERVAL, conformal_level, weighted_quantile
 
 NEIGHBOURS = 1.5
 """A step is judged together with the steps up to this factor nearer and farther."""
@@ -42,8 +42,7 @@ def spread_factors(errors: Array, widths: Array) -> Array:
             if not len(seen):
                 continue
             independent = max(1.0, (~np.isnan(scaled[:, h, j])).sum() / (1.0 + h))
-            level = min(1.0, INTERVAL * (1.0 + 1.0 / independent))
-            ratio = weighted_quantile(seen, np.ones(len(seen)), level)
+            ratio = weighted_quantile(seen, np.ones(len(seen)), conformal_level(independent))
             squared = (BELIEF + independent * ratio**2) / (BELIEF + independent)
             factors[h, j] = np.clip(np.sqrt(squared), NARROWEST, WIDEST)
     return factors

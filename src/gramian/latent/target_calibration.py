@@ -18,10 +18,19 @@ def raised(std: Array, total_weight: float) -> Array:
     return std * (1.0 + OPTIMISM / total_weight)
 
 
+def conformal_level(n_residuals: float) -> float:
+    """The share of ``n_residuals`` that must lie inside for 90 % of new rows to: the new row counts too.
+
+    >>> conformal_level(9), conformal_level(90)
+    (1.0, 0.91)
+    """
+    return min(1.0, INTERVAL * (1.0 + 1.0 / n_residuals))
+
+
 def calibrated_std(residuals: Array, leverages: Array, weights: Array, total_weight: float) -> Array:
     """s such that the 90 % normal interval with s√(1 + |z|²/N) covers 90 % of the held-out residuals (conformally)."""
     scaled = np.abs(residuals) / np.sqrt(1.0 + leverages)[:, None]
-    level = min(1.0, INTERVAL * (1.0 + 1.0 / total_weight))
+    level = conformal_level(total_weight)
     return np.array([weighted_quantile(column, weights, level) for column in scaled.T]) / float(
         ndtri(0.5 + INTERVAL / 2)
     )

@@ -48,10 +48,10 @@ class Mutation:
             )
         if done.returncode == 0:
             return None
-        if done.returncode != 1:
+        failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED ")]
+        if not failed:
             raise RuntimeError(f"{self.says}: pytest ended with {done.returncode}.\n{done.stdout}{done.stderr}")
-        lines = done.stdout.splitlines()
-        return next((line.removeprefix("FAILED ").split(" - ")[0] for line in lines if line.startswith("FAILED")), "")
+        return failed[0].removeprefix("FAILED ").split(" - ")[0]
 
 
 MUTATIONS = [

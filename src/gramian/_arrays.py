@@ -14,6 +14,8 @@ import numpy as np
 from scipy import linalg
 from threadpoolctl import ThreadpoolController
 
+from gramian._types import DType
+
 Array = np.ndarray[Any, Any]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -26,7 +28,7 @@ def float_dtype(X: Any) -> np.dtype[Any]:
     return np.dtype(np.float32) if getattr(X, "dtype", None) == np.float32 else np.dtype(np.float64)
 
 
-def fitted_array(values: Any, dtype: Any) -> Any:
+def fitted_array(values: Any, dtype: DType) -> Any:
     """``values`` in the dtype of the data; what float32 cannot hold (overflow, nothing but zeros left) stays float64."""
     values = np.asarray(values)
     if np.dtype(dtype) != np.float32 or values.dtype == np.float32:

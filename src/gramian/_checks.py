@@ -5,7 +5,8 @@ from __future__ import annotations
 import numbers
 import warnings
 from decimal import Decimal
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeGuard
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +14,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from gramian._arrays import Array
+from gramian._types import RandomState, Weights
 
 LARGEST = 1e150  # beyond it squares overflow
 SMALLEST = 1e-150  # below it squares vanish
@@ -21,19 +23,19 @@ SMALLEST = 1e-150  # below it squares vanish
 # ---------------------------------------------------------------- parameters
 
 
-def is_count(value: Any) -> bool:
+def is_count(value: object) -> TypeGuard[int]:
     """A whole number, but not a bool: True is not a count."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
 
 
-def is_real(value: Any) -> bool:
+def is_real(value: object) -> TypeGuard[float]:
     """A finite real number, but not a bool."""
     return (
         isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_) and bool(np.isfinite(float(value)))
     )
 
 
-def check_count(name: str, value: Any, minimum: int = 0) -> int:
+def check_count(name: str, value: object, minimum: int = 0) -> int:
     """``value`` as an int of at least ``minimum``."""
     if not is_count(value):
         raise ValueError(f"{name}={value!r} must be an integer of at least {minimum}, got {type(value).__name__}.")
@@ -44,7 +46,7 @@ def check_count(name: str, value: Any, minimum: int = 0) -> int:
 
 def check_number(
     name: str,
-    value: Any,
+    value: object,
     low: float = -np.inf,
     high: float = np.inf,
     *,
@@ -62,26 +64,26 @@ def check_number(
     return number
 
 
-def check_choice(name: str, value: Any, allowed: Any) -> Any:
+def check_choice(name: str, value: object, allowed: Any) -> Any:
     """``value`` if it is one of ``allowed``."""
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name}={value!r} is not known. Use one of {', '.join(map(repr, allowed))}.")
     return value
 
 
-def check_flag(name: str, value: Any) -> bool:
+def check_flag(name: str, value: object) -> bool:
     """``value`` as a bool."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name}={value!r} must be True or False.")
     return bool(value)
 
 
-def check_tolerance(tol: Any, max_iter: Any) -> tuple[float, int]:
+def check_tolerance(tol: object, max_iter: object) -> tuple[float, int]:
     """The two numbers that stop an iteration."""
     return check_number("tol", tol, 0.0), check_count("max_iter", max_iter, 1)
 
 
-def check_random_state(random_state: Any) -> np.random.Generator:
+def check_random_state(random_state: RandomState) -> np.random.Generator:
     """A NumPy ``Generator`` from None, a non-negative int, a ``Generator`` or a ``RandomState``.
 
     A ``Generator`` is used as it is (and so advances); a ``RandomState`` gives the seed of a new one.
@@ -98,12 +100,12 @@ def check_random_state(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(int(random_state))
 
 
-def check_seed(random_state: Any) -> None:
+def check_seed(random_state: RandomState) -> None:
     """Refuse what cannot seed, without making a generator (which costs as much as a small fit)."""
     made = (np.random.Generator, np.random.RandomState)
     if random_state is None or random_state is np.random or isinstance(random_state, made):
         return
-    if not is_count(random_state) or random_state < 0:
+    if isinstance(random_state, ModuleType) or not is_count(random_state) or random_state < 0:
         raise ValueError(
             f"random_state={random_state!r} cannot be used to seed. Use None, a non-negative integer, "
             "a numpy.random.Generator or a numpy.random.RandomState."
@@ -302,7 +304,7 @@ def _plain_pandas(X: Any, *, missing: bool, name: str) -> Any:
     return frame
 
 
-def check_weights(sample_weight: Any, X: Any) -> Array:
+def check_weights(sample_weight: Weights, X: Any) -> Array:
     """Raw float64 weights of the rows of X: ones when None; finite, not negative, not all zero."""
     if sample_weight is None:
         return np.ones(X.shape[0])
@@ -314,7 +316,7 @@ def check_weights(sample_weight: Any, X: Any) -> Array:
     return weights
 
 
-def check_block_weights(sample_weight: Any, X: Any) -> Array:
+def check_block_weights(sample_weight: Weights, X: Any) -> Array:
     """The same for a block of a larger table, where all weights may be zero."""
     given = np.asarray(sample_weight, dtype=np.float64)
     return np.zeros(len(X)) if given.shape == (len(X),) and not given.any() else check_weights(given, X)

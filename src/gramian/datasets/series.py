@@ -8,6 +8,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._checks import check_count, check_number, check_random_state
+from gramian._types import RandomState
 
 
 def make_sum_of_sines(
@@ -17,7 +18,7 @@ def make_sum_of_sines(
     amplitudes: Any = (1.0, 0.2),
     step: float = 0.01,
     noise: float = 0.0,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Array:
     """xᵢ = Σ aⱼ sin(2π fⱼ i·step) + noise: by default the series of [AC], of which 400 values train and 100 test.
 

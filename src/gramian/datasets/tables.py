@@ -8,12 +8,13 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._checks import check_choice, check_count, check_number, check_random_state, check_table
+from gramian._types import RandomState
 
 MECHANISMS = ("mcar", "mar", "block")
 
 
 def make_low_rank(
-    n_samples: int = 200, n_features: int = 10, *, rank: int = 3, noise: float = 0.1, random_state: Any = None
+    n_samples: int = 200, n_features: int = 10, *, rank: int = 3, noise: float = 0.1, random_state: RandomState = None
 ) -> Array:
     """Rows of the model itself: x = μ + Wz + ε with standard normal W, z, μ and ε of standard deviation ``noise`` [2].
 
@@ -53,7 +54,7 @@ def make_low_rank(
     return X + noise * rng.standard_normal(X.shape)
 
 
-def make_missing(X: Any, fraction: float = 0.2, *, mechanism: str = "mcar", random_state: Any = None) -> Array:
+def make_missing(X: Any, fraction: float = 0.2, *, mechanism: str = "mcar", random_state: RandomState = None) -> Array:
     """A copy of X with about ``fraction`` of its cells set to NaN; no row and no column loses all of its cells.
 
     Parameters

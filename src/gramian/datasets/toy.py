@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gramian._arrays import Array
 from gramian._checks import check_count, check_flag, check_number, check_random_state
+from gramian._types import RandomState
 
 OPENING = 0.4
 """The share of a full turn that a C leaves open."""
@@ -23,7 +22,7 @@ def make_c_shapes(
     interlocked: bool = False,
     radius: float = 7.0,
     noise: float = 0.5,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> tuple[Array, Array]:
     """Two C-shapes in the plane, side by side as in figure 1(d) of [ZH], or one hooked into the other.
 
@@ -75,7 +74,7 @@ def make_c_shapes(
     return X, labels
 
 
-def make_moons(n_samples: int = 200, *, noise: float = 0.05, random_state: Any = None) -> tuple[Array, Array]:
+def make_moons(n_samples: int = 200, *, noise: float = 0.05, random_state: RandomState = None) -> tuple[Array, Array]:
     """Two half circles of radius 1, each with an end inside the other: scikit-learn's two moons with noise.
 
     Parameters
@@ -110,7 +109,7 @@ def make_moons(n_samples: int = 200, *, noise: float = 0.05, random_state: Any =
     return X + noise * rng.standard_normal(X.shape), labels
 
 
-def make_ellipsoids(n_samples: int = 700, *, random_state: Any = None) -> tuple[Array, Array]:
+def make_ellipsoids(n_samples: int = 700, *, random_state: RandomState = None) -> tuple[Array, Array]:
     """Five flat ellipsoids in 3-D, each with its own centre and orientation: the data of table 2 in [MM].
 
     Two components describe each of them (what is left has variance 0.19²), and no plane describes all.
@@ -155,7 +154,7 @@ def make_curved_clusters(
     intrinsic_dim: int = 8,
     curvature: float = 0.5,
     noise: float = 0.1,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> tuple[Array, Array]:
     """Clusters on curved surfaces of low dimension: x = c + A z + curvature · B (z² - 1) + noise, z ~ N(0, I).
 

@@ -22,6 +22,7 @@ from gramian._checks import (
     check_table,
 )
 from gramian._content import cell_uniforms, row_hashes, smallest_positions
+from gramian._types import RandomState, Table, Views
 from gramian.deep._torch import torch
 from gramian.deep.frame import FRAMES
 from gramian.deep.intake import clean_views, split_views
@@ -163,7 +164,7 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         patience: int = 10,
         device: str = "cpu",
         checkpoint: Any = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -238,7 +239,7 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise ValueError(f"device={self.device!r} is no torch device ({error}). Use 'cpu' or 'cuda'.") from error
 
     @atomic
-    def fit(self, X: Any, y: Any = None) -> DeepRKM:
+    def fit(self, X: Views, y: object = None) -> DeepRKM:
         """Train the maps, freeze them, and fit the latent model on their features.
 
         Parameters
@@ -344,7 +345,7 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         rows = np.sort(_hashes(views, seen)).tobytes()
         return hashlib.sha256(rows + repr(sorted(settings.items(), key=lambda item: item[0])).encode()).hexdigest()
 
-    def _fit_model(self, X: Any, layout: ViewLayout) -> None:
+    def _fit_model(self, X: Views, layout: ViewLayout) -> None:
         options: dict[str, Any] = {}
         if layout.columns is not None:
             X = check_table(None, X, reset=False, missing=True)
@@ -388,12 +389,12 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     # ------------------------------------------------------------ what MultiViewRKM says
 
-    def _given(self, X: Any) -> Any:
+    def _given(self, X: Views) -> Any:
         """X as a list of views, which ``model_`` takes too; a table is checked under this estimator's name."""
         check_is_fitted(self)
         return list(self._layout.rows(self, X).views)
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Views) -> Array:
         """The posterior mean E[z | whatever views a row shows] [8].
 
         Parameters
@@ -421,10 +422,10 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         return self._asked("transform", X)
 
-    def _asked(self, method: str, X: Any) -> Any:
+    def _asked(self, method: str, X: Views) -> Any:
         return getattr(self.model_, method)(self._given(X))
 
-    def posterior(self, X: Any) -> Any:
+    def posterior(self, X: Views) -> Any:
         """z given the views shown, with ``.mean``, ``.covariance`` and ``.sample(n_draws)`` [8].
 
         Parameters
@@ -453,7 +454,7 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         return self.model_.posterior(self._given(X))
 
-    def scores(self, X: Any) -> Array:
+    def scores(self, X: Views) -> Array:
         """The principal scores of the concatenated features; unseen ones at their expectation.
 
         Parameters
@@ -481,7 +482,7 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         return self._asked("scores", X)
 
-    def residual(self, X: Any) -> Array:
+    def residual(self, X: Views) -> Array:
         """Squared distance of the features shown to the principal subspace.
 
         Parameters
@@ -509,7 +510,7 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         return self._asked("residual", X)
 
-    def mahalanobis(self, X: Any) -> Array:
+    def mahalanobis(self, X: Views) -> Array:
         """The squared Mahalanobis distance of the features shown.
 
         Parameters
@@ -537,7 +538,7 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         return self._asked("mahalanobis", X)
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Views) -> Array:
         """The log-density of each row's *features*: ranks rows under one model, never compares two fits [11].
 
         Parameters
@@ -564,7 +565,7 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         return self._asked("score_samples", X)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Views, y: object = None) -> float:
         """As ``model_.score``: a density of features, not comparable between fits. Compare fits by ``scoring="reconstruction"``.
 
         Parameters
@@ -592,7 +593,7 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         return float(self.model_.score(self._given(X)))
 
-    def inverse_transform(self, Z: Any) -> Any:
+    def inverse_transform(self, Z: Table) -> Any:
         """Every view of the latents Z through its decoder, in the container given to `fit`.
 
         Parameters
@@ -620,7 +621,7 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return self.model_.inverse_transform(Z)
 
-    def reconstruct(self, X: Any) -> Any:
+    def reconstruct(self, X: Views) -> Any:
         """Every view given the views shown: `inverse_transform` of `transform`.
 
         Parameters
@@ -647,7 +648,7 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         return self.inverse_transform(self.transform(X))
 
-    def calibrate(self, X: Any, questions: Any = None, **options: Any) -> DeepRKM:
+    def calibrate(self, X: Views, questions: Any = None, **options: Any) -> DeepRKM:
         """As `MultiViewRKM.calibrate`; then standard deviations in input units are measured anew, on X.
 
         Parameters
@@ -703,13 +704,13 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def predict_view(
         self,
-        X: Any,
+        X: Views,
         view: Any,
         return_std: bool = False,
         n_draws: int | None = None,
         *,
         small_sample: bool = True,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> Any:
         """A view from the others: E[φ_v | o] through the decoder [8, 11].
 
@@ -753,8 +754,9 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if not return_std and n_draws is None:
             return self._mean_view(given, v)
         if not self._errors or not small_sample:
-            options = {"small_sample": small_sample, "random_state": random_state}
-            return self.model_.predict_view(given, name, return_std, n_draws, **options)
+            return self.model_.predict_view(
+                given, name, return_std, n_draws, small_sample=small_sample, random_state=random_state
+            )
         if n_draws is not None:
             rng = check_random_state(self.random_state if random_state is None else random_state)
             draws = self._decoded(self.model_.posterior(given).sample(n_draws, random_state=rng), v)
@@ -792,7 +794,7 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         views = split_views(self._layout, self.model_.inverse_transform(draws.reshape(m * n, q)))
         return np.asarray(views[v], dtype=np.float64).reshape(m, n, -1)
 
-    def encode(self, X: Any) -> Any:
+    def encode(self, X: Views) -> Any:
         """Features of every view: one array for one view, else in the container given to `fit` (a list for a table).
 
         Parameters
@@ -867,7 +869,7 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     # ------------------------------------------------------------ new rows
 
     def sample(
-        self, n_samples: int = 1, prior: str = "mixture", *, latent: Any = None, random_state: Any = None
+        self, n_samples: int = 1, prior: str = "mixture", *, latent: Any = None, random_state: RandomState = None
     ) -> Any:
         """New rows: latents through the decoders, without noise.
 

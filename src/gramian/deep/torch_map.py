@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, row_chunks
 from gramian._checks import check_finite, check_table
+from gramian._types import Points
 from gramian.deep._torch import torch
 from gramian.deep.nets import Net
 from gramian.features.base import FeatureMap
@@ -73,7 +74,7 @@ class TorchMap(FeatureMap):
         check_is_fitted(self)
         return int(self.dim_)
 
-    def _fit(self, X: Any, weights: Array) -> None:
+    def _fit(self, X: Points, weights: Array) -> None:
         for name in ("encoder", "decoder"):
             module = getattr(self, name)
             allowed = callable(module) or (name == "decoder" and module is None)
@@ -89,10 +90,10 @@ class TorchMap(FeatureMap):
             )
         self.dim_ = int(found.shape[1])
 
-    def _features(self, X: Any) -> Array:
+    def _features(self, X: Points) -> Array:
         return check_finite(self._encoded(X), "features of the encoder")
 
-    def _encoded(self, X: Any) -> Array:
+    def _encoded(self, X: Points) -> Array:
         if isinstance(self.encoder, FeatureMap):
             return np.asarray(self.map_.transform(X), dtype=np.float64)
         return apply_module(self.encoder, X)
@@ -128,7 +129,7 @@ class TorchMap(FeatureMap):
             raise ValueError(f"F has {F.shape[1]} columns, but the encoder makes {self.dim} features.")
         return check_finite(apply_module(self.decoder, F), "rows of the decoder").astype(F.dtype, copy=False)
 
-    def encode(self, X: Any) -> Array:
+    def encode(self, X: Points) -> Array:
         """The features of rows: `transform`.
 
         Parameters
@@ -184,7 +185,7 @@ class TorchMap(FeatureMap):
         return self.inverse_transform(F)
 
 
-def apply_module(module: Any, X: Any) -> Array:
+def apply_module(module: Any, X: Points) -> Array:
     """A module's answer to the rows of X, in batches and without gradients, as float64."""
     module = module.module if isinstance(module, Net) else module
     first = next(iter(module.parameters()), None) if hasattr(module, "parameters") else None

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, float_dtype, row_chunks
 from gramian._checks import check_table
+from gramian._types import Points, Table
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
 from gramian.latent.model import LatentModel
 from gramian.rows import Rows, lazily
@@ -56,10 +57,10 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     _model: LatentModel[Any]
 
-    def _check_rows(self, X: Any) -> Any:
+    def _check_rows(self, X: Table) -> Any:
         raise TypeError(f"{type(self).__name__} does not say how to check rows.")
 
-    def _project(self, X: Any, **options: Any) -> Projection:
+    def _project(self, X: Points, **options: Any) -> Projection:
         return self._model.subspace.project(X)
 
     def _store(self, model: LatentModel[Any]) -> None:
@@ -85,7 +86,7 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _n_features_out(self) -> int:
         return int(self.n_components_)
 
-    def _evaluate(self, X: Any, function: Callable[[Projection], Array], **options: Any) -> Array:
+    def _evaluate(self, X: Table, function: Callable[[Projection], Array], **options: Any) -> Array:
         """``function`` of the projections of X, a chunk of rows at a time, in the dtype of X."""
         check_is_fitted(self)
         X = self._check_rows(X)
@@ -101,7 +102,7 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     # ------------------------------------------------------------ latents
 
     @lazily
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Table) -> Array:
         """The posterior mean E[z | x]: latent coordinates with prior N(0, I) [2].
 
         Parameters
@@ -127,7 +128,7 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return self._evaluate(X, lambda seen: self._gaussian.posterior(seen).mean)
 
-    def scores(self, X: Any) -> Array:
+    def scores(self, X: Table) -> Array:
         """The plain principal scores t = Uᵀ(φ - μ), scikit-learn's ``PCA.transform`` and ``KernelPCA.transform`` [1].
 
         Where entries are missing, their expectation given what was seen is used.
@@ -157,7 +158,7 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return self._evaluate(X, self._gaussian_of(LatentGaussian.complete_scores))
 
-    def posterior(self, X: Any) -> Posterior:
+    def posterior(self, X: Table) -> Posterior:
         """z | x with ``.mean`` (n, q), ``.covariance`` (q, q), or (n, q, q) where rows miss entries, and ``.sample(n_draws)`` [2].
 
         Parameters
@@ -198,7 +199,7 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     # ------------------------------------------------------------ distances and densities
 
     @lazily
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Table) -> Array:
         """The log-likelihood of each row [2]. At zero noise there is none: use :meth:`residual`.
 
         Parameters
@@ -228,7 +229,7 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return self._evaluate(X, self._gaussian_of(LatentGaussian.log_density))
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Table, y: object = None) -> float:
         """The mean log-likelihood of the rows.
 
         Parameters
@@ -257,7 +258,7 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return float(np.mean(self.score_samples(X), dtype=np.float64))
 
-    def mahalanobis(self, X: Any) -> Array:
+    def mahalanobis(self, X: Table) -> Array:
         """The squared Mahalanobis distance of each row to the model [2]. At zero noise: use :meth:`residual`.
 
         Parameters
@@ -284,7 +285,7 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return self._evaluate(X, self._gaussian_of(LatentGaussian.mahalanobis))
 
-    def residual(self, X: Any) -> Array:
+    def residual(self, X: Table) -> Array:
         """The squared distance of each row to the principal subspace (SPE; ZH's limiting distance) [2]; always works.
 
         Parameters
@@ -314,7 +315,7 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _gaussian_of(self, verb: Callable[[LatentGaussian, Projection], Array]) -> Callable[[Projection], Array]:
         return lambda seen: verb(self._gaussian, seen)
 
-    def _check_latents(self, Z: Any) -> Array:
+    def _check_latents(self, Z: Table) -> Array:
         check_is_fitted(self)
         Z = check_table(None, Z, reset=False, name="Z", ensure_min_features=0)
         if Z.shape[1] != self.n_components_:

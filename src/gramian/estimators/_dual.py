@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian._arrays import Array, Kept, float_dtype
 from gramian._checks import check_choice, check_count, check_flag, check_number, check_random_state, check_table
 from gramian._content import row_hashes
+from gramian._types import Points, RandomState, Table
 from gramian.estimators._base import LatentModelMixin
 from gramian.estimators._kernel_held_out import (
     HeldOutLimits,
@@ -55,21 +56,21 @@ class DualMixin(LatentModelMixin):
         except (TypeError, ValueError):
             return False  # an unknown kernel is refused by `fit`, in words
 
-    def _check_rows(self, X: Any) -> Any:
+    def _check_rows(self, X: Table) -> Any:
         return check_table(self, X, reset=False, accept_sparse=self._accepts_sparse)
 
-    def _project(self, X: Any, **options: Any) -> Projection:
+    def _project(self, X: Points, **options: Any) -> Projection:
         diagonal = options.get("diagonal")
         if self._precomputed and diagonal is None:
             diagonal = np.zeros(X.shape[0])  # scores do not need it; the methods that do have asked for it
         return self._model.subspace.project(self._moved(X), diagonal)
 
-    def _moved(self, X: Any) -> Any:
+    def _moved(self, X: Points) -> Any:
         """Rows less the origin that a linear kernel was fitted about; as they are with any other kernel."""
         origin = self.__dict__.get("_origin")
         return X if origin is None else np.asarray(X, dtype=np.float64) - origin
 
-    def _checked_diagonal(self, X: Any, diagonal: Any, method: str) -> Array | None:
+    def _checked_diagonal(self, X: Points, diagonal: Table, method: str) -> Array | None:
         check_is_fitted(self)
         if not self._precomputed:
             if diagonal is not None:
@@ -84,12 +85,12 @@ class DualMixin(LatentModelMixin):
             raise ValueError("diagonal contains NaN or infinity.")
         return diagonal
 
-    def _with_diagonal(self, X: Any, diagonal: Any, verb: Any, method: str) -> Array:
+    def _with_diagonal(self, X: Table, diagonal: Table, verb: Any, method: str) -> Array:
         diagonal = self._checked_diagonal(X, diagonal, method)
         return self._evaluate(X, self._gaussian_of(verb), diagonal=diagonal)
 
     @lazily
-    def score_samples(self, X: Any, diagonal: Any = None) -> Array:
+    def score_samples(self, X: Table, diagonal: Table | None = None) -> Array:
         """The log-likelihood of each row in feature space; with D = N a score, comparable between points [2].
 
         ``diagonal`` is k(y, y) of the rows, with a precomputed kernel.
@@ -121,7 +122,7 @@ class DualMixin(LatentModelMixin):
         """
         return self._with_diagonal(X, diagonal, LatentGaussian.log_density, "score_samples")
 
-    def mahalanobis(self, X: Any, diagonal: Any = None) -> Array:
+    def mahalanobis(self, X: Table, diagonal: Table | None = None) -> Array:
         """The squared Mahalanobis distance of each row in feature space ([ZH] eq. 12) [2].
 
         Parameters
@@ -150,7 +151,7 @@ class DualMixin(LatentModelMixin):
         """
         return self._with_diagonal(X, diagonal, LatentGaussian.mahalanobis, "mahalanobis")
 
-    def residual(self, X: Any, diagonal: Any = None) -> Array:
+    def residual(self, X: Table, diagonal: Table | None = None) -> Array:
         """The squared distance of each row to the principal subspace of feature space ([ZH] eq. 13) [2].
 
         Parameters
@@ -190,7 +191,7 @@ class DualMixin(LatentModelMixin):
             )
         return subspace
 
-    def center_kernel(self, X: Any) -> Array:
+    def center_kernel(self, X: Table) -> Array:
         """k_c(y)ᵢ = <φ(xᵢ) - μ, φ(y) - μ>, doubly centred with the training means only, (n, N) [3].
 
         Parameters
@@ -220,7 +221,7 @@ class DualMixin(LatentModelMixin):
         X = self._check_rows(X)
         return subspace.center_rows(self._moved(X)).astype(float_dtype(X), copy=False)
 
-    def kernel_mean(self, Z: Any) -> Array:
+    def kernel_mean(self, Z: Table) -> Array:
         """E[k_c | z]: <φ(xᵢ) - μ, Wz>, (n, N) ([DP] eq. 14) [3].
 
         Parameters
@@ -250,7 +251,9 @@ class DualMixin(LatentModelMixin):
     def _kernel_mean(self, Z: Array) -> Array:
         return self._kernel_space("kernel_mean").center_scores(self._gaussian.decode(Z))
 
-    def sample_kernel(self, n_samples: int = 1, *, latent: Any = None, random_state: Any = None) -> Array:
+    def sample_kernel(
+        self, n_samples: int = 1, *, latent: Table | None = None, random_state: RandomState = None
+    ) -> Array:
         """Draws of k_c: covariance K_c A Aᵀ K_c + σ²K_c = B Bᵀ ([DP] sec. 3.3), or given the latents ([DP] eq. 14) [3].
 
         Parameters
@@ -285,7 +288,7 @@ class DualMixin(LatentModelMixin):
         noise = subspace.unit_noise(len(Z), rng).centred if self.noise_variance_ > 0 else 0.0
         return self._kernel_mean(Z) + np.sqrt(self.noise_variance_) * noise
 
-    def decode_weights(self, Z: Any) -> Array:
+    def decode_weights(self, Z: Table) -> Array:
         """Affine weights γ with E[φ | z] = Φγ, (n, N); rows sum to one unless uncentred [2].
 
         Parameters
@@ -313,7 +316,7 @@ class DualMixin(LatentModelMixin):
         subspace = self._kernel_space("decode_weights")
         return np.asarray(subspace.embed(self._gaussian.decode(self._check_latents(Z))))
 
-    def _latents(self, n_samples: int, latent: Any, rng: np.random.Generator) -> Array:
+    def _latents(self, n_samples: int, latent: Table, rng: np.random.Generator) -> Array:
         if latent is not None:
             return self._check_latents(latent)
         return rng.standard_normal((check_count("n_samples", n_samples, 1), self.n_components_))
@@ -401,7 +404,7 @@ class DualMixin(LatentModelMixin):
         noise = self._model.subspace.unit_noise(n_samples, rng) if self.noise_variance_ > 0 else None
         return np.asarray(self._answers(method, scores, noise)[0], dtype=np.float64)
 
-    def inverse_transform(self, Z: Any, return_info: bool = False, return_std: bool = False) -> Any:
+    def inverse_transform(self, Z: Table, return_info: bool = False, return_std: bool = False) -> Any:
         """Inputs whose features are nearest to E[φ | z], by the chosen pre-image [4].
 
         Parameters
@@ -439,7 +442,7 @@ class DualMixin(LatentModelMixin):
         return found if len(found) > 1 else rows
 
     @lazily
-    def reconstruct(self, X: Any, kind: str = "map", return_std: bool = False) -> Any:
+    def reconstruct(self, X: Table, kind: str = "map", return_std: bool = False) -> Any:
         """The rows as the model sees them: the pre-image of μ + W E[z|x] ("map") or of the projection ("projection") [2, 4].
 
         With ``preimage="auto"`` rows farther off the subspace than 99 % of held-out rows are denoised. ``return_std=True`` adds standard
@@ -494,7 +497,9 @@ class DualMixin(LatentModelMixin):
     def _std(self, rows: Array) -> Array:
         return np.broadcast_to(self._errors, rows.shape).astype(rows.dtype)
 
-    def sample(self, n_samples: int = 1, *, latent: Any = None, noise: bool = True, random_state: Any = None) -> Array:
+    def sample(
+        self, n_samples: int = 1, *, latent: Table | None = None, noise: bool = True, random_state: RandomState = None
+    ) -> Array:
         """Draw inputs: latents (or ``latent=Z``), feature noise unless ``noise=False``, then the pre-image [3, 4].
 
         Parameters
@@ -560,7 +565,7 @@ class DualMixin(LatentModelMixin):
 
     # ------------------------------------------------------------ what does not fit
 
-    def anomaly(self, X: Any, level: float = 0.99, diagonal: Any = None) -> Anomaly:
+    def anomaly(self, X: Table, level: float = 0.99, diagonal: Table | None = None) -> Anomaly:
         """T² along and SPE off the principal subspace of feature space, with p-values and limits from held-out rows [2, 10].
 
         Parameters

@@ -21,6 +21,7 @@ from gramian._checks import (
     is_count,
     is_real,
 )
+from gramian._types import RandomState, Table, Weights
 from gramian.estimators._base import EVALUATION_ROWS
 from gramian.latent.gaussian import Projection
 from gramian.latent.mixture import MixtureFit, log_terms, responsibilities_of
@@ -47,7 +48,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     # ------------------------------------------------------------ what a face says
 
-    def _check_rows(self, X: Any) -> Array:
+    def _check_rows(self, X: Table) -> Array:
         raise TypeError(f"{type(self).__name__} does not say how to check rows.")
 
     def _project(self, X: Array, **options: Any) -> list[Projection]:
@@ -125,7 +126,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
             everywhere[left] = self._evaluate(X[left], lambda terms, seen: responsibilities_of(terms)[0])
         self.responsibilities_ = everywhere.astype(float_dtype(X), copy=False)
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+    def fit_predict(self, X: Table, y: object = None, sample_weight: Weights = None) -> Array:
         """`fit`, and the most responsible component of each training row.
 
         Parameters
@@ -175,7 +176,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         return np.concatenate([function(terms, seen) for _, terms, seen in self._chunks(X, options)])
 
     @lazily
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Table) -> Array:
         """P(component | what the row shows), (n_samples, n_clusters): rows sum to one [6].
 
         Parameters
@@ -205,7 +206,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         return shares.astype(float_dtype(X), copy=False)
 
     @lazily
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Table) -> Array:
         """The most probable component of each row.
 
         Parameters
@@ -238,7 +239,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         return self._evaluate(X, lambda terms, seen: responsibilities_of(terms)[1], **options) - self._log_volume(X)
 
     @lazily
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Table) -> Array:
         """log Σ π_k p(x | k) of what each row shows [6].
 
         Parameters
@@ -267,7 +268,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         X = self._check_rows(X)
         return self._log_likelihoods(X).astype(float_dtype(X), copy=False)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Table, y: object = None, sample_weight: Weights = None) -> float:
         """The (weighted) mean of `score_samples`.
 
         Parameters
@@ -306,7 +307,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         return max(self.n_components_)
 
     @lazily
-    def transform(self, X: Any, combine: str = "best") -> Array:
+    def transform(self, X: Table, combine: str = "best") -> Array:
         """Latent coordinates E[z | x] [2].
 
         Parameters
@@ -348,7 +349,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         return latents.astype(float_dtype(X), copy=False)
 
     @lazily
-    def reconstruct(self, X: Any, kind: str = "map", combine: str = "best") -> Array:
+    def reconstruct(self, X: Table, kind: str = "map", combine: str = "best") -> Array:
         """The rows as the mixture sees them [2].
 
         Parameters
@@ -383,7 +384,9 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         parts = [self._rebuilt(seen, combined_shares(terms, combine), kind) for _, terms, seen in self._chunks(X, {})]
         return self._as_given(np.concatenate(parts)).astype(float_dtype(X), copy=False)
 
-    def sample(self, n_samples: int = 1, *, noise: bool = True, random_state: Any = None) -> tuple[Array, Array]:
+    def sample(
+        self, n_samples: int = 1, *, noise: bool = True, random_state: RandomState = None
+    ) -> tuple[Array, Array]:
         """Draw rows, and the components they come from [2, 3].
 
         Parameters

@@ -18,6 +18,7 @@ from gramian._checks import (
     check_random_state,
     check_table,
 )
+from gramian._types import Points, RandomState, Table
 from gramian.estimators._base import EVALUATION_ROWS, LatentModelMixin
 from gramian.estimators._containers import like
 from gramian.latent.anomaly import Anomaly, anomaly_of, contributions_of
@@ -40,16 +41,16 @@ class PrimalMixin(LatentModelMixin):
     mean_: Any
     components_: Any
 
-    def _check_rows(self, X: Any) -> Any:
+    def _check_rows(self, X: Table) -> Any:
         check_is_fitted(self)
         return check_table(self, X, reset=False, missing=True, accept_sparse=True)
 
-    def _project(self, X: Any, **options: Any) -> Projection:
+    def _project(self, X: Points, **options: Any) -> Projection:
         seen = self._model.subspace.project(X)
         check_finite(seen.squared_norm, "squared norms")
         return seen
 
-    def inverse_transform(self, Z: Any) -> Array:
+    def inverse_transform(self, Z: Table) -> Array:
         """E[x | z] = μ + Wz [2].
 
         Parameters
@@ -86,7 +87,7 @@ class PrimalMixin(LatentModelMixin):
         return SmallSample(np.asarray(self._column_weights, dtype=np.float64), self.n_components_)
 
     @lazily
-    def reconstruct(self, X: Any, kind: str = "map", return_std: bool = False, *, small_sample: bool = True) -> Any:
+    def reconstruct(self, X: Table, kind: str = "map", return_std: bool = False, *, small_sample: bool = True) -> Any:
         """The rows as the model sees them [2].
 
         Parameters
@@ -131,7 +132,9 @@ class PrimalMixin(LatentModelMixin):
         return rows, self._evaluate(X, lambda seen: signal_std(self._model, seen, correction))
 
     @lazily
-    def impute(self, X: Any, return_std: bool = False, n_draws: int | None = None, *, small_sample: bool = True) -> Any:
+    def impute(
+        self, X: Table, return_std: bool = False, n_draws: int | None = None, *, small_sample: bool = True
+    ) -> Any:
         """Fill the missing entries with E[x_m | x_o] = μ_m + W_m E[z | x_o]; observed entries are untouched [5].
 
         Parameters
@@ -202,7 +205,7 @@ class PrimalMixin(LatentModelMixin):
     def _loadings(self) -> Array:
         return np.asarray(self._model.subspace.components.T * self._gaussian.gains)
 
-    def sample(self, n_samples: int = 1, *, latent: Any = None, random_state: Any = None) -> Array:
+    def sample(self, n_samples: int = 1, *, latent: Table | None = None, random_state: RandomState = None) -> Array:
         """Draw rows from the model, or (``latent=Z``) rows given their latents [2].
 
         Parameters
@@ -246,7 +249,7 @@ class PrimalMixin(LatentModelMixin):
     def _fitted_dtype(self) -> Any:
         return np.asarray(self.mean_).dtype if self.mean_.dtype == self.components_.dtype else np.dtype(np.float64)
 
-    def posterior(self, X: Any) -> Posterior:
+    def posterior(self, X: Table) -> Posterior:
         found = super().posterior(X)
         dtype = float_dtype(X) if hasattr(X, "dtype") else np.dtype(np.float64)
         return Posterior(fitted_array(found.mean, dtype), fitted_array(found.covariance, dtype))
@@ -265,7 +268,7 @@ class PrimalMixin(LatentModelMixin):
         check_is_fitted(self)
         return self._gaussian.precision(self._model.subspace.components)
 
-    def aic(self, X: Any) -> float:
+    def aic(self, X: Table) -> float:
         """Akaike's information criterion on X: smaller is better [2].
 
         Parameters
@@ -292,7 +295,7 @@ class PrimalMixin(LatentModelMixin):
         """
         return -2 * self._total_log_likelihood(X)[0] + 2 * self._free_parameters()
 
-    def bic(self, X: Any) -> float:
+    def bic(self, X: Table) -> float:
         """The Bayesian information criterion on X: smaller is better [2].
 
         Parameters
@@ -320,7 +323,7 @@ class PrimalMixin(LatentModelMixin):
         total, n_rows = self._total_log_likelihood(X)
         return -2 * total + self._free_parameters() * float(np.log(n_rows))
 
-    def _total_log_likelihood(self, X: Any) -> tuple[float, int]:
+    def _total_log_likelihood(self, X: Table) -> tuple[float, int]:
         values = self.score_samples(X)
         return float(values.sum(dtype=np.float64)), len(values)
 
@@ -328,7 +331,7 @@ class PrimalMixin(LatentModelMixin):
         estimated = isinstance(self.noise_variance, str)
         return free_parameters(self.n_features_in_, self.n_components_, noise=estimated, mean=self.center)
 
-    def anomaly(self, X: Any, level: float = 0.99, limits: str = "flat") -> Anomaly:
+    def anomaly(self, X: Table, level: float = 0.99, limits: str = "flat") -> Anomaly:
         """How anomalous each row is, and which columns make it so [2].
 
         Parameters

@@ -24,6 +24,7 @@ from gramian._checks import (
     check_weights,
 )
 from gramian._content import row_hashes
+from gramian._types import RandomState, Table, Weights
 from gramian.choosing import Selection
 from gramian.choosing.class_calibration import Calibration
 from gramian.choosing.class_rule import CHOOSING_ROWS
@@ -130,11 +131,11 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         noise_variance: Any = "auto",
         priors: Any = None,
         n_clusters: int = 1,
-        standardize: Any = "auto",
+        standardize: bool | str = "auto",
         approximation: Any = "auto",
         n_landmarks: int | None = None,
         n_folds: int | None = 5,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -155,7 +156,7 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
     # ------------------------------------------------------------ fitting
 
     @atomic
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelPPCAClassifier:
+    def fit(self, X: Table, y: object, sample_weight: Weights = None) -> KernelPPCAClassifier:
         """Choose what is open on held-out rows, then fit a model to the rows of each class.
 
         Parameters
@@ -405,7 +406,7 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------ prediction
 
-    def _joint(self, X: Any) -> tuple[Array, Any]:
+    def _joint(self, X: Table) -> tuple[Array, Any]:
         """log p(c) - L^_c/2, or minus the limiting distances, (n, C); and the dtype to answer in."""
         check_is_fitted(self)
         X = check_table(self, X, reset=False)
@@ -434,7 +435,7 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
     def _own_columns(self) -> list[Any]:
         return [None] * len(self.classes_) if self._columns is None else self._columns
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Table) -> Array:
         """The class of each row.
 
         Parameters
@@ -462,7 +463,7 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         joint, _ = self._joint(X)
         return self.classes_[joint.argmax(axis=1)]
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Table) -> Array:
         """What the rule compares: log p(c) - L^_c/2 (calibrated where it was chosen), or minus the squared distance to the class's subspace.
 
         Parameters
@@ -492,7 +493,7 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
             joint = joint[:, -1] - joint[:, 0]
         return joint.astype(dtype, copy=False)
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Table) -> Array:
         """p(c | x) by Bayes' rule; under the limiting rule, softmax(-distance / 2ρ) with the calibrated ρ [7].
 
         Parameters

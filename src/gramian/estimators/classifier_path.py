@@ -114,7 +114,7 @@ def class_paths(
 
 def classifier_cv_scores(
     X: Any,
-    y: Any,
+    y: object,
     kernels: Sequence[Any],
     n_components: Sequence[Any] = (DEFAULT_FRACTION,),
     noise_variances: Sequence[float | None] = (None,),

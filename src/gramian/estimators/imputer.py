@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian._arrays import Array, float_dtype
 from gramian._checks import check_count, check_flag, check_table, check_weights, positive_rows
 from gramian._content import row_hashes
+from gramian._types import Table, Weights
 from gramian.choosing.cell_scales import column_scales, corrected_deviations
 from gramian.choosing.cells import MOST_ROWS, N_DRAWS, CellChoice, choose_by_cells, hidden_cells
 from gramian.choosing.selection import Selection
@@ -80,7 +81,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     _units: Units | None
     _spreads: Array  # the deviation of each column
 
-    def __init__(self, estimator: Any = None, *, standardize: Any = "auto", n_folds: Any = 5) -> None:
+    def __init__(self, estimator: Any = None, *, standardize: bool | str = "auto", n_folds: Any = 5) -> None:
         self.estimator = estimator
         self.standardize = standardize
         self.n_folds = n_folds
@@ -94,7 +95,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     # ------------------------------------------------------------ fitting
 
     @atomic
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LatentImputer:
+    def fit(self, X: Table, y: object = None, sample_weight: Weights = None) -> LatentImputer:
         """Fit the model to the observed entries of X.
 
         Parameters
@@ -292,7 +293,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     # ------------------------------------------------------------ filling
 
     @lazily
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Table) -> Array:
         """The table with its holes filled; observed entries are untouched.
 
         Parameters
@@ -322,7 +323,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self._impute(X)[0]
 
     @lazily
-    def impute(self, X: Any, return_std: bool = False) -> Any:
+    def impute(self, X: Table, return_std: bool = False) -> Any:
         """Fill the missing entries; the same container, observed entries untouched.
 
         Parameters
@@ -355,7 +356,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         filled, std = self._impute(X)
         return (like(X, filled), like(X, std)) if return_std else like(X, filled)
 
-    def _impute(self, X: Any) -> tuple[Array, Array]:
+    def _impute(self, X: Table) -> tuple[Array, Array]:
         check_is_fitted(self)
         table = check_table(self, X, reset=False, missing=True)
         dtype = float_dtype(table)

@@ -23,6 +23,7 @@ from gramian._checks import (
 )
 from gramian._content import content_folds, row_hashes, smallest_positions
 from gramian._progress import Progress
+from gramian._types import RandomState, Table, Weights
 from gramian.choosing.mixtures import FEWEST_ROWS, FOLDS, choose_kernel_latents
 from gramian.choosing.selection import Selection
 from gramian.estimators._base import atomic, forget, keep_columns
@@ -149,11 +150,11 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
     def __init__(
         self,
         n_clusters: int = 2,
-        n_components: Any = AUTO,
+        n_components: int | float | str | None = AUTO,
         *,
         kernel: Any = AUTO,
         noise_variance: float = 0.01,
-        standardize: Any = False,
+        standardize: bool | str = False,
         init: Any = "kernel_kmeans",
         n_init: int = 1,
         approximation: Any = None,
@@ -161,7 +162,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         preimage: Any = "smoother",
         tol: float = 1e-4,
         max_iter: int = 200,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
         solver: Any = AUTO,
     ) -> None:
@@ -190,7 +191,9 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
     # ------------------------------------------------------------ fitting
 
     @atomic
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, inputs: Any = None) -> KernelPPCAMixture:
+    def fit(
+        self, X: Table, y: object = None, sample_weight: Weights = None, inputs: Table | None = None
+    ) -> KernelPPCAMixture:
         """Fit by EM from the best of ``n_init`` starts.
 
         Parameters
@@ -366,7 +369,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         as_preimage(self.preimage)
         return asked
 
-    def _arranged(self, X: Array, kept: Array, weights: Array, inputs: Any) -> tuple[Array, Any, Array, Array]:
+    def _arranged(self, X: Array, kept: Array, weights: Array, inputs: Table | None) -> tuple[Array, Any, Array, Array]:
         """(rows to fit, the inputs behind them, where each kept row went, weights); distinct rows in an order of their own."""
         self._columns = None
         if is_precomputed(self.kernel):
@@ -413,7 +416,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
     def _best(
         self,
         rows: KernelRows[Any],
-        inputs: Any,
+        inputs: Array | None,
         weights: Array,
         inverse: Array,
         kept: Array,
@@ -463,7 +466,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         )
 
     def _starts(
-        self, rows: KernelRows[Any], inputs: Any, weights: Array, attempt: int, rng: np.random.Generator
+        self, rows: KernelRows[Any], inputs: Array | None, weights: Array, attempt: int, rng: np.random.Generator
     ) -> list[Array]:
         if self.n_clusters == 1:
             return [np.ones((rows.size, 1))]
@@ -471,6 +474,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
             return [rng.dirichlet(np.ones(self.n_clusters), rows.size)]
         if self.init == "kernel_kmeans":
             return graph_starts(rows, weights, self.n_clusters, rng, attempt)
+        assert inputs is not None  # a precomputed kernel was refused
         labels = kmeans(inputs, weights, self.n_clusters, rng, 1 if self.n_init > 1 else 10)
         return [np.eye(self.n_clusters)[labels]]
 
@@ -488,7 +492,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         largest = [] if asked is None else [q for q in asked if isinstance(q, int)]
         self._width = max(largest + self.n_components_)
 
-    def _fit_preimage(self, rows: DualRows | FeatureRows, inputs: Any) -> None:
+    def _fit_preimage(self, rows: DualRows | FeatureRows, inputs: Array | None) -> None:
         points = rows.points if isinstance(rows, FeatureRows) else inputs
         self.X_fit_ = points
         self._gram = rows.gram if isinstance(rows, DualRows) and self._columns is not None else None
@@ -529,7 +533,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
     def _n_features_out(self) -> int:
         return int(self._width)
 
-    def _check_rows(self, X: Any) -> Array:
+    def _check_rows(self, X: Table) -> Array:
         check_is_fitted(self)
         return check_table(self, X, reset=False)
 
@@ -541,7 +545,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         return project_rows(self._components, self._in_units(X), diagonal)
 
     @lazily
-    def score_samples(self, X: Any, diagonal: Any = None) -> Array:
+    def score_samples(self, X: Table, diagonal: Table | None = None) -> Array:
         """log Σ_i m_i exp(-L^_i(x)/2): the log-density but for the constant of the noise's space [6].
 
         ``diagonal`` is k(y, y) of the rows, with a precomputed kernel.
@@ -578,9 +582,10 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
                 raise ValueError(
                     "score_samples with kernel='precomputed' needs diagonal=, the values k(y, y) of the rows."
                 )
-            diagonal = check_table(None, np.reshape(diagonal, (-1, 1)), reset=False, name="diagonal")[:, 0]
-            if len(diagonal) != len(X):
-                raise ValueError(f"diagonal has {len(diagonal)} values, but X has {len(X)} rows.")
+            values = check_table(None, np.reshape(diagonal, (-1, 1)), reset=False, name="diagonal")[:, 0]
+            if len(values) != len(X):
+                raise ValueError(f"diagonal has {len(values)} values, but X has {len(X)} rows.")
+            diagonal = values
         elif diagonal is not None:
             raise ValueError("diagonal= goes with kernel='precomputed' only.")
         return self._log_likelihoods(X, diagonal=diagonal).astype(float_dtype(X), copy=False)

@@ -26,6 +26,7 @@ from gramian._checks import (
 )
 from gramian._content import content_folds
 from gramian._memory import memory_budget, require_memory
+from gramian._types import DType, RandomState, Table, Weights
 from gramian.choosing.dimension import choose_by_kernel
 from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns
 from gramian.estimators._dual import DualMixin
@@ -122,10 +123,10 @@ class KernelPPCA(DualMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_components: Any = "auto",
+        n_components: int | float | str | None = "auto",
         *,
         kernel: Any = "rbf",
-        noise_variance: Any = "ml",
+        noise_variance: float | str = "ml",
         noise_dim: Any = None,
         center: bool = True,
         solver: Any = "auto",
@@ -135,7 +136,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
         memory_limit: Any = None,
         tol: float = 5e-5,
         max_iter: int = 1000,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -163,7 +164,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
     # ------------------------------------------------------------ fitting
 
     @atomic
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, inputs: Any = None) -> KernelPPCA:
+    def fit(self, X: Table, y: object = None, sample_weight: Weights = None, inputs: Table | None = None) -> KernelPPCA:
         """Fit the model to rows, or (``kernel="precomputed"``) to their Gram matrix.
 
         Parameters
@@ -292,7 +293,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
         check_seed(self.random_state)
         memory_budget(self.memory_limit)
 
-    def _dual_sample(self, kernel: Any, points: Any, raw: Any, raw_weights: Array, dtype: Any) -> DualSample:
+    def _dual_sample(self, kernel: Any, points: Any, raw: Any, raw_weights: Array, dtype: DType) -> DualSample:
         diagonal = raw.diagonal()
         if not np.isfinite(diagonal).all():
             raise ValueError(
@@ -305,7 +306,9 @@ class KernelPPCA(DualMixin, BaseEstimator):
             sample = replace(sample, dim=float(kernel_rank(sample.operator(), sample.rank_floor)))
         return sample
 
-    def _precomputed_sample(self, K: Any, sample_weight: Any, inputs: Any) -> tuple[DualSample, Any, Array]:
+    def _precomputed_sample(
+        self, K: Any, sample_weight: Weights, inputs: Table | None
+    ) -> tuple[DualSample, Any, Array]:
         K = check_table(self, K, reset=True, min_samples=2)
         check_gram(K)
         weights = check_weights(sample_weight, K)

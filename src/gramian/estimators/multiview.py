@@ -19,6 +19,7 @@ from gramian._checks import (
     check_tolerance,
     check_weights,
 )
+from gramian._types import RandomState, Table, Views, Weights
 from gramian.estimators._base import BaseEstimator, LatentModelMixin, atomic, forget
 from gramian.estimators._view_answers import ViewAnswers
 from gramian.estimators._view_decoding import decoded_inputs, fitted_preimage
@@ -117,20 +118,20 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_components: Any = "auto",
+        n_components: int | float | str | None = "auto",
         *,
         kernel: Any = "linear",
         views: Any = None,
         space: str = "auto",
         solver: Any = "auto",
         rotate: bool = True,
-        noise_variance: Any = "per-view",
+        noise_variance: float | str = "per-view",
         view_weights: Any = None,
         n_folds: int | None = 5,
         tol: float = 1e-6,
         max_iter: int = 1000,
         preimage: Any = "smoother",
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -159,7 +160,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
     # ------------------------------------------------------------ fitting
 
     @atomic
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MultiViewRKM:
+    def fit(self, X: Views, y: object = None, sample_weight: Weights = None) -> MultiViewRKM:
         """Fit to a table, a list or a dict of views.
 
         Parameters
@@ -300,7 +301,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
             float(self.eigenvalues_[0] / self._gaussian.eigenvalues[0]) if self.n_components_ else float(total),
         )
 
-    def _rows(self, X: Any) -> ViewRows:
+    def _rows(self, X: Views) -> ViewRows:
         """Views in the fitted order; entries may be missing where a view is linear (not in the only view of a model without EM)."""
         check_is_fitted(self)
         rows = self._layout.rows(self, X)
@@ -316,7 +317,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         return latent if self._rotation is None else latent @ self._rotation
 
     @lazily
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Views) -> Array:
         """The posterior mean E[z | whatever a row shows] [8]; rows that show nothing get the prior mean 0.
 
         Parameters
@@ -345,7 +346,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         rows = self._rows(X)
         return self._turned(self._answers.posterior(rows).mean).astype(rows.dtype, copy=False)
 
-    def posterior(self, X: Any) -> Posterior:
+    def posterior(self, X: Views) -> Posterior:
         """z given what is shown, ``.mean`` (n, q), ``.covariance`` (q, q) or (n, q, q), ``.sample(n_draws)`` [8].
 
         Parameters
@@ -378,7 +379,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
             return found
         return Posterior(self._turned(found.mean), self._rotation.T @ found.covariance @ self._rotation)
 
-    def scores(self, X: Any) -> Array:
+    def scores(self, X: Views) -> Array:
         """The principal scores t = Uᵀ(φ - μ) of the concatenated (scaled) views; unseen ones at their expectation.
 
         Parameters
@@ -406,7 +407,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         """
         return self._answers.patterns(self._rows(X), self._gaussian.complete_scores)
 
-    def residual(self, X: Any) -> Array:
+    def residual(self, X: Views) -> Array:
         """Squared distance of the views shown to the principal subspace, in units of the scaled views [2].
 
         Parameters
@@ -435,7 +436,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         """
         return self._answers.patterns(self._rows(X), self._gaussian.residual)
 
-    def mahalanobis(self, X: Any) -> Array:
+    def mahalanobis(self, X: Views) -> Array:
         """The squared Mahalanobis distance of the views shown [2].
 
         Parameters
@@ -478,7 +479,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
             raise NoDensityError(str(error)) from None
         return lambda X: self._answers.log_density(self._rows(X))
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Views, y: object = None) -> float:
         """The mean log-likelihood of the rows; at zero noise, where there is none, minus the mean squared residual.
 
         Parameters
@@ -515,7 +516,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
     # ------------------------------------------------------------ trust
 
     @atomic
-    def calibrate(self, X: Any, questions: Any = None, *, n_folds: int = 5) -> MultiViewRKM:
+    def calibrate(self, X: Views, questions: Any = None, *, n_folds: int = 5) -> MultiViewRKM:
         """Learn from held-out rows how far `predict_view` may trust the views shown; `fit` does so unless ``n_folds=None``.
 
         The likelihood understates the noise along the principal axes. For each question, "view v from the views o", the noise of
@@ -586,13 +587,13 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
 
     def predict_view(
         self,
-        X: Any,
+        X: Views,
         view: Any,
         return_std: bool = False,
         n_draws: int | None = None,
         *,
         small_sample: bool = True,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> Any:
         """A view from the others: E[φ_v | o] = μ_v + W_v E[z | o], mapped back to inputs [8].
 
@@ -644,7 +645,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
             return draws.astype(rows.dtype, copy=False)
         return found.mean.astype(rows.dtype, copy=False), found.std.astype(rows.dtype, copy=False)
 
-    def impute(self, X: Any, return_std: bool = False, *, small_sample: bool = True) -> Any:
+    def impute(self, X: Views, return_std: bool = False, *, small_sample: bool = True) -> Any:
         """The views with what is missing at its expectation given what each row shows, in the container given; the rest untouched.
 
         With ``return_std`` also the predictive standard deviations, 0 where an entry was seen. Views that a row misses whole are
@@ -687,7 +688,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         filled, std = (layout.put_back(X, [pair[k].astype(rows.dtype, copy=False) for pair in pairs]) for k in (0, 1))
         return (filled, std) if return_std else filled
 
-    def inverse_transform(self, Z: Any) -> Any:
+    def inverse_transform(self, Z: Table) -> Any:
         """Every view of the latents Z, E[φ_v | z] = μ_v + W_v z mapped back to inputs, in the container given to `fit`.
 
         Linear views are exact; a feature map with an inverse is used; views with a kernel go through ``preimage``.
@@ -722,7 +723,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         views = [answers.inputs(v, latent).astype(Z.dtype, copy=False) for v in range(len(self.view_names_))]
         return self._layout.contain(views)
 
-    def reconstruct(self, X: Any) -> Any:
+    def reconstruct(self, X: Views) -> Any:
         """Every view given the views shown: `inverse_transform` of `transform`.
 
         Parameters
@@ -750,7 +751,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         """
         return self.inverse_transform(self.transform(X))
 
-    def sample(self, n_samples: int = 1, *, latent: Any = None, random_state: Any = None) -> Any:
+    def sample(self, n_samples: int = 1, *, latent: Table | None = None, random_state: RandomState = None) -> Any:
         """Draw all views of new rows, or (``latent=Z``) of given latents.
 
         Linear views carry their noise; views with a kernel or a decoder are those of the noise-free feature point.

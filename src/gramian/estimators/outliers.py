@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian._arrays import Array, float_dtype, has_nan
 from gramian._checks import check_count, check_number, check_table, check_weights, positive_rows
 from gramian._content import content_folds, row_hashes
+from gramian._types import Table, Weights
 from gramian.choosing.trimmed import choose_trimmed
 from gramian.estimators._base import BaseEstimator, atomic, forget
 from gramian.estimators._units import check_standardize, standardizes
@@ -74,7 +75,7 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
     _by_residual = False
 
     def __init__(
-        self, estimator: Any = None, contamination: float = 0.01, *, standardize: Any = "auto", n_folds: Any = 5
+        self, estimator: Any = None, contamination: float = 0.01, *, standardize: bool | str = "auto", n_folds: Any = 5
     ) -> None:
         self.estimator = estimator
         self.contamination = contamination
@@ -87,12 +88,12 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
         tags.input_tags.allow_nan = inner.allow_nan
         return tags
 
-    def _check(self, X: Any, reset: bool) -> Array:
+    def _check(self, X: Table, reset: bool) -> Array:
         missing = bool(self.__sklearn_tags__().input_tags.allow_nan)
         return check_table(self, X, reset=reset, missing=missing, min_samples=2 if reset else 1)
 
     @atomic
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LatentOutlierDetector:
+    def fit(self, X: Table, y: object = None, sample_weight: Weights = None) -> LatentOutlierDetector:
         """Fit the models, and set the threshold at the ``contamination`` quantile of the out-of-fold scores.
 
         Parameters
@@ -195,7 +196,7 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
         scores = -model.residual(rows) if self._by_residual or _is_noise_free(model) else model.score_samples(rows)
         return np.asarray(scores, dtype=np.float64)
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Table) -> Array:
         """The log-likelihood of each row by a model that has not seen it: larger is more normal.
 
         Minus the squared distance to the subspace where the model has no noise.
@@ -226,7 +227,7 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
         table = self._check(X, reset=False)
         return self._scores(table).astype(float_dtype(table), copy=False)
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Table) -> Array:
         """``score_samples - offset_``: negative for outliers.
 
         Parameters
@@ -254,7 +255,7 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._scores(self._check(X, reset=False)) - self.offset_
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Table) -> Array:
         """+1 for inliers, -1 for outliers.
 
         Parameters
@@ -283,7 +284,7 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
         return np.where(self.decision_function(X) < 0, -1, 1)
 
     @available_if(_inner_has("anomaly"))
-    def anomaly(self, X: Any, level: float = 0.99) -> Any:
+    def anomaly(self, X: Table, level: float = 0.99) -> Any:
         """T², SPE and column contributions of the model of all rows.
 
         Parameters
@@ -321,7 +322,7 @@ def out_of_fold_scores(model: Any, X: Array, n_folds: int = 5) -> Array:
     return detector.score_samples(X)
 
 
-def _fitted(model: Any, rows: Array, sample_weight: Any) -> Any:
+def _fitted(model: Any, rows: Array, sample_weight: Weights) -> Any:
     return model.fit(rows) if sample_weight is None else model.fit(rows, sample_weight=sample_weight)
 
 

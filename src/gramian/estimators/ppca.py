@@ -26,6 +26,7 @@ from gramian._checks import (
     positive_rows,
 )
 from gramian._progress import Progress
+from gramian._types import Points, RandomState, Table, Weights, is_sparse
 from gramian.choosing.cells import MOST_ROWS, choose_by_cells
 from gramian.choosing.dimension import not_held_out
 from gramian.choosing.fold_stream import N_FOLDS, FoldStream
@@ -153,14 +154,14 @@ class PPCA(PrimalMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_components: Any = "auto",
+        n_components: int | float | str | None = "auto",
         *,
-        noise_variance: Any = "ml",
+        noise_variance: float | str = "ml",
         center: bool = True,
         solver: Any = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -182,7 +183,7 @@ class PPCA(PrimalMixin, BaseEstimator):
     # ------------------------------------------------------------ fitting
 
     @atomic
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PPCA:
+    def fit(self, X: Table, y: object = None, sample_weight: Weights = None) -> PPCA:
         """Fit by exact maximum likelihood.
 
         Parameters
@@ -212,7 +213,7 @@ class PPCA(PrimalMixin, BaseEstimator):
         """
         return self._fit(X, sample_weight)
 
-    def _fit(self, X: Any, sample_weight: Any, start: MissingFit | None = None) -> PPCA:
+    def _fit(self, X: Table, sample_weight: Weights, start: MissingFit | None = None) -> PPCA:
         """``start``: where PX-EM begins if X has holes."""
         self._check_params()
         forget(self, *PRIVATE)
@@ -245,7 +246,7 @@ class PPCA(PrimalMixin, BaseEstimator):
         """Whether q is chosen by held-out evidence; with a number as noise "auto" is None's rule."""
         return bool(self.n_components == "auto") and isinstance(self.noise_variance, str)
 
-    def _sampled(self, X: Any, weights: Array) -> tuple[MomentSample | TableSample, FoldStream | None]:
+    def _sampled(self, X: Points, weights: Array) -> tuple[MomentSample | TableSample, FoldStream | None]:
         """The sample of a table, with the moments of its folds where they are needed."""
         n, d = X.shape
         if not self._chooses or d > min(n, STORED_LIMIT):
@@ -265,7 +266,7 @@ class PPCA(PrimalMixin, BaseEstimator):
         return choose_for_moments(stream.parts, sample) if stream.folds else None
 
     @atomic
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PPCA:
+    def partial_fit(self, X: Table, y: object = None, sample_weight: Weights = None) -> PPCA:
         """Add a batch of complete rows; the result equals `fit` on all rows so far, whatever the batches.
 
         Only moments are kept, one per fold where q is to be chosen; the decomposition is made when the model is first used.
@@ -378,7 +379,7 @@ class PPCA(PrimalMixin, BaseEstimator):
         self._finalise()
         return self
 
-    def _stream_batch(self, X: Any, weights: Any) -> None:
+    def _stream_batch(self, X: Points, weights: Any) -> None:
         try:
             self.partial_fit(X, sample_weight=weights)
         except ValueError as error:
@@ -672,14 +673,14 @@ def supported(sums: ColumnSums) -> int:
     return int((cells - sums.shown) // (5 * d))
 
 
-def check_finite_or_missing(X: Any) -> None:
+def check_finite_or_missing(X: Points) -> None:
     """Raise ValueError if an entry is infinite."""
     assert_all_finite(X.data if sparse.issparse(X) else X, allow_nan=True, estimator_name="PPCA", input_name="X")
 
 
-def has_holes(X: Any) -> bool:
+def has_holes(X: Points) -> bool:
     """Whether any entry is NaN."""
-    values = X.data if sparse.issparse(X) else X
+    values = X.data if is_sparse(X) else X
     holes = has_nan(values)
     if holes and sparse.issparse(X):
         raise ValueError("Sparse X contains NaN. Missing values need a dense table: use '.toarray()'.")

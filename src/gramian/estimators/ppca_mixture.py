@@ -21,6 +21,7 @@ from gramian._checks import (
     check_weights,
 )
 from gramian._progress import Progress
+from gramian._types import RandomState, Table, Weights
 from gramian.choosing import Selection
 from gramian.choosing.mixtures import CHOOSING_ROWS, choose_clusters, choose_latents
 from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns
@@ -127,17 +128,17 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
     def __init__(
         self,
         n_clusters: Any = 2,
-        n_components: Any = AUTO,
+        n_components: int | float | str | None = AUTO,
         *,
         noise: str = "separate",
         init: Any = "kmeans",
         weights_init: Any = None,
         means_init: Any = None,
         n_init: int = 1,
-        standardize: Any = False,
+        standardize: bool | str = False,
         tol: float = 1e-6,
         max_iter: int = 200,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
@@ -162,7 +163,7 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
     # ------------------------------------------------------------ fitting
 
     @atomic
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PPCAMixture:
+    def fit(self, X: Table, y: object = None, sample_weight: Weights = None) -> PPCAMixture:
         """Fit by EM on the observed entries.
 
         Parameters
@@ -293,12 +294,12 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
     @classmethod
     def select(
         cls,
-        X: Any,
+        X: Table,
         n_clusters: Iterable[int] = range(1, 7),
         n_components: Iterable[Any] = (1, 2, 3),
         *,
         criterion: str = "bic",
-        sample_weight: Any = None,
+        sample_weight: Weights = None,
         **params: Any,
     ) -> PPCAMixture:
         """Fit every pair of the numbers given, and return the model of the smallest criterion.
@@ -466,7 +467,7 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
 
     # ------------------------------------------------------------ clusters and densities
 
-    def _check_rows(self, X: Any) -> Array:
+    def _check_rows(self, X: Table) -> Array:
         check_is_fitted(self)
         return check_table(self, X, reset=False, missing=True)
 
@@ -477,7 +478,7 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
     def _log_volume(self, X: Array) -> Any:
         return 0.0 if self._units is None else ~np.isnan(X) @ np.log(self._units.scale)
 
-    def aic(self, X: Any, sample_weight: Any = None) -> float:
+    def aic(self, X: Table, sample_weight: Weights = None) -> float:
         """Akaike's information criterion on X: smaller is better [2].
 
         Parameters
@@ -507,7 +508,7 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         """
         return self._criterion(X, sample_weight, lambda total: 2.0)
 
-    def bic(self, X: Any, sample_weight: Any = None) -> float:
+    def bic(self, X: Table, sample_weight: Weights = None) -> float:
         """The Bayesian information criterion on X: smaller is better [2].
 
         Parameters
@@ -537,7 +538,7 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         """
         return self._criterion(X, sample_weight, lambda total: float(np.log(total)))
 
-    def _criterion(self, X: Any, sample_weight: Any, price: Callable[[float], float]) -> float:
+    def _criterion(self, X: Table, sample_weight: Weights, price: Callable[[float], float]) -> float:
         values = self._log_likelihoods(self._check_rows(X))
         weights = check_weights(sample_weight, values[:, None])
         return -2.0 * float(weights @ values) + self._free_parameters() * price(float(weights.sum()))
@@ -566,7 +567,7 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         return drawn_rows(model.subspace.mean, loadings, latents, level, rng)
 
     @lazily
-    def impute(self, X: Any, return_std: bool = False, n_draws: int | None = None) -> Any:
+    def impute(self, X: Table, return_std: bool = False, n_draws: int | None = None) -> Any:
         """Fill the missing entries with E[x_m | x_o], averaged over the clusters; observed entries are untouched [5, 6].
 
         Parameters

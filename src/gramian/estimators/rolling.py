@@ -34,7 +34,7 @@ class RollingForecasts:
 
 
 def rolling_origin(
-    forecaster: Any, y: Any, *, horizon: int, n_origins: int = 5, step: int | None = None, refit: bool = True
+    forecaster: Any, y: object, *, horizon: int, n_origins: int = 5, step: int | None = None, refit: bool = True
 ) -> RollingForecasts:
     """Forecast ``horizon`` values from several origins, each from what came before it only.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from inspect import signature
 from typing import Any
 
+from gramian._types import RandomState
 from gramian.features.base import FeatureMap
 from gramian.features.identity import Identity
 from gramian.features.nystroem import Nystroem
@@ -30,7 +31,7 @@ def approximations() -> tuple[str, ...]:
     return tuple(name for name, made in FEATURE_MAPS.items() if made.size_parameter is not None)
 
 
-def approximation_of(name: str, kernel: Any, count: int, random_state: Any = None) -> FeatureMap:
+def approximation_of(name: str, kernel: Any, count: int, random_state: RandomState = None) -> FeatureMap:
     """The feature map of that name for a kernel, with ``count`` landmarks or features.
 
     Parameters

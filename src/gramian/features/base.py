@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
 from gramian._checks import check_table, check_weights
+from gramian._types import Points, Weights
 from gramian.kernels._scales import MEDIAN_ROWS
 
 DRAWN_ROWS = MEDIAN_ROWS
@@ -30,7 +31,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     invertible: Any = False
     """Whether ``inverse_transform`` gives back the rows."""
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Points, y: object = None, sample_weight: Weights = None) -> Any:
         """Settle what depends on the rows of X; rows of zero weight do not count.
 
         Parameters
@@ -98,7 +99,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """How many distinct rows of smallest hash `fit` depends on; None: it must see all rows."""
         return None
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Points) -> Array:
         """φ(xᵢ), shape (n, dim), in the dtype of X.
 
         Parameters
@@ -140,10 +141,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _n_features_out(self) -> int:
         return self.dim
 
-    def _fit(self, X: Any, weights: Array) -> None:
+    def _fit(self, X: Points, weights: Array) -> None:
         raise TypeError(f"{type(self).__name__} does not say how to fit itself.")
 
-    def _features(self, X: Any) -> Array:
+    def _features(self, X: Points) -> Array:
         raise TypeError(f"{type(self).__name__} does not say how to transform rows.")
 
     def __sklearn_tags__(self) -> Any:
@@ -153,5 +154,5 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return tags
 
 
-def _as_csr(X: Any) -> Any:
+def _as_csr(X: Points) -> Any:
     return X.tocsr() if hasattr(X, "tocsr") else X

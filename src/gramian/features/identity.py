@@ -6,6 +6,7 @@ from typing import Any
 
 from gramian._arrays import Array
 from gramian._checks import check_table
+from gramian._types import Points
 from gramian.features.base import FeatureMap
 
 
@@ -55,8 +56,8 @@ class Identity(FeatureMap):
         """
         return check_table(self, F, reset=False, name="F")
 
-    def _fit(self, X: Any, weights: Array) -> None:
+    def _fit(self, X: Points, weights: Array) -> None:
         """Only the number of columns is kept."""
 
-    def _features(self, X: Any) -> Array:
+    def _features(self, X: Points) -> Array:
         return X.copy()

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian._arrays import Array, blas_threads, row_chunks, single_blas_thread, symmetrized, thread_map
 from gramian._checks import check_count, check_seed, check_table
 from gramian._content import SmallestRows
+from gramian._types import DType, Points, RandomState
 from gramian.features.base import DRAWN_ROWS, FeatureMap
 from gramian.kernels import Precomputed, as_kernel, finite_gram
 from gramian.kernels.base import TILE_ROWS
@@ -58,7 +59,7 @@ class Nystroem(FeatureMap):
 
     size_parameter = "n_landmarks"
 
-    def __init__(self, kernel: Any = "rbf", n_landmarks: int = 100, random_state: Any = None) -> None:
+    def __init__(self, kernel: Any = "rbf", n_landmarks: int = 100, random_state: RandomState = None) -> None:
         self.kernel = kernel
         self.n_landmarks = n_landmarks
         self.random_state = random_state
@@ -83,7 +84,7 @@ class Nystroem(FeatureMap):
         largest = float(np.einsum("ij,ij->j", self.normalization_, self.normalization_).max())
         return largest * float(np.mean(self.kernel_.diagonal(self.landmarks_)))
 
-    def kernel_values(self, X: Any, dtype: Any = np.float64) -> Array:
+    def kernel_values(self, X: Points, dtype: DType = np.float64) -> Array:
         """k_m(x), shape (n, m).
 
         Parameters
@@ -145,7 +146,7 @@ class Nystroem(FeatureMap):
         check_is_fitted(self)
         return np.asarray(F) @ self.normalization_.T
 
-    def approximation_error(self, X: Any) -> float:
+    def approximation_error(self, X: Points) -> float:
         """The mean over rows of k(x, x) - |φ(x)|² >= 0: what of the kernel's trace the landmarks do not see.
 
         Parameters
@@ -187,7 +188,7 @@ class Nystroem(FeatureMap):
             raise
         return self
 
-    def _fit(self, X: Any, weights: Array) -> None:
+    def _fit(self, X: Points, weights: Array) -> None:
         self._settle(SmallestRows.of(X, weights, self.n_drawn).rows)
 
     def _settle(self, drawn: Any) -> None:
@@ -212,7 +213,7 @@ class Nystroem(FeatureMap):
         self.landmarks_ = X
         self.normalization_ = np.ascontiguousarray(vectors[:, keep][:, ::-1] / np.sqrt(values[keep][::-1]))
 
-    def _features(self, X: Any) -> Array:
+    def _features(self, X: Points) -> Array:
         features = np.empty((X.shape[0], self.normalization_.shape[1]))
         tile = self.kernel_.tiles(X, self.landmarks_, np.float64)
         landmarks = slice(0, self.landmarks_.shape[0])

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from itertools import combinations_with_replacement
 from math import comb, factorial
-from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
 from gramian._checks import check_count, check_number
+from gramian._types import Points
 from gramian.features.base import FeatureMap
 from gramian.kernels._dot import check_rate
 
@@ -63,7 +63,7 @@ class Polynomial(FeatureMap):
         check_is_fitted(self)
         return int(self.powers_.shape[0])
 
-    def _fit(self, X: Any, weights: Array) -> None:
+    def _fit(self, X: Points, weights: Array) -> None:
         degree = check_count("degree", self.degree, 1)
         coef0 = check_number("coef0", self.coef0, 0.0)
         gamma = check_rate(self.gamma, X.shape[1])
@@ -76,7 +76,7 @@ class Polynomial(FeatureMap):
         self.powers_ = powers.reshape(dim, degree)
         self.multinomials_ = _root_multinomials(self.powers_)
 
-    def _features(self, X: Any) -> Array:
+    def _features(self, X: Points) -> Array:
         _refuse(self.dim, X.shape[1], self.powers_.shape[1], 16 * self.dim * X.shape[0])
         extended = np.empty((X.shape[0], X.shape[1] + 1))
         np.multiply(X, np.sqrt(self.gamma_), out=extended[:, :-1])

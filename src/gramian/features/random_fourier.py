@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
 from gramian._checks import check_count, check_flag, check_random_state, positive_rows
+from gramian._types import Points, RandomState
 from gramian.features.base import DRAWN_ROWS, FeatureMap
 from gramian.kernels import RBF, Kernel, Laplacian, Matern, as_kernel
 from gramian.kernels._scales import check_length_scale
@@ -57,7 +58,7 @@ class RandomFourier(FeatureMap):
     size_parameter = "n_features"
 
     def __init__(
-        self, kernel: Any = "rbf", n_features: int = 100, orthogonal: bool = False, random_state: Any = None
+        self, kernel: Any = "rbf", n_features: int = 100, orthogonal: bool = False, random_state: RandomState = None
     ) -> None:
         self.kernel = kernel
         self.n_features = n_features
@@ -85,14 +86,14 @@ class RandomFourier(FeatureMap):
         self.seed_ = int(check_random_state(self.random_state).integers(2**63 - 1))
         return self
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Points) -> Array:
         if hasattr(self, "seed_") and not hasattr(self, "frequencies_"):
             # a fitted object is not changed by its methods: a map for this width is made and used once
             ready = RandomFourier(self.kernel_, self.n_features, orthogonal=self.orthogonal, random_state=self.seed_)
             return ready.fit(X).transform(X)
         return super().transform(X)
 
-    def _fit(self, X: Any, weights: Array) -> None:
+    def _fit(self, X: Points, weights: Array) -> None:
         self._check_parameters()
         kernel = self._spectral_kernel()
         rng = check_random_state(self.random_state)
@@ -104,7 +105,7 @@ class RandomFourier(FeatureMap):
         self.frequencies_ = frequencies
         self.phase_ = float(rng.uniform(0.0, 2.0 * np.pi))
 
-    def _features(self, X: Any) -> Array:
+    def _features(self, X: Points) -> Array:
         check_is_fitted(self, "frequencies_")
         angles = np.asarray(X @ self.frequencies_)
         n_pairs = self.dim // 2

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from gramian._arrays import Array
 from gramian._checks import check_number
+from gramian._types import DType, Points
 from gramian.kernels._rows import as_rows, dense, pair_of_rows, squared_norms
 from gramian.kernels.base import Kernel, Tile
 
@@ -70,12 +71,12 @@ class DotProduct(Kernel):
         products[...] = 1.0
         return products
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Points) -> Array:
         X = as_rows(self, X)
         with np.errstate(over="ignore", invalid="ignore"):  # callers look at the result: finite_gram
             return self.profile(self.rate(X.shape[1]) * squared_norms(X))
 
-    def factors(self, X: Any, Y: Any, dtype: Any) -> tuple[Array, Array] | None:
+    def factors(self, X: Points, Y: Points, dtype: DType) -> tuple[Array, Array] | None:
         if sparse.issparse(X) or sparse.issparse(Y):
             return None
         # γ goes to one side, in float64: only then is it rounded once
@@ -83,7 +84,7 @@ class DotProduct(Kernel):
         right = np.asarray(Y, dtype=dtype) if rate == 1.0 else (rate * np.asarray(Y, dtype=np.float64)).astype(dtype)
         return np.asarray(X, dtype=dtype), right
 
-    def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
+    def tiles(self, X: Points, Y: Points, dtype: DType = np.float64) -> Tile:
         pair = self.factors(X, Y, dtype)
         rate = self.rate(X.shape[1])
 
@@ -95,13 +96,13 @@ class DotProduct(Kernel):
 
         return tile
 
-    def gradient(self, X: Any, Y: Any, coefficients: Any) -> Array:
+    def gradient(self, X: Points, Y: Points, coefficients: Array) -> Array:
         X, Y = pair_of_rows(self, X, Y)
         rate = self.rate(X.shape[1])
         weights = np.asarray(coefficients) * self.slope(rate * dense(X @ Y.T).astype(np.float64))
         return rate * np.asarray(weights @ Y)
 
-    def diagonal_gradient(self, X: Any) -> Array:
+    def diagonal_gradient(self, X: Points) -> Array:
         X = as_rows(self, X)
         rate = self.rate(X.shape[1])
         return np.asarray(2.0 * rate * self.slope(rate * squared_norms(X))[:, None] * dense(X))

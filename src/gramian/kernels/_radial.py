@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from gramian._arrays import Array, row_chunks
+from gramian._types import DType, Points
 from gramian.kernels._rows import as_rows, dense, pair_of_rows, squared_norms
 from gramian.kernels._scales import check_length_scale, resolved_length_scale
 from gramian.kernels.base import Kernel, Tile
@@ -27,16 +28,16 @@ class Stationary(Kernel):
     stationary: Any = True
     length_scale: Any
 
-    def resolve(self, X: Any) -> Kernel:
+    def resolve(self, X: Points) -> Kernel:
         X = as_rows(self, X)
         return clone(self).set_params(length_scale=resolved_length_scale(self.length_scale, X))
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Points) -> Array:
         X = as_rows(self, X)
         check_length_scale(self.length_scale, X.shape[1])
         return np.ones(X.shape[0])
 
-    def diagonal_gradient(self, X: Any) -> Array:
+    def diagonal_gradient(self, X: Points) -> Array:
         return np.zeros(as_rows(self, X).shape)
 
 
@@ -108,19 +109,19 @@ class Radial(Stationary):
         """
         raise TypeError(f"{self!r} does not give distances.")
 
-    def factors(self, X: Any, Y: Any, dtype: Any) -> tuple[Array, Array] | None:
+    def factors(self, X: Points, Y: Points, dtype: DType) -> tuple[Array, Array] | None:
         if self.sharp or sparse.issparse(X) or sparse.issparse(Y):
             return None
         products = _Products(X, Y, check_length_scale(self.length_scale, X.shape[1]), dtype, sharp=False)
         return (products.left, products.right) if products.plain else None
 
-    def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
+    def tiles(self, X: Points, Y: Points, dtype: DType = np.float64) -> Tile:
         scale = check_length_scale(self.length_scale, X.shape[1])
         kind = _SparseProducts if sparse.issparse(X) or sparse.issparse(Y) else _Products
         products = kind(X, Y, scale, dtype, sharp=self.sharp)
         return lambda rows, columns: self.profile(products.tile(rows, columns))
 
-    def gradient(self, X: Any, Y: Any, coefficients: Any) -> Array:
+    def gradient(self, X: Points, Y: Points, coefficients: Array) -> Array:
         X, Y = (dense(rows) for rows in pair_of_rows(self, X, Y))
         scale = check_length_scale(self.length_scale, X.shape[1])
         products = _Products(X, Y, scale, np.float64, sharp=True)
@@ -148,7 +149,7 @@ def clipped(products: Array) -> Array:
 class _Products:
     """-|x - y|²/2ℓ² for tiles of dense rows."""
 
-    def __init__(self, X: Any, Y: Any, scale: float | Array, dtype: Any, *, sharp: bool) -> None:
+    def __init__(self, X: Points, Y: Points, scale: float | Array, dtype: DType, *, sharp: bool) -> None:
         self.X, self.Y, self.scale, self.dtype = X, Y, scale, np.dtype(dtype)
         single = self.dtype == np.float32
         largest = np.inf
@@ -160,7 +161,7 @@ class _Products:
             self.plain = not (single or sharp) and largest <= PLAIN_FLOAT64
         self.repair = sharp or largest > PLAIN_FLOAT64
 
-    def _prepare(self, dtype: Any) -> float:
+    def _prepare(self, dtype: DType) -> float:
         """Set the factors; the largest h."""
         X, Y = self.X, self.Y
         with np.errstate(over="ignore", invalid="ignore"):
@@ -193,7 +194,7 @@ class _Products:
 class _SparseProducts:
     """-|x - y|²/2ℓ² for tiles of sparse rows: float64, about the origin, since centring would fill them."""
 
-    def __init__(self, X: Any, Y: Any, scale: float | Array, dtype: Any, *, sharp: bool) -> None:
+    def __init__(self, X: Points, Y: Points, scale: float | Array, dtype: DType, *, sharp: bool) -> None:
         self.dtype = np.dtype(dtype)
         self.left = _scaled(X, scale)
         self.right = self.left if Y is X else _scaled(Y, scale)
@@ -225,7 +226,7 @@ def _largest(left_half: Array, right_half: Array) -> float:
     return largest
 
 
-def _augmented(X: Any, center: Any, scale: float | Array, dtype: Any) -> Array:
+def _augmented(X: Points, center: Any, scale: float | Array, dtype: DType) -> Array:
     """[(x - center)/ℓ, -h, 1], prepared in float64 whatever its dtype."""
     n_rows, n_columns = X.shape
     augmented = np.empty((n_rows, n_columns + 2), dtype=dtype)
@@ -245,7 +246,7 @@ def _swapped(augmented: Array) -> Array:
     return swapped
 
 
-def _scaled(X: Any, scale: float | Array) -> Any:
+def _scaled(X: Points, scale: float | Array) -> Any:
     wide = sparse.csr_array(X, dtype=np.float64)
     return wide / scale if np.ndim(scale) == 0 else sparse.csr_array(wide.multiply(1.0 / np.asarray(scale)[None, :]))
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from gramian._arrays import Array
 from gramian._checks import check_table
+from gramian._types import Points, is_sparse
 
 
-def as_rows(kernel: Any, X: Any, name: str = "X") -> Any:
+def as_rows(kernel: Any, X: Points, name: str = "X") -> Any:
     """X as the kernel can use it; float arrays in order are passed on without a copy."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         if not kernel.accepts_sparse:
             raise TypeError(
                 f"Sparse data was passed for {name}, but {type(kernel).__name__} needs dense rows. "
@@ -29,7 +29,7 @@ def as_rows(kernel: Any, X: Any, name: str = "X") -> Any:
     return check_table(None, X, reset=False, name=name)
 
 
-def pair_of_rows(kernel: Any, X: Any, Y: Any) -> tuple[Any, Any]:
+def pair_of_rows(kernel: Any, X: Points, Y: Points) -> tuple[Any, Any]:
     """Both arguments of a kernel, with equally many columns; Y is X itself when omitted."""
     X = as_rows(kernel, X)
     Y = X if Y is None else as_rows(kernel, Y, "Y")
@@ -38,14 +38,14 @@ def pair_of_rows(kernel: Any, X: Any, Y: Any) -> tuple[Any, Any]:
     return X, Y
 
 
-def common_dtype(X: Any, Y: Any) -> np.dtype[Any]:
+def common_dtype(X: Points, Y: Points) -> np.dtype[Any]:
     """float32 if both are, else float64."""
     return np.dtype(np.float32) if X.dtype == np.float32 and Y.dtype == np.float32 else np.dtype(np.float64)
 
 
-def squared_norms(X: Any) -> Array:
+def squared_norms(X: Points) -> Array:
     """|xᵢ|² in float64, of dense or sparse rows."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         wide = X.astype(np.float64)
         return np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
     X = np.asarray(X)
@@ -54,4 +54,4 @@ def squared_norms(X: Any) -> Array:
 
 def dense(product: Any) -> Array:
     """A product of dense or sparse matrices as an array."""
-    return product.toarray() if sparse.issparse(product) else np.asarray(product)
+    return product.toarray() if is_sparse(product) else np.asarray(product)

@@ -10,6 +10,7 @@ from scipy import sparse
 from gramian._arrays import Array
 from gramian._checks import check_number
 from gramian._content import row_hashes, smallest_positions
+from gramian._types import Points
 from gramian.kernels._rows import dense, squared_norms
 
 MEDIAN_ROWS = 1000
@@ -48,14 +49,14 @@ def check_length_scale(length_scale: Any, n_columns: int) -> float | Array:
     return scales
 
 
-def resolved_length_scale(length_scale: Any, X: Any) -> float | Array:
+def resolved_length_scale(length_scale: Any, X: Points) -> float | Array:
     """The checked length scale, with "median" or "local" settled on the rows of X."""
     if isinstance(length_scale, str) and length_scale in RULES:
         return median_distance(X) if length_scale == "median" else local_distance(X)
     return check_length_scale(length_scale, X.shape[1])
 
 
-def median_distance(X: Any) -> float:
+def median_distance(X: Points) -> float:
     """The median Euclidean distance between distinct rows of X, or 1.0 when all are equal.
 
     Above 1000 distinct rows the 1000 of smallest hash are used: neither the order of the rows nor their repetition
@@ -73,7 +74,7 @@ def median_distance(X: Any) -> float:
     return distance if distance > 0 else 1.0
 
 
-def local_distance(X: Any) -> float:
+def local_distance(X: Points) -> float:
     """Twice the median distance to the 10th nearest of the other rows: a width that follows neighbours [10].
 
     The same rows as for the median are looked at. Fewer than 11 of them: the farthest counts.
@@ -89,7 +90,7 @@ def local_distance(X: Any) -> float:
     return distance if distance > 0 else 1.0
 
 
-def _drawn_rows(X: Any) -> tuple[Any, float]:
+def _drawn_rows(X: Points) -> tuple[Any, float]:
     """At most 1000 distinct rows, centred where dense, over a power of two: squares of very large or small data would
     leave the range of float64."""
     rows = X[smallest_positions(row_hashes(X), MEDIAN_ROWS)]

@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from gramian._arrays import Array
 from gramian._checks import check_number
+from gramian._types import DType, Points
 from gramian.kernels._rows import as_rows, pair_of_rows
 from gramian.kernels.base import Kernel, Tile
 
@@ -39,7 +40,7 @@ class _Pair(Kernel):
     def accepts_sparse(self) -> bool:
         return bool(self.k1.accepts_sparse and self.k2.accepts_sparse)
 
-    def resolve(self, X: Any) -> Kernel:
+    def resolve(self, X: Points) -> Kernel:
         return type(self)(self.k1.resolve(X), self.k2.resolve(X))
 
 
@@ -56,10 +57,10 @@ class Sum(_Pair):
     RBF(length_scale=3.0)
     """
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Points) -> Array:
         return self.k1.diagonal(X) + self.k2.diagonal(X)
 
-    def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
+    def tiles(self, X: Points, Y: Points, dtype: DType = np.float64) -> Tile:
         first, second = self.k1.tiles(X, Y, dtype), self.k2.tiles(X, Y, dtype)
 
         def tile(rows: slice, columns: slice) -> Array:
@@ -69,10 +70,10 @@ class Sum(_Pair):
 
         return tile
 
-    def gradient(self, X: Any, Y: Any, coefficients: Any) -> Array:
+    def gradient(self, X: Points, Y: Points, coefficients: Array) -> Array:
         return self.k1.gradient(X, Y, coefficients) + self.k2.gradient(X, Y, coefficients)
 
-    def diagonal_gradient(self, X: Any) -> Array:
+    def diagonal_gradient(self, X: Points) -> Array:
         return self.k1.diagonal_gradient(X) + self.k2.diagonal_gradient(X)
 
 
@@ -87,10 +88,10 @@ class Product(_Pair):
            [36., 81.]])
     """
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Points) -> Array:
         return self.k1.diagonal(X) * self.k2.diagonal(X)
 
-    def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
+    def tiles(self, X: Points, Y: Points, dtype: DType = np.float64) -> Tile:
         first, second = self.k1.tiles(X, Y, dtype), self.k2.tiles(X, Y, dtype)
 
         def tile(rows: slice, columns: slice) -> Array:
@@ -100,11 +101,11 @@ class Product(_Pair):
 
         return tile
 
-    def gradient(self, X: Any, Y: Any, coefficients: Any) -> Array:
+    def gradient(self, X: Points, Y: Points, coefficients: Array) -> Array:
         for_first, for_second = coefficients * self.k2(X, Y), coefficients * self.k1(X, Y)
         return self.k1.gradient(X, Y, for_first) + self.k2.gradient(X, Y, for_second)
 
-    def diagonal_gradient(self, X: Any) -> Array:
+    def diagonal_gradient(self, X: Points) -> Array:
         first, second = self.k1.diagonal(X)[:, None], self.k2.diagonal(X)[:, None]
         return first * self.k2.diagonal_gradient(X) + second * self.k1.diagonal_gradient(X)
 
@@ -150,13 +151,13 @@ class Scaled(Kernel):
     def accepts_sparse(self) -> bool:
         return bool(self.kernel.accepts_sparse)
 
-    def resolve(self, X: Any) -> Kernel:
+    def resolve(self, X: Points) -> Kernel:
         return Scaled(self.kernel.resolve(X), self._scale())
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Points) -> Array:
         return self.kernel.diagonal(X) * self._scale()
 
-    def factors(self, X: Any, Y: Any, dtype: Any) -> tuple[Array, Array] | None:
+    def factors(self, X: Points, Y: Points, dtype: DType) -> tuple[Array, Array] | None:
         return self.kernel.factors(X, Y, dtype)
 
     def profile(self, products: Array) -> Array:
@@ -164,7 +165,7 @@ class Scaled(Kernel):
         values *= self._scale()
         return values
 
-    def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
+    def tiles(self, X: Points, Y: Points, dtype: DType = np.float64) -> Tile:
         scale, inner = self._scale(), self.kernel.tiles(X, Y, dtype)
 
         def tile(rows: slice, columns: slice) -> Array:
@@ -174,10 +175,10 @@ class Scaled(Kernel):
 
         return tile
 
-    def gradient(self, X: Any, Y: Any, coefficients: Any) -> Array:
+    def gradient(self, X: Points, Y: Points, coefficients: Array) -> Array:
         return self._scale() * self.kernel.gradient(X, Y, coefficients)
 
-    def diagonal_gradient(self, X: Any) -> Array:
+    def diagonal_gradient(self, X: Points) -> Array:
         return self._scale() * self.kernel.diagonal_gradient(X)
 
     def squared_distance(self, values: Any) -> Array:
@@ -205,23 +206,23 @@ class Constant(Kernel):
     def __init__(self, value: float = 1.0) -> None:
         self.value = value
 
-    def resolve(self, X: Any) -> Kernel:
+    def resolve(self, X: Points) -> Kernel:
         return clone(self).set_params(value=self._value())
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Points) -> Array:
         X = as_rows(self, X)
         return np.full(X.shape[0], self._value())
 
-    def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
+    def tiles(self, X: Points, Y: Points, dtype: DType = np.float64) -> Tile:
         value, n_rows, n_columns = self._value(), X.shape[0], Y.shape[0]
         return lambda rows, columns: np.full(
             (len(range(*rows.indices(n_rows))), len(range(*columns.indices(n_columns)))), value, dtype=dtype
         )
 
-    def gradient(self, X: Any, Y: Any, coefficients: Any) -> Array:
+    def gradient(self, X: Points, Y: Points, coefficients: Array) -> Array:
         return np.zeros(pair_of_rows(self, X, Y)[0].shape)
 
-    def diagonal_gradient(self, X: Any) -> Array:
+    def diagonal_gradient(self, X: Points) -> Array:
         return np.zeros(as_rows(self, X).shape)
 
     def _value(self) -> float:

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, clone
 
 from gramian._arrays import Array, blas_threads, single_blas_thread, symmetrized, thread_map
 from gramian._checks import is_real
+from gramian._types import DType, Points, RandomState
 from gramian.kernels._rows import as_rows, common_dtype, pair_of_rows
 
 Tile = Callable[[slice, slice], Array]
@@ -48,7 +49,7 @@ class Kernel(BaseEstimator):
 
     __array_ufunc__ = None  # np.float64(2.0) * k is left to __rmul__
 
-    def __call__(self, X: Any, Y: Any = None) -> Array:
+    def __call__(self, X: Points, Y: Points | None = None) -> Array:
         """k(xᵢ, yⱼ), shape (len(X), len(Y)); Y is X when omitted. float32 rows give a float32 matrix."""
         X, Y = pair_of_rows(self, X, Y)
         dtype = common_dtype(X, Y)
@@ -59,7 +60,7 @@ class Kernel(BaseEstimator):
         np.fill_diagonal(gram, self.diagonal(X))
         return gram
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Points) -> Array:
         """k(xᵢ, xᵢ) without the rest of the Gram matrix, in float64 also for float32 rows: squared norms cancel.
 
         Parameters
@@ -85,7 +86,7 @@ class Kernel(BaseEstimator):
         """
         raise TypeError(f"{type(self).__name__} does not say how to evaluate its diagonal.")
 
-    def resolve(self, X: Any) -> Kernel:
+    def resolve(self, X: Points) -> Kernel:
         """A clone whose parameters are checked and are numbers: "median" and None are settled on the rows of X.
 
         Parameters
@@ -137,7 +138,7 @@ class Kernel(BaseEstimator):
         """
         return median
 
-    def factors(self, X: Any, Y: Any, dtype: Any) -> tuple[Array, Array] | None:
+    def factors(self, X: Points, Y: Points, dtype: DType) -> tuple[Array, Array] | None:
         """Matrices with k(X, Y) = profile(left @ right.T), or None where that is not so, or not accurate.
 
         Parameters
@@ -194,7 +195,7 @@ class Kernel(BaseEstimator):
         """
         return products
 
-    def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
+    def tiles(self, X: Points, Y: Points, dtype: DType = np.float64) -> Tile:
         """A function (rows, columns) -> k(X[rows], Y[columns]) that shares all preparation between tiles.
 
         Parameters
@@ -236,7 +237,7 @@ class Kernel(BaseEstimator):
 
     # ------------------------------------------------------------ for pre-images
 
-    def gradient(self, X: Any, Y: Any, coefficients: Any) -> Array:
+    def gradient(self, X: Points, Y: Points, coefficients: Array) -> Array:
         """∂/∂xᵢ Σⱼ cᵢⱼ k(xᵢ, yⱼ), shape (n, d), for ``coefficients`` c, shape (n, len(Y)); where ``differentiable``.
 
         Parameters
@@ -268,7 +269,7 @@ class Kernel(BaseEstimator):
             f"{self!r} offers no gradient. Use a smooth kernel such as RBF, or a pre-image that needs none."
         )
 
-    def diagonal_gradient(self, X: Any) -> Array:
+    def diagonal_gradient(self, X: Points) -> Array:
         """∂/∂xᵢ k(xᵢ, xᵢ), shape (n, d); where ``differentiable``.
 
         Parameters
@@ -343,7 +344,7 @@ class Kernel(BaseEstimator):
 
     # ------------------------------------------------------------ explicit features
 
-    def nystroem(self, X: Any, n_landmarks: int = 100, random_state: Any = None) -> Any:
+    def nystroem(self, X: Points, n_landmarks: int = 100, random_state: RandomState = None) -> Any:
         """:class:`gramian.features.Nystroem` features of this kernel, fitted on the rows of X.
 
         Parameters
@@ -372,7 +373,9 @@ class Kernel(BaseEstimator):
         """
         return _explicit("nystroem")(self, n_landmarks, random_state=random_state).fit(X)
 
-    def random_features(self, n_features: int = 100, random_state: Any = None, *, orthogonal: bool = False) -> Any:
+    def random_features(
+        self, n_features: int = 100, random_state: RandomState = None, *, orthogonal: bool = False
+    ) -> Any:
         """:class:`gramian.features.RandomFourier` features of this kernel, ready to transform rows of any width.
 
         Parameters
@@ -454,7 +457,7 @@ def _blocks(n_rows: int) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
-def _assembled(tile: Tile, n_rows: int, n_columns: int, dtype: Any) -> Array:
+def _assembled(tile: Tile, n_rows: int, n_columns: int, dtype: DType) -> Array:
     if n_rows * n_columns <= ONE_TILE:
         return tile(slice(0, n_rows), slice(0, n_columns))
     values = np.empty((n_rows, n_columns), dtype=dtype)
@@ -467,7 +470,7 @@ def _assembled(tile: Tile, n_rows: int, n_columns: int, dtype: Any) -> Array:
     return values
 
 
-def _symmetric(tile: Tile, n_rows: int, dtype: Any) -> Array:
+def _symmetric(tile: Tile, n_rows: int, dtype: DType) -> Array:
     """The Gram matrix from its upper tiles, symmetric to the last bit."""
     if n_rows * n_rows <= ONE_TILE:
         return symmetrized(tile(slice(0, n_rows), slice(0, n_rows)))

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from gramian._arrays import Array, row_chunks
+from gramian._types import DType, Points
 from gramian.kernels._rows import common_dtype, pair_of_rows
 from gramian.kernels.base import Kernel, Tile
 
@@ -47,12 +48,12 @@ class CallableKernel(Kernel):
         """The function's own name, for messages."""
         return str(getattr(self.function, "__name__", repr(self.function)))
 
-    def __call__(self, X: Any, Y: Any = None) -> Array:
+    def __call__(self, X: Points, Y: Points | None = None) -> Array:
         X, Y = pair_of_rows(self, X, Y)
         values = self._evaluate(X, Y)
         return self._symmetric(values) if Y is X else values
 
-    def resolve(self, X: Any) -> Kernel:
+    def resolve(self, X: Points) -> Kernel:
         X, _ = pair_of_rows(self, X, None)
         self(X[:DIAGONAL_ROWS])  # a wrong function should fail here, not in the middle of a solver
         return clone(self)
@@ -68,12 +69,12 @@ class CallableKernel(Kernel):
                 )
         return values
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Points) -> Array:
         X, _ = pair_of_rows(self, X, None)
         parts = [np.diagonal(self._evaluate(X[part], X[part])) for part in row_chunks(X.shape[0], DIAGONAL_ROWS)]
         return np.concatenate(parts, dtype=np.float64)
 
-    def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
+    def tiles(self, X: Points, Y: Points, dtype: DType = np.float64) -> Tile:
         def tile(rows: slice, columns: slice) -> Array:
             values = self._evaluate(X[rows], Y[columns])
             if Y is X and rows == columns:
@@ -82,7 +83,7 @@ class CallableKernel(Kernel):
 
         return tile
 
-    def _evaluate(self, X: Any, Y: Any) -> Array:
+    def _evaluate(self, X: Points, Y: Points) -> Array:
         values = np.asarray(self.function(X, Y))
         if values.shape != (X.shape[0], Y.shape[0]):
             raise ValueError(

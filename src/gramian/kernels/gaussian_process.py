@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._types import DType, Points
 from gramian.kernels._rows import as_rows, common_dtype, pair_of_rows
 from gramian.kernels.base import Kernel, Tile
 
@@ -35,17 +36,17 @@ class GaussianProcessKernel(Kernel):
     def stationary(self) -> bool:
         return bool(self.kernel.is_stationary())
 
-    def __call__(self, X: Any, Y: Any = None) -> Array:
+    def __call__(self, X: Points, Y: Points | None = None) -> Array:
         same = Y is None
         X, Y = pair_of_rows(self, X, Y)
         values = self.kernel(X) if same else self.kernel(X, Y)
         return np.array(values, dtype=common_dtype(X, Y))
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Points) -> Array:
         X = as_rows(self, X)
         return np.array(self.kernel.diag(X), dtype=np.float64)
 
-    def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
+    def tiles(self, X: Points, Y: Points, dtype: DType = np.float64) -> Tile:
         diagonal = self.kernel.diag(X) if Y is X else None
 
         def tile(rows: slice, columns: slice) -> Array:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._types import DType
 from gramian.exceptions import NumericalWarning
 
 WHOLE_SIZE = 3000
@@ -18,7 +18,7 @@ ROUNDINGS = 16
 """... if it is also below minus so many roundings of the mean k(x, x), in the precision of what was given."""
 
 
-def negative_limit(largest: float, mean_diagonal: float, dtype: Any) -> float:
+def negative_limit(largest: float, mean_diagonal: float, dtype: DType) -> float:
     """How negative an eigenvalue may be before the kernel is called indefinite.
 
     Entries kᵢⱼ that are rounded by ε √(kᵢᵢ kⱼⱼ) move no eigenvalue of the weighted Gram matrix by more than ε Σᵢ sᵢ kᵢᵢ.
@@ -30,7 +30,7 @@ def negative_limit(largest: float, mean_diagonal: float, dtype: Any) -> float:
     return max(INDEFINITE * max(largest, 0.0), rounding)
 
 
-def warn_of_negative(values: Array, mean_diagonal: float, dtype: Any, *, stacklevel: int = 2) -> bool:
+def warn_of_negative(values: Array, mean_diagonal: float, dtype: DType, *, stacklevel: int = 2) -> bool:
     """Warn if the eigenvalues (all, in any order) hold negative ones beyond rounding; whether they did."""
     if not values.size:
         return False

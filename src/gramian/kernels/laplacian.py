@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._types import DType, Points
 from gramian.kernels._radial import Stationary
 from gramian.kernels._scales import check_length_scale
 from gramian.kernels.base import Tile
@@ -36,7 +37,7 @@ class Laplacian(Stationary):
         """City-block distances are longer."""
         return median * float(np.sqrt(n_columns))
 
-    def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
+    def tiles(self, X: Points, Y: Points, dtype: DType = np.float64) -> Tile:
         from scipy.spatial.distance import cdist  # 60 ms that few need
 
         scale = check_length_scale(self.length_scale, X.shape[1])

@@ -8,6 +8,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._checks import is_real
+from gramian._types import Points
 from gramian.kernels._radial import Radial, clipped
 from gramian.kernels.base import Kernel
 
@@ -45,7 +46,7 @@ class Matern(Radial):
     def differentiable(self) -> bool:
         return bool(self.nu != 0.5)
 
-    def resolve(self, X: Any) -> Kernel:
+    def resolve(self, X: Points) -> Kernel:
         return super().resolve(X).set_params(nu=self._order())
 
     def profile(self, products: Array) -> Array:

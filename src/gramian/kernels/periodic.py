@@ -8,6 +8,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._checks import check_number
+from gramian._types import DType, Points
 from gramian.kernels._radial import Stationary
 from gramian.kernels._rows import pair_of_rows
 from gramian.kernels._scales import check_length_scale
@@ -43,34 +44,34 @@ class Periodic(Stationary):
         self.length_scale = length_scale
         self.period = period
 
-    def resolve(self, X: Any) -> Kernel:
+    def resolve(self, X: Points) -> Kernel:
         return super().resolve(X).set_params(period=self._period())
 
-    def factors(self, X: Any, Y: Any, dtype: Any) -> tuple[Array, Array] | None:
+    def factors(self, X: Points, Y: Points, dtype: DType) -> tuple[Array, Array] | None:
         return self._on_circle(X).factors(*self._circles(X, Y), dtype)
 
     def profile(self, products: Array) -> Array:
         return RBF().profile(products)
 
-    def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
+    def tiles(self, X: Points, Y: Points, dtype: DType = np.float64) -> Tile:
         return self._on_circle(X).tiles(*self._circles(X, Y), dtype)
 
-    def gradient(self, X: Any, Y: Any, coefficients: Any) -> Array:
+    def gradient(self, X: Points, Y: Points, coefficients: Array) -> Array:
         X, Y = pair_of_rows(self, X, Y)
         circle, other = self._circles(X, Y)
         by_cosine, by_sine = np.hsplit(self._on_circle(X).gradient(circle, other, coefficients), 2)
         cosine, sine = np.hsplit(circle, 2)
         return (2.0 * np.pi / self._period()) * (by_sine * cosine - by_cosine * sine)
 
-    def _on_circle(self, X: Any) -> RBF:
+    def _on_circle(self, X: Points) -> RBF:
         scale = check_length_scale(self.length_scale, X.shape[1])
         return RBF(scale if np.ndim(scale) == 0 else np.tile(scale, 2))
 
-    def _circles(self, X: Any, Y: Any) -> tuple[Array, Array]:
+    def _circles(self, X: Points, Y: Points) -> tuple[Array, Array]:
         circle = self._circle(X)
         return circle, circle if Y is X else self._circle(Y)
 
-    def _circle(self, X: Any) -> Array:
+    def _circle(self, X: Points) -> Array:
         turns = np.asarray(X, dtype=np.float64) / self._period()
         angle = 2.0 * np.pi * (turns - np.rint(turns))  # whole turns go first: π is not exact
         return np.hstack([np.cos(angle), np.sin(angle)])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from gramian._arrays import Array
 from gramian._checks import check_count, check_number
+from gramian._types import Points
 from gramian.kernels._dot import DotProduct, check_rate
 from gramian.kernels._rows import as_rows
 
@@ -45,7 +45,7 @@ class Polynomial(DotProduct):
     def positive_semidefinite(self) -> bool:
         return bool(self.coef0 >= 0)
 
-    def resolve(self, X: Any) -> Polynomial:
+    def resolve(self, X: Points) -> Polynomial:
         X = as_rows(self, X)
         return clone(self).set_params(
             degree=check_count("degree", self.degree, 1),

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from gramian._arrays import Array, row_chunks
+from gramian._types import DType, Points
 from gramian.kernels._rows import as_rows
 from gramian.kernels.base import Kernel, Tile
 
@@ -30,7 +31,7 @@ class Precomputed(Kernel):
 
     positive_semidefinite: Any = False
 
-    def __call__(self, X: Any, Y: Any = None) -> Array:
+    def __call__(self, X: Points, Y: Points | None = None) -> Array:
         X = as_rows(self, X)
         if Y is not None and X.shape[1] != len(Y):
             raise ValueError(
@@ -39,7 +40,7 @@ class Precomputed(Kernel):
             )
         return np.array(X)
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Points) -> Array:
         X = as_rows(self, X)
         if X.shape[0] != X.shape[1]:
             raise ValueError(
@@ -47,11 +48,11 @@ class Precomputed(Kernel):
             )
         return np.diagonal(X).astype(np.float64)
 
-    def resolve(self, X: Any) -> Precomputed:
+    def resolve(self, X: Points) -> Precomputed:
         check_gram(as_rows(self, X))
         return clone(self)
 
-    def tiles(self, X: Any, Y: Any, dtype: Any = np.float64) -> Tile:
+    def tiles(self, X: Points, Y: Points, dtype: DType = np.float64) -> Tile:
         return lambda rows, columns: np.array(X[rows, columns], dtype=dtype)
 
 

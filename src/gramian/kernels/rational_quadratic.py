@@ -9,6 +9,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._checks import check_number
+from gramian._types import Points
 from gramian.kernels._radial import Radial, clipped
 from gramian.kernels.base import Kernel
 
@@ -38,7 +39,7 @@ class RationalQuadratic(Radial):
         self.length_scale = length_scale
         self.alpha = alpha
 
-    def resolve(self, X: Any) -> Kernel:
+    def resolve(self, X: Points) -> Kernel:
         return super().resolve(X).set_params(alpha=self._alpha())
 
     def profile(self, products: Array) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._content import row_hashes
+from gramian.features.base import FeatureMap
 from gramian.latent.gaussian import LatentGaussian
 from gramian.latent.kernel_component import CONSTANT_FREE, NEGLIGIBLE, fit_component
 from gramian.latent.kernel_kmeans import nearest_points
@@ -28,7 +29,7 @@ from gramian.rows.draws import FoldMoments
 from gramian.solvers.eigh import Eigh
 
 
-def block_features(block: Block, feature_map: Any) -> Array:
+def block_features(block: Block, feature_map: FeatureMap) -> Array:
     """φ̂(x) of a block: the task of ``rows.prepare``."""
     return np.asarray(feature_map.transform(block.X), dtype=np.float64)
 

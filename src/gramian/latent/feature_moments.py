@@ -9,8 +9,11 @@ import numpy as np
 
 from gramian._arrays import Array, row_chunks
 from gramian._content import SmallestRows
+from gramian._types import DType
 from gramian.features import Nystroem
+from gramian.features.base import FeatureMap
 from gramian.kernels import finite_gram
+from gramian.kernels.base import Kernel
 from gramian.operators.moments import Moments
 from gramian.rows import Block, Rows
 
@@ -38,7 +41,7 @@ def draw_rows(block: Block, limit: int) -> DrawnRows:
     return DrawnRows(SmallestRows.of(block.X, block.weights, limit), int(np.count_nonzero(block.weights)))
 
 
-def precision(feature_map: Any, dtype: Any, n_rows: int, tol: float) -> Any:
+def precision(feature_map: FeatureMap, dtype: DType, n_rows: int, tol: float) -> Any:
     """The dtype of kernel values that the moments can be gathered from; None if they need the features themselves.
 
     Rounding ε of kernel values becomes at most about ε k(x, x) / λ_min(K_mm) in the moments of Nyström features, over their trace
@@ -53,7 +56,7 @@ def precision(feature_map: Any, dtype: Any, n_rows: int, tol: float) -> Any:
     return np.float64 if np.finfo(np.float64).epsneg * magnified <= UNSEEN else None
 
 
-def feature_moments(feature_map: Any, rows: Rows, n_rows: int, tol: float = 0.0) -> Moments:
+def feature_moments(feature_map: FeatureMap, rows: Rows, n_rows: int, tol: float = 0.0) -> Moments:
     """The weighted moments of φ̂(x) over the rows, good to ``tol``.
 
     Nyström features are linear in the kernel values k_m(x). Where L^-½ magnifies rounding little, the moments of those
@@ -68,7 +71,7 @@ def feature_moments(feature_map: Any, rows: Rows, n_rows: int, tol: float = 0.0)
     return replace(moments, mean=moments.mean + shift).mapped(feature_map.normalization_)
 
 
-def _moments_of_values(block: Block, feature_map: Any, dtype: Any, shift: Array) -> Moments:
+def _moments_of_values(block: Block, feature_map: FeatureMap, dtype: DType, shift: Array) -> Moments:
     """Of the kernel values at the landmarks, less ``shift``."""
     own = feature_map.kernel_.stationary  # a user's function may keep what it returns
     width = len(shift) * np.dtype(dtype).itemsize
@@ -80,14 +83,14 @@ def _moments_of_values(block: Block, feature_map: Any, dtype: Any, shift: Array)
     return _summed(block, values, width, feature_map.kernel_)
 
 
-def _moments_of_features(block: Block, feature_map: Any) -> Moments:
+def _moments_of_features(block: Block, feature_map: FeatureMap) -> Moments:
     def features(part: slice) -> Array:
         return np.asarray(feature_map.transform(block.X[part]), dtype=np.float64)
 
     return _summed(block, features, 8 * feature_map.dim, None)
 
 
-def _summed(block: Block, make: Any, width: int, kernel: Any) -> Moments:
+def _summed(block: Block, make: Any, width: int, kernel: Kernel | None) -> Moments:
     weighted = bool((block.weights != 1.0).any())
     total: Moments | None = None
     for part in row_chunks(len(block), max(256, CHUNK_BYTES // max(1, width))):

@@ -14,6 +14,7 @@ import numpy as np
 
 from gramian._arrays import Array, Kept
 from gramian._checks import check_finite
+from gramian._types import Points
 from gramian.latent.gaussian import Projection
 from gramian.latent.noise_field import UnitNoise
 from gramian.latent.subspace import PrimalSubspace
@@ -38,11 +39,11 @@ class MappedSubspace:
     def takes_kernel_values(self) -> bool:
         return False
 
-    def features(self, X: Any) -> Array:
+    def features(self, X: Points) -> Array:
         """φ̂(x), finite, in float64."""
         return check_finite(np.asarray(self.feature_map.transform(X), dtype=np.float64), "features")
 
-    def project(self, X: Any, diagonal: Array | None = None) -> Projection:
+    def project(self, X: Points, diagonal: Array | None = None) -> Projection:
         """Scores and squared norm of φ̂(x): the model lives in the space of the features."""
         return self.primal.project(self.features(X))
 
@@ -98,7 +99,7 @@ class FeatureSubspace(MappedSubspace):
     def spans_kernel_space(self) -> bool:
         return False
 
-    def project_with(self, others: Sequence[Self], X: Any, diagonal: Array | None = None) -> list[Projection]:
+    def project_with(self, others: Sequence[Self], X: Points, diagonal: Array | None = None) -> list[Projection]:
         """The same by several subspaces behind the same map."""
         features = self.features(X)
         return [subspace.primal.project(features) for subspace in [self, *others]]
@@ -119,7 +120,7 @@ class FeatureSubspace(MappedSubspace):
         """The scores of the points."""
         return self.primal.project(self.point_features).scores
 
-    def center_rows(self, X: Any) -> Array:
+    def center_rows(self, X: Points) -> Array:
         """<φ̂(pointᵢ) - μ, φ̂(y) - μ>."""
         return (np.asarray(self.feature_map.transform(X)) - self.primal.mean) @ self.centred_points().T
 

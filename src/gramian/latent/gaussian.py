@@ -9,6 +9,7 @@ import numpy as np
 
 from gramian._arrays import Array, lower_triangle, symmetrized
 from gramian._checks import check_count, check_random_state
+from gramian._types import RandomState
 
 SEEN = 1e-10
 """Directions whose seen share is below this (relative) count as unseen when the noise is exactly zero."""
@@ -41,7 +42,7 @@ class Posterior:
     mean: Array
     covariance: Array
 
-    def sample(self, n_draws: int = 1, random_state: Any = None) -> Array:
+    def sample(self, n_draws: int = 1, random_state: RandomState = None) -> Array:
         """Draws of the latents, shape (n_draws, n, q)."""
         n_draws = check_count("n_draws", n_draws, 1)
         rng = check_random_state(random_state)

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from gramian._arrays import Array, Kept
+from gramian._types import Points
 from gramian.latent.dimension import for_fraction
 from gramian.latent.feature_subspace import NystroemSubspace
 from gramian.latent.gaussian import LatentGaussian, Projection
@@ -221,7 +222,7 @@ def _values_only(spectrum: Spectrum) -> Spectrum:
 # ---------------------------------------------------------------- all components of new rows
 
 
-def project_rows(models: Sequence[KernelModel], X: Any, diagonal: Array | None = None) -> list[Projection]:
+def project_rows(models: Sequence[KernelModel], X: Points, diagonal: Array | None = None) -> list[Projection]:
     """What each component sees of the rows of X; kernel values (or features) are computed once for all of them.
 
     ``diagonal`` is k(y, y) of the rows, which a precomputed kernel cannot know: see `least_diagonal`.
@@ -230,7 +231,7 @@ def project_rows(models: Sequence[KernelModel], X: Any, diagonal: Array | None =
     return first.project_with(others, X, diagonal)
 
 
-def least_diagonal(models: Sequence[DualModel], X: Any) -> Array:
+def least_diagonal(models: Sequence[DualModel], X: Points) -> Array:
     """The least k(y, y) for which no component sees more than there is of a row.
 
     The true value of a precomputed kernel is not known, but it is the same for all components, and cancels between them.

@@ -13,6 +13,7 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._checks import check_random_state, check_scale
 from gramian._progress import Progress
+from gramian._types import Points, RandomState
 from gramian.latent.hole_em import FilledSums, block_filled, covariance_of, refitted
 from gramian.latent.masked_em import Parameters, Statistics, block_statistics, maximization
 from gramian.latent.masked_start import Spread, random_starts, rows_spread, start_from, with_random
@@ -57,7 +58,7 @@ class MissingFit:
 
 
 def fit_missing(
-    X: Any,
+    X: Points,
     n_components: int,
     *,
     weights: Array | None = None,
@@ -65,7 +66,7 @@ def fit_missing(
     center: bool = True,
     tol: float = 1e-6,
     max_iter: int = 1000,
-    random_state: Any = None,
+    random_state: RandomState = None,
     progress: Progress | None = None,
     blocks: Array | None = None,
     start: MissingFit | None = None,

@@ -12,6 +12,7 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._checks import check_scale
 from gramian._content import SmallestRows, row_hashes
+from gramian._types import Points
 from gramian.latent.dimension import for_fraction
 from gramian.latent.masked_em import Parameters, Statistics, maximization
 from gramian.latent.masked_table import column_sums, masked_chunk
@@ -59,7 +60,7 @@ class MixtureTable:
     cells: float  # weighted number of observed cells
 
     @classmethod
-    def of(cls, X: Any, weights: Array | None = None, start: Array | None = None) -> MixtureTable:
+    def of(cls, X: Points, weights: Array | None = None, start: Array | None = None) -> MixtureTable:
         """The table of an array, or of rows wherever they live; ``start`` are responsibilities to go with the rows of an array.
 
         Raises ValueError if a column shows no value, if no column varies, or if squares would overflow.

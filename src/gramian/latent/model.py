@@ -9,7 +9,9 @@ from typing import Any, Generic
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._types import DType
 from gramian.exceptions import NumericalWarning
+from gramian.kernels.base import Kernel
 from gramian.kernels.indefinite import WHOLE_SIZE, warn_of_negative
 from gramian.latent import dimension
 from gramian.latent.gaussian import LatentGaussian
@@ -152,7 +154,7 @@ def _solved(sample: Sample[Any], operator: SelfAdjoint, solver: Solver, count: i
     return replace(spectrum, eigenvalues=kept, trace=float(kept.sum())).leading(count)
 
 
-def warn_if_indefinite(kernel: Any, gram: Array, weights: Array, dtype: Any) -> bool:
+def warn_if_indefinite(kernel: Kernel, gram: Array, weights: Array, dtype: DType) -> bool:
     """The same rule for a model that decomposes parts of one Gram matrix; ``dtype`` is that of what was given. Whether it warned."""
     if kernel.positive_semidefinite or len(gram) > WHOLE_SIZE:
         return False

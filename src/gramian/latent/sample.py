@@ -12,6 +12,7 @@ from scipy import sparse
 
 from gramian._arrays import Array
 from gramian._checks import SMALLEST, check_scale
+from gramian._types import Points
 from gramian.kernels.base import Kernel
 from gramian.latent.subspace import DualSubspace, PrimalSubspace, Space
 from gramian.operators.base import SelfAdjoint
@@ -184,7 +185,7 @@ class TableSample:
         return PrimalSubspace(self.mean, np.ascontiguousarray((axes * positive_signs(axes)).T))
 
 
-def primal_sample(X: Any, raw_weights: Array, center: bool = True) -> MomentSample | TableSample:
+def primal_sample(X: Points, raw_weights: Array, center: bool = True) -> MomentSample | TableSample:
     """The sample of a table: through its moments when it is tall, on the smaller side when it is wide or huge."""
     n, d = X.shape
     uniform = bool((raw_weights == raw_weights[0]).all())
@@ -194,7 +195,7 @@ def primal_sample(X: Any, raw_weights: Array, center: bool = True) -> MomentSamp
     return TableSample(X, raw_weights / raw_weights.sum(), center)
 
 
-def moment_sample(moments: Moments, X: Any, center: bool = True) -> MomentSample:
+def moment_sample(moments: Moments, X: Points, center: bool = True) -> MomentSample:
     """The sample of a table whose moments are known."""
     if np.trace(moments.scatter) < SMALLEST and not sparse.issparse(X):
         check_scale(float(np.abs(X - X[0]).max()))  # constant columns, or squares that vanish?

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
-from scipy import sparse
 
 from gramian._arrays import Array, Kept, blas_threads, row_chunks, single_blas_thread, thread_map
 from gramian._checks import check_finite
+from gramian._types import Points, is_sparse
 from gramian.kernels.base import Kernel
 from gramian.latent.gaussian import Projection
 from gramian.latent.noise_field import NoiseField, UnitNoise, noise_field
@@ -27,7 +27,7 @@ class Projecting(Protocol):
     """The least that a latent model asks of its coordinates: what it sees of rows."""
 
     def project(self, X: Any, /) -> Projection:
-        """Scores and squared norms of rows."""
+        """Scores and squared norms of rows (a table; a list of tables where there are several views)."""
         ...
 
 
@@ -58,7 +58,7 @@ class Subspace(Projecting, Protocol):
         """Whether rows are kernel values with the training rows: there are no inputs, and no row shows its own k(y, y)."""
         ...
 
-    def project(self, X: Any, /, diagonal: Array | None = None) -> Projection:
+    def project(self, X: Points, /, diagonal: Array | None = None) -> Projection:
         """Scores and squared norms of rows; ``diagonal`` is k(y, y) where rows cannot show it."""
         ...
 
@@ -112,7 +112,7 @@ class KernelSubspace(Subspace, Protocol):
         """Whether the points stand for the kernel's own feature space, so that kernel vectors over them have a meaning."""
         ...
 
-    def project_with(self, others: Sequence[Self], X: Any, diagonal: Array | None = None) -> list[Projection]:
+    def project_with(self, others: Sequence[Self], X: Points, diagonal: Array | None = None) -> list[Projection]:
         """What this subspace and ``others`` over the same points see of rows; kernel values or features are computed once."""
         ...
 
@@ -124,7 +124,7 @@ class KernelSubspace(Subspace, Protocol):
         """The scores of the points themselves, (size, q)."""
         ...
 
-    def center_rows(self, X: Any) -> Array:
+    def center_rows(self, X: Points) -> Array:
         """<φ(xᵢ) - μ, φ(y) - μ>, (n, size) [3]."""
         ...
 
@@ -160,10 +160,10 @@ class PrimalSubspace:
     def takes_kernel_values(self) -> bool:
         return False
 
-    def project(self, X: Any, diagonal: Array | None = None) -> Projection:
+    def project(self, X: Points, diagonal: Array | None = None) -> Projection:
         """t = Uₒᵀ(x - μ)ₒ, g = |(x - μ)ₒ|², and G = UₒᵀUₒ where entries are missing [2]."""
         d = len(self.mean)
-        if sparse.issparse(X):
+        if is_sparse(X):
             scores = np.asarray(X @ self.components.T) - self.components @ self.mean
             squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
             norms = squares - 2 * np.asarray(X @ self.mean) + self.mean @ self.mean
@@ -260,7 +260,7 @@ class DualSubspace:
         """|μ|² = sᵀK₀s."""
         return float(self.affine @ self.raw_mean)
 
-    def kernel_rows(self, X: Any) -> Array:
+    def kernel_rows(self, X: Points) -> Array:
         """k(y, xᵢ), (n, N): the whole block, for callers that need it."""
         return (
             np.asarray(X, dtype=np.float64)
@@ -268,11 +268,13 @@ class DualSubspace:
             else np.asarray(self.kernel(X, self.points), dtype=np.float64)
         )
 
-    def project(self, X: Any, diagonal: Array | None = None) -> Projection:
+    def project(self, X: Points, diagonal: Array | None = None) -> Projection:
         """t = Uᵀ(φ - μ) = axesᵀk_y - c and g = k(y,y) - 2sᵀk_y + sᵀK₀s, tile by tile [1]."""
         return self.project_with([], X, diagonal)[0]
 
-    def project_with(self, others: Sequence[DualSubspace], X: Any, diagonal: Array | None = None) -> list[Projection]:
+    def project_with(
+        self, others: Sequence[DualSubspace], X: Points, diagonal: Array | None = None
+    ) -> list[Projection]:
         """The same by several subspaces over the same points."""
         at_home = np.asarray(self.kernel.diagonal(X) if diagonal is None else diagonal, dtype=np.float64)
         return [
@@ -280,7 +282,7 @@ class DualSubspace:
             for subspace, (scores, gap) in zip([self, *others], self.scores_and_gaps(others, X))
         ]
 
-    def scores_and_gaps(self, others: Sequence[DualSubspace], X: Any) -> list[tuple[Array, Array]]:
+    def scores_and_gaps(self, others: Sequence[DualSubspace], X: Points) -> list[tuple[Array, Array]]:
         """Scores t and |φ - μ|² - k(y, y), one pair per subspace, by one product with the kernel values."""
         all_of_them = [self, *others]
         blocks = [np.column_stack([subspace.axes, subspace.affine]) for subspace in all_of_them]
@@ -291,7 +293,7 @@ class DualSubspace:
             for part, subspace in zip(np.split(products, ends[:-1], axis=1), all_of_them)
         ]
 
-    def kernel_products(self, X: Any, coefficients: Array) -> Array:
+    def kernel_products(self, X: Points, coefficients: Array) -> Array:
         """k(X, points) @ coefficients, with no more than a tile of kernel values in memory per thread."""
         if self.points is None:
             return np.asarray(X, dtype=np.float64) @ coefficients
@@ -328,7 +330,7 @@ class DualSubspace:
         """t of the training points: K₀ axes - c, without a kernel evaluation."""
         return self.images - self.raw_mean @ self.axes
 
-    def center_rows(self, X: Any) -> Array:
+    def center_rows(self, X: Points) -> Array:
         """k_c(y) = <φ(xᵢ) - μ, φ(y) - μ>, doubly centred with the training means only [3]."""
         centred = self.kernel_rows(X) - self.raw_mean
         return centred - (centred @ self.affine)[:, None]

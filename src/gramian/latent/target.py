@@ -80,7 +80,7 @@ class TargetModel:
         half = float(ndtri(0.5 + level / 2)) * std
         return mean - half, mean + half
 
-    def draws(self, mean: Array, std: Array, rng: Any, root: Array | None = None) -> Array:
+    def draws(self, mean: Array, std: Array, rng: np.random.Generator, root: Array | None = None) -> Array:
         """One draw of the target per row; ``root`` is a root of the correlation of its columns."""
         noise = rng.standard_normal(mean.shape)
         return mean + std * (noise if root is None else noise @ root.T)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist, pdist, squareform
 
 from gramian._arrays import Array, row_chunks
 from gramian._content import row_hashes, smallest_positions
+from gramian._types import Points
 
 REFERENCE_ROWS = 500
 """Rows that stand for the data where distances to the nearest are taken: those of smallest hash."""
@@ -69,7 +69,7 @@ class TargetReach:
         farthest = float(_root_mean_square(scaled, scale).max(initial=0.0)) or 1.0
         return cls(mean, scale, points, near, fade, center, spread, Y.min(axis=0), Y.max(axis=0), farthest, returns)
 
-    def __call__(self, X: Any) -> tuple[Array, Array]:
+    def __call__(self, X: Points) -> tuple[Array, Array]:
         """How far off the data each row is (0 to 1), and its distance from the mean in standard deviations (rms over columns)."""
         scaled = (np.asarray(X, dtype=np.float64) - self.mean) / self.scale
         nearest = np.empty(len(scaled))

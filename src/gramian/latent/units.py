@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._types import Points
 from gramian.rows import Block, as_rows
 
 CONSTANT = 64 * float(np.finfo(float).eps)
@@ -22,7 +22,7 @@ class Units:
     scale: Array
 
     @classmethod
-    def of(cls, X: Any, weights: Array | None = None) -> Units:
+    def of(cls, X: Points, weights: Array | None = None) -> Units:
         """The units of the columns of a table or of rows, with holes or without: one pass."""
         return cls.of_spread(as_rows(X, weights).fold(column_spread))
 
@@ -32,7 +32,7 @@ class Units:
         constant = found.deviation <= CONSTANT * found.largest
         return cls(found.mean, np.where(constant, 1.0, found.deviation))
 
-    def into(self, X: Any) -> Array:
+    def into(self, X: Points) -> Array:
         """Rows in units of the columns."""
         return np.asarray((np.asarray(X, dtype=np.float64) - self.mean) / self.scale)
 

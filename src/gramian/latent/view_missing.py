@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from gramian._arrays import Array, lower_triangle, symmetrized
 from gramian._progress import Progress
+from gramian._types import RandomState
 from gramian.latent.dimension import for_fraction
 from gramian.latent.gaussian import LatentGaussian
 from gramian.latent.masked_em import Parameters, row_posterior
@@ -80,7 +80,7 @@ def fit_missing_views(
     shared: bool,
     tol: float,
     max_iter: int,
-    random_state: Any = None,
+    random_state: RandomState = None,
     progress: Progress | None = None,
 ) -> NoiseFit:
     """Maximum likelihood of all that was seen. ``weights`` are raw; ``shared`` keeps one noise for all views.

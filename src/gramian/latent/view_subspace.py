@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array, symmetrized
+from gramian._types import Points
 from gramian.latent.gaussian import SEEN, LatentGaussian, Posterior, Projection
 from gramian.latent.model import LatentModel
 from gramian.latent.subspace import Subspace
@@ -44,7 +45,7 @@ class ViewPart:
         """Whether rows are kernel values: there are no inputs, and no row shows its own k(y, y)."""
         return self.subspace.takes_kernel_values
 
-    def project(self, X: Any) -> Projection:
+    def project(self, X: Points) -> Projection:
         """c U_vᵀ(φ - μ)_v and c²|(φ - μ)_v|²; entries of a linear view that are NaN are not seen."""
         if self.precomputed:
             seen = self.subspace.project(X, diagonal=np.zeros(len(X)))  # distances need k(y, y), which no row shows

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import linalg
 
 from gramian._arrays import Array, all_eigenpairs, blas_threads, row_chunks, single_blas_thread, symmetrized, thread_map
+from gramian._types import DType
 from gramian.kernels.base import Kernel, Tile
 from gramian.operators.base import SelfAdjoint
 from gramian.operators.centering import Centering
@@ -48,10 +49,10 @@ class RawGram(ABC):
         """k(xᵢ, xᵢ)."""
 
     @abstractmethod
-    def columns(self, indices: Array, dtype: Any = np.float64, rows: Any = None) -> Array:
+    def columns(self, indices: Array, dtype: DType = np.float64, rows: Any = None) -> Array:
         """The columns K₀[:, indices], or only their ``rows`` (indices or a slice)."""
 
-    def column_chunks(self, indices: Array, dtype: Any = np.float64) -> Callable[[slice], Array]:
+    def column_chunks(self, indices: Array, dtype: DType = np.float64) -> Callable[[slice], Array]:
         """A function from a slice of rows to those rows of the columns."""
         columns = self.columns(indices, dtype)
         return lambda rows: columns[rows]
@@ -81,7 +82,7 @@ class DenseGram(RawGram):
     def diagonal(self) -> Array:
         return np.diagonal(self.matrix).astype(np.float64)
 
-    def columns(self, indices: Array, dtype: Any = np.float64, rows: Any = None) -> Array:
+    def columns(self, indices: Array, dtype: DType = np.float64, rows: Any = None) -> Array:
         chosen = self.matrix if rows is None else self.matrix[rows]
         return chosen[:, indices].astype(dtype, copy=False)
 
@@ -133,7 +134,7 @@ class LazyGram(RawGram):
     def _tile_rows(self) -> int:
         return TILE if self.X.shape[1] < WIDE else 2 * TILE
 
-    def _over_tiles(self, dtype: Any, use: Callable[[slice, slice, Array, int], None]) -> None:
+    def _over_tiles(self, dtype: DType, use: Callable[[slice, slice, Array, int], None]) -> None:
         """Hand every tile on and above the diagonal to ``use``, on threads, each with its own share and number."""
         tile, n_threads = self._tiles(dtype), self._n_threads
         edges = list(row_chunks(self.size, self._tile_rows))
@@ -146,7 +147,7 @@ class LazyGram(RawGram):
         with single_blas_thread():
             thread_map(share, range(n_threads), n_threads)
 
-    def _tiles(self, dtype: Any) -> Tile:
+    def _tiles(self, dtype: DType) -> Tile:
         """Tiles of the dtype. Those to be kept are computed once, in float64."""
         kept = self._kept
         if kept is None:
@@ -166,12 +167,12 @@ class LazyGram(RawGram):
     def diagonal(self) -> Array:
         return np.asarray(self.kernel.diagonal(self.X), dtype=np.float64)
 
-    def columns(self, indices: Array, dtype: Any = np.float64, rows: Any = None) -> Array:
+    def columns(self, indices: Array, dtype: DType = np.float64, rows: Any = None) -> Array:
         chosen = self.X if rows is None else self.X[rows]
         tile = self.kernel.tiles(chosen, self.X[indices], dtype)
         return tile(slice(0, chosen.shape[0]), slice(0, len(indices)))
 
-    def column_chunks(self, indices: Array, dtype: Any = np.float64) -> Callable[[slice], Array]:
+    def column_chunks(self, indices: Array, dtype: DType = np.float64) -> Callable[[slice], Array]:
         if self._kept is None:
             tile = self.kernel.tiles(self.X, self.X[indices], dtype)
             return lambda rows: tile(rows, slice(0, len(indices)))
@@ -220,9 +221,9 @@ class SumGram(RawGram):
     def diagonal(self) -> Array:
         return reduce(np.add, (part.diagonal() * scale for part, scale in self._scaled()))
 
-    def columns(self, indices: Array, dtype: Any = np.float64, rows: Any = None) -> Array:
-        kind = np.dtype(dtype).type
-        return reduce(np.add, (part.columns(indices, dtype, rows) * kind(scale) for part, scale in self._scaled()))
+    def columns(self, indices: Array, dtype: DType = np.float64, rows: Any = None) -> Array:
+        parts = (part.columns(indices, dtype, rows) for part in self.parts)
+        return reduce(np.add, (part * part.dtype.type(scale) for part, scale in zip(parts, self.scales)))
 
     def to_dense(self) -> Array:
         out = np.zeros((self.size, self.size))

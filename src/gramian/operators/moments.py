@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from gramian._arrays import Array, row_chunks
+from gramian._types import Points
 
 SINGLE_FROM = 1e8
 """From this many multiplications on, float32 rows are multiplied in float32 (chunk sums stay float64)."""
@@ -28,7 +28,7 @@ class Moments:
     scatter: Array  # (d, d)
 
     @classmethod
-    def of(cls, X: Any, weights: Array | None = None) -> Moments:
+    def of(cls, X: Points, weights: Array | None = None) -> Moments:
         """The moments of the rows of X; ``weights`` are raw (ones when None)."""
         if sparse.issparse(X):
             return _of_sparse(X, weights)
@@ -108,7 +108,7 @@ def _products(block: Array, weights: Array | None) -> tuple[Array, Array]:
     return rooted.T @ rooted, weights @ block
 
 
-def _of_sparse(X: Any, weights: Array | None) -> Moments:
+def _of_sparse(X: Points, weights: Array | None) -> Moments:
     """Never densified: XᵀX is the only product; sparse data have no large offsets to lose digits to."""
     X = sparse.csr_array(X).astype(np.float64)
     w = np.ones(X.shape[0]) if weights is None else weights

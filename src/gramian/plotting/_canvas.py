@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from gramian._arrays import Array
 
@@ -156,7 +157,7 @@ def _glyphs(families: tuple[str, ...]) -> tuple[frozenset[int], ...]:
     return tuple(frozenset(get_font(file).get_charmap()) for file in files)
 
 
-def column_names(model: Any, n_columns: int, given: Iterable[Any] | None = None) -> list[str]:
+def column_names(model: BaseEstimator, n_columns: int, given: Iterable[Any] | None = None) -> list[str]:
     """Short names of the columns: those given, those the model was fitted with, or their numbers."""
     if given is None:
         given = getattr(model, "feature_names_in_", None)

@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
 from gramian._checks import check_choice, check_count, check_number
+from gramian._types import Table
 from gramian.plotting._canvas import (
     BLUE,
     GREY,
@@ -27,7 +29,9 @@ from gramian.plotting._canvas import (
 NAMES = {"t2": "T² (along the subspace)", "spe": "SPE (off the subspace)"}
 
 
-def anomaly_histogram(model: Any, X: Any, *, statistic: str = "spe", level: float = 0.99, ax: Any = None) -> Any:
+def anomaly_histogram(
+    model: BaseEstimator, X: Table, *, statistic: str = "spe", level: float = 0.99, ax: Any = None
+) -> Any:
     """How the rows' distances are spread, with the limit that a share 1 - level of normal rows exceeds [2].
 
     Parameters
@@ -109,8 +113,8 @@ def anomaly_histogram(model: Any, X: Any, *, statistic: str = "spe", level: floa
 
 
 def control_chart(
-    model: Any,
-    X: Any,
+    model: BaseEstimator,
+    X: Table,
     *,
     level: float = 0.99,
     index: Any = None,

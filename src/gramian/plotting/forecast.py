@@ -6,20 +6,22 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
 from gramian._checks import check_count, check_number
+from gramian._types import Table
 from gramian.plotting._canvas import BLUE, RED, legend, plain, single
 
 
 def forecast_fan(
-    model: Any,
+    model: BaseEstimator,
     steps: int,
     *,
     past: Any = None,
     actual: Any = None,
-    X: Any = None,
+    X: Table | None = None,
     levels: Iterable[float] = (0.5, 0.8, 0.95),
     series: int = 0,
     n_past: int = 100,

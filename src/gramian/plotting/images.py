@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
 from gramian._checks import check_count, check_number, check_table
+from gramian._types import RandomState, Table
 from gramian.plotting._canvas import (
     DIVERGING,
     IMAGES,
@@ -28,8 +30,8 @@ GAP = 0.12
 
 
 def reconstruction_grid(
-    model: Any,
-    X: Any,
+    model: BaseEstimator,
+    X: Table,
     *,
     image_shape: tuple[int, int] | None = None,
     n_rows: int = 8,
@@ -98,12 +100,12 @@ def reconstruction_grid(
 
 
 def samples_grid(
-    model: Any,
+    model: BaseEstimator,
     *,
     image_shape: tuple[int, int] | None = None,
     n_samples: int = 24,
     n_columns: int = 8,
-    random_state: Any = None,
+    random_state: RandomState = None,
     feature_names: Iterable[Any] | None = None,
     ax: Any = None,
 ) -> Any:
@@ -165,7 +167,7 @@ def samples_grid(
 
 
 def latent_traversal(
-    model: Any,
+    model: BaseEstimator,
     *,
     components: Iterable[int] | None = None,
     image_shape: tuple[int, int] | None = None,
@@ -291,7 +293,13 @@ def spread_of(table: Array) -> Array:
 
 
 def strips(
-    model: Any, table: Array, shown: Array, rebuilt: Array, rows: Array, feature_names: Iterable[Any] | None, ax: Any
+    model: BaseEstimator,
+    table: Array,
+    shown: Array,
+    rebuilt: Array,
+    rows: Array,
+    feature_names: Iterable[Any] | None,
+    ax: Any,
 ) -> Any:
     """Rows of a table and their reconstruction side by side, in standard deviations of each column."""
     names = column_names(model, shown.shape[1], feature_names)
@@ -318,7 +326,12 @@ def strips(
 
 
 def traversal_map(
-    model: Any, rows: Array, chosen: list[int], written: list[str], feature_names: Iterable[Any] | None, ax: Any
+    model: BaseEstimator,
+    rows: Array,
+    chosen: list[int],
+    written: list[str],
+    feature_names: Iterable[Any] | None,
+    ax: Any,
 ) -> Any:
     """Columns from top to bottom, steps from left to right, a block a component."""
     names = column_names(model, rows.shape[2], feature_names)

@@ -6,15 +6,23 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
 from gramian._checks import check_count, check_table
+from gramian._types import Table
 from gramian.plotting._canvas import DIVERGING, panels
 
 
 def kernel_components(
-    model: Any, X: Any, *, components: Iterable[int] = (0, 1), n_grid: int = 80, margin: float = 0.15, ax: Any = None
+    model: BaseEstimator,
+    X: Table,
+    *,
+    components: Iterable[int] = (0, 1),
+    n_grid: int = 80,
+    margin: float = 0.15,
+    ax: Any = None,
 ) -> Array:
     """Contours of equal principal scores over the plane, with the data: one panel a component ([ZH] figure 1).
 
@@ -75,7 +83,7 @@ def kernel_components(
     return axes
 
 
-def plane(X: Any, what: str) -> Array:
+def plane(X: Table, what: str) -> Array:
     """X as points of the plane."""
     points = np.asarray(check_table(None, X, reset=False), dtype=float)
     if points.shape[1] != 2:

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
 from gramian._checks import check_count, check_number
+from gramian._types import Table
 from gramian.plotting._canvas import GREY, RED, colour_points, column_names, plain, single
 
 MAX_ELLIPSES = 200
@@ -19,8 +21,8 @@ FEW = 50
 
 
 def latent_scatter(
-    model: Any,
-    X: Any,
+    model: BaseEstimator,
+    X: Table,
     labels: Any = None,
     *,
     components: tuple[int, int] = (0, 1),
@@ -83,7 +85,7 @@ def latent_scatter(
     return ax
 
 
-def latents(model: Any, X: Any) -> tuple[Array, Array | None]:
+def latents(model: BaseEstimator, X: Table) -> tuple[Array, Array | None]:
     """Posterior means (n, q), and covariances where the model has them."""
     if hasattr(model, "posterior"):
         posterior = model.posterior(X)
@@ -139,8 +141,8 @@ def strip(ax: Any, mean: Array, covariance: Array | None, labels: Any, level: fl
 
 
 def biplot(
-    model: Any,
-    X: Any,
+    model: BaseEstimator,
+    X: Table,
     labels: Any = None,
     *,
     components: tuple[int, int] = (0, 1),

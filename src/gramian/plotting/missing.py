@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
 from gramian._checks import check_number, check_random_state, check_table
+from gramian._types import RandomState, Table
 from gramian.plotting._canvas import (
     BLUE,
     DIVERGING,
@@ -28,7 +30,9 @@ from gramian.plotting.images import spread_of, spread_rows
 MAX_ROWS = 400
 
 
-def missingness_map(model: Any, X: Any, *, feature_names: Iterable[Any] | None = None, ax: Any = None) -> Any:
+def missingness_map(
+    model: BaseEstimator, X: Table, *, feature_names: Iterable[Any] | None = None, ax: Any = None
+) -> Any:
     """The table as a map: observed cells in grey, missing ones in the colour of what the model puts there.
 
     Values are in standard deviations of each column. The share of missing cells stands under each column's name.
@@ -88,7 +92,13 @@ def missingness_map(model: Any, X: Any, *, feature_names: Iterable[Any] | None =
 
 
 def interval_calibration(
-    model: Any, X: Any, y: Any = None, *, share: float = 0.1, random_state: Any = 0, ax: Any = None
+    model: BaseEstimator,
+    X: Table,
+    y: object = None,
+    *,
+    share: float = 0.1,
+    random_state: RandomState = 0,
+    ax: Any = None,
 ) -> Any:
     """How often intervals of each nominal level hold the truth, with the band that chance allows.
 
@@ -146,7 +156,7 @@ def interval_calibration(
     return ax
 
 
-def hidden_errors(model: Any, X: Any, share: float, random_state: Any) -> Array:
+def hidden_errors(model: BaseEstimator, X: Any, share: float, random_state: RandomState) -> Array:
     """(truth - imputed) / std of cells that were hidden at random; every row keeps at least one."""
     check_number("share", share, 0.0, 1.0, open_low=True, open_high=True)
     table = np.array(check_table(None, X, reset=False, missing=True), dtype=float)
@@ -166,7 +176,7 @@ def hidden_errors(model: Any, X: Any, share: float, random_state: Any) -> Array:
     return standardised(table[hidden] - filled[hidden], std[hidden])
 
 
-def predicted_errors(model: Any, X: Any, y: Any) -> Array:
+def predicted_errors(model: BaseEstimator, X: Table, y: object) -> Array:
     """(truth - prediction) / std."""
     mean, std = (np.asarray(part, dtype=float) for part in model.predict(X, return_std=True))
     truth = np.asarray(y, dtype=float).reshape(mean.shape)

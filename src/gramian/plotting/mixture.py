@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
 from gramian._checks import check_choice, check_count, check_table
+from gramian._types import Table
 from gramian.plotting._canvas import GREY, MARKERS, PALETTE, class_colours, label, legend, plain, single
 from gramian.plotting.kernel import mesh
 
@@ -16,7 +18,13 @@ KINDS = ("auto", "plane", "bars")
 
 
 def responsibilities(
-    model: Any, X: Any, *, kind: str = "auto", columns: tuple[int, int] = (0, 1), n_grid: int = 120, ax: Any = None
+    model: BaseEstimator,
+    X: Table,
+    *,
+    kind: str = "auto",
+    columns: tuple[int, int] = (0, 1),
+    n_grid: int = 120,
+    ax: Any = None,
 ) -> Any:
     """The probability of each component (or class) for each row.
 
@@ -81,13 +89,13 @@ def responsibilities(
     return ax
 
 
-def axis_name(model: Any, column: int) -> str:
+def axis_name(model: BaseEstimator, column: int) -> str:
     """The name of a column on an axis."""
     names = getattr(model, "feature_names_in_", None)
     return f"column {column}" if names is None else label(names[column])
 
 
-def tint(ax: Any, model: Any, points: Array, colours: Array, n_grid: int) -> None:
+def tint(ax: Any, model: BaseEstimator, points: Array, colours: Array, n_grid: int) -> None:
     """The plane in the mixed, paled colours of its probabilities."""
     grid, across, up = mesh(points, n_grid, 0.1)
     shares = np.asarray(model.predict_proba(grid), dtype=float).reshape(n_grid, n_grid, -1)

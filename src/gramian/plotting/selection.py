@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.plotting._canvas import BLUE, GREY, label, legend, plain, single
 
 
-def selection(model: Any, *, ax: Any = None) -> Any:
+def selection(model: BaseEstimator, *, ax: Any = None) -> Any:
     """The held-out score of every candidate with its error, the best and the one taken [10].
 
     Parameters

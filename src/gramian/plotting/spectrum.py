@@ -6,19 +6,22 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
 from gramian._checks import check_count
+from gramian._types import RandomState, Table
 from gramian.plotting._canvas import BLUE, GREY, PALE, RED, legend, plain, single, whole_ticks
 
 WIDE = 100.0
 """Eigenvalues that span more than this factor are drawn on a logarithmic scale."""
 
 
-def scree(model: Any, X: Any = None, *, log: bool | None = None, max_bars: int = 50, ax: Any = None) -> Any:
+def scree(
+    model: BaseEstimator, X: Table | None = None, *, log: bool | None = None, max_bars: int = 50, ax: Any = None
+) -> Any:
     """The eigenvalues l₁ ≥ l₂ ≥ ... and the noise floor σ² that stands for all the others [2].
 
     In a model with a noise level a view they are those of views scaled to unit noise, and the floor is one [8].
@@ -75,7 +78,7 @@ def scree(model: Any, X: Any = None, *, log: bool | None = None, max_bars: int =
     return ax
 
 
-def eigenvalues_of(model: Any) -> Array:
+def eigenvalues_of(model: BaseEstimator) -> Array:
     """The eigenvalues a model keeps."""
     check_is_fitted(model)
     values = getattr(model, "explained_variance_", None)
@@ -86,13 +89,13 @@ def eigenvalues_of(model: Any) -> Array:
     return np.asarray(values, dtype=float)
 
 
-def floor_of(model: Any) -> float:
+def floor_of(model: BaseEstimator) -> float:
     """σ² in the units of the eigenvalues: with one noise per view these are of views scaled to unit noise."""
     fitted = getattr(model, "_model", None)
     return float(model.noise_variance_ if fitted is None else fitted.gaussian.noise_variance)
 
 
-def discarded(model: Any, X: Any) -> Array:
+def discarded(model: BaseEstimator, X: Table) -> Array:
     """The eigenvalues of the covariance of X (complete rows) behind the ones that a `PPCA` keeps."""
     from gramian.estimators.ppca import PPCA
 
@@ -102,7 +105,7 @@ def discarded(model: Any, X: Any) -> Array:
     return np.asarray(everything.explained_variance_[model.n_components_ :], dtype=float)
 
 
-def cumulative_variance(model: Any, *, marks: Iterable[float] = (0.9, 0.95), ax: Any = None) -> Any:
+def cumulative_variance(model: BaseEstimator, *, marks: Iterable[float] = (0.9, 0.95), ax: Any = None) -> Any:
     """The share of the variance that the first q components explain.
 
     Parameters
@@ -150,7 +153,13 @@ def cumulative_variance(model: Any, *, marks: Iterable[float] = (0.9, 0.95), ax:
 
 
 def heldout_curve(
-    model: Any, X: Any, *, n_components: Iterable[int] | None = None, cv: int = 5, random_state: Any = 0, ax: Any = None
+    model: BaseEstimator,
+    X: Table,
+    *,
+    n_components: Iterable[int] | None = None,
+    cv: int = 5,
+    random_state: RandomState = 0,
+    ax: Any = None,
 ) -> Any:
     """The mean log-likelihood of held-out rows for each q, with its standard error: what likelihood on training rows cannot tell.
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.plotting._canvas import BLUE, GREY, label, legend, plain, single, whole_ticks
 
 
-def em_trace(model: Any, *, ax: Any = None, name: str | None = None) -> Any:
+def em_trace(model: BaseEstimator, *, ax: Any = None, name: str | None = None) -> Any:
     """The mean log-likelihood after each EM step: it never falls.
 
     Called again with the same ``ax``, a second model's trace is added in the next colour of the axes.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
@@ -15,7 +16,7 @@ from gramian.plotting._canvas import BLUE, GREY, PALETTE, label, legend, plain, 
 HATCHES = ("", "///", "...", "xxx", "\\\\\\", "ooo", "---", "+++")
 
 
-def view_contributions(model: Any, *, max_components: int = 20, ax: Any = None) -> Any:
+def view_contributions(model: BaseEstimator, *, max_components: int = 20, ax: Any = None) -> Any:
     """The share of each component that lies in each view: the squared length of its axis there [8].
 
     A component of one colour belongs to one view alone; one that mixes them is what the views have in common.
@@ -60,7 +61,7 @@ def view_contributions(model: Any, *, max_components: int = 20, ax: Any = None) 
     return ax
 
 
-def shares_of(model: Any) -> Array:
+def shares_of(model: BaseEstimator) -> Array:
     """diag(UᵥᵀUᵥ), a row a view: the squared lengths of the unit axes' parts, which sum to one over the views."""
     check_is_fitted(model)
     parts = getattr(getattr(getattr(model, "_model", None), "subspace", None), "parts", None)
@@ -73,7 +74,7 @@ def shares_of(model: Any) -> Array:
 
 
 def view_prediction(
-    model: Any,
+    model: BaseEstimator,
     views: Any,
     view: Any,
     truth: Any,
@@ -145,7 +146,7 @@ def view_prediction(
     return ax
 
 
-def predicted(model: Any, views: Any, view: Any) -> tuple[Array, Array | None]:
+def predicted(model: BaseEstimator, views: Any, view: Any) -> tuple[Array, Array | None]:
     """The mean and, where there is one, the standard deviation of every column."""
     if view is None:
         answer = model.predict(views, return_std=True)
@@ -157,7 +158,7 @@ def predicted(model: Any, views: Any, view: Any) -> tuple[Array, Array | None]:
     return mean, None if std is None else np.broadcast_to(std.reshape(len(mean), -1), mean.shape)
 
 
-def target_name(model: Any, view: Any, n_columns: int, column: int, given: Any) -> str:
+def target_name(model: BaseEstimator, view: Any, n_columns: int, column: int, given: Any) -> str:
     """What is predicted, for the axes."""
     if given is not None:
         return label(given)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, float_dtype, row_chunks
+from gramian._types import Points, is_sparse
 from gramian.kernels import Constant, Linear, Scaled, Sum, as_kernel
 
 CHUNK_VALUES = 1 << 21  # kernel values held at once by a method that looks at all training rows: 16 MB
@@ -99,7 +99,13 @@ class PreImage(BaseEstimator):
     """Whether φ(xᵢ) of a fitted row gives xᵢ back."""
 
     def fit(
-        self, X: Any, K0: Any = None, *, kernel: Any, scores: Array | None = None, sample_weight: Array | None = None
+        self,
+        X: Points,
+        K0: Array | None = None,
+        *,
+        kernel: Any,
+        scores: Array | None = None,
+        sample_weight: Array | None = None,
     ) -> PreImage:
         """Learn from the rows X, their Gram matrix K₀ and their scores t; ``kernel`` is resolved.
 
@@ -148,7 +154,7 @@ class PreImage(BaseEstimator):
             self.prepare(K0, scores)
         return self
 
-    def transform(self, weights: Any, kernel_values: Any) -> Array:
+    def transform(self, weights: Array, kernel_values: Array) -> Array:
         """An input for each feature point: (n, m) weights γ and (n, m) values K₀γ give (n, d).
 
         Parameters
@@ -181,7 +187,7 @@ class PreImage(BaseEstimator):
         return self.transform_with_info(weights, kernel_values)[0]
 
     def transform_with_info(
-        self, weights: Any, kernel_values: Any, scores: Array | None = None
+        self, weights: Array, kernel_values: Array, scores: Array | None = None
     ) -> tuple[Array, PreImageInfo]:
         """As :meth:`transform`, with what the method has to report.
 
@@ -277,7 +283,7 @@ class PreImage(BaseEstimator):
         """
         raise TypeError(f"{type(self).__name__} does not look at scores.")
 
-    def prepare(self, K0: Any, scores: Array | None) -> None:
+    def prepare(self, K0: Array | None, scores: Array | None) -> None:
         """Check that the method suits ``kernel_``, and learn what :meth:`invert` needs.
 
         Parameters
@@ -340,7 +346,7 @@ class PreImage(BaseEstimator):
         """
         raise TypeError(f"{type(self).__name__} does not say how to find a pre-image.")
 
-    def squared_error(self, X: Any, weights: Any, kernel_values: Any) -> Array:
+    def squared_error(self, X: Points, weights: Array, kernel_values: Array) -> Array:
         """|φ(x) - Φγ|² = k(x, x) - 2 Σᵢ γᵢ k(x, xᵢ) + γᵀK₀γ: how well the inputs X answer, in feature space.
 
         Parameters
@@ -380,7 +386,7 @@ class PreImage(BaseEstimator):
         errors = self.kernel_.diagonal(X) - 2 * products + squared_norms(weights, values)
         return np.asarray(np.maximum(errors, 0.0))
 
-    def _pair(self, weights: Any, kernel_values: Any) -> tuple[Array, Array]:
+    def _pair(self, weights: Array, kernel_values: Array) -> tuple[Array, Array]:
         expected = self.X_.shape[0]
         pair = np.asarray(weights, dtype=np.float64), np.asarray(kernel_values, dtype=np.float64)
         for name, given in zip(("weights", "kernel_values"), pair):
@@ -426,10 +432,10 @@ def has_identity_features(kernel: Any) -> bool:
     return isinstance(kernel, Linear)
 
 
-def combined(weights: Any, X: Any) -> Array:
+def combined(weights: Array, X: Points) -> Array:
     """Σⱼ wᵢⱼ xⱼ in float64, whatever of the two is sparse."""
-    product = weights @ (X if sparse.issparse(X) else np.asarray(X, dtype=np.float64))
-    return product.toarray() if sparse.issparse(product) else np.asarray(product)
+    product = weights @ (X if is_sparse(X) else np.asarray(X, dtype=np.float64))
+    return product.toarray() if is_sparse(product) else np.asarray(product)
 
 
 def squared_norms(weights: Array, values: Array) -> Array:
@@ -437,24 +443,24 @@ def squared_norms(weights: Array, values: Array) -> Array:
     return np.asarray(np.maximum(np.einsum("nm,nm->n", weights, values), 0.0))
 
 
-def fitted_rows(X: Any, indices: Array) -> Array:
+def fitted_rows(X: Points, indices: Array) -> Array:
     """The rows of X that ``indices`` (n, k) name, as a dense float64 array (n, k, d)."""
     rows = X[indices.ravel()]
-    rows = rows.toarray() if sparse.issparse(rows) else rows
+    rows = rows.toarray() if is_sparse(rows) else rows
     return np.asarray(rows, dtype=np.float64).reshape(*indices.shape, X.shape[1])
 
 
-def _box(X: Any) -> tuple[Array, Array]:
+def _box(X: Points) -> tuple[Array, Array]:
     lower, upper = X.min(axis=0), X.max(axis=0)
-    if sparse.issparse(lower):
+    if is_sparse(lower):
         lower, upper = lower.toarray(), upper.toarray()
     return np.asarray(lower, dtype=np.float64).ravel(), np.asarray(upper, dtype=np.float64).ravel()
 
 
-def data_scale(X: Any) -> float:
+def data_scale(X: Points) -> float:
     """The root mean squared distance of the rows from their mean; 1 where all rows are the same."""
     mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-    if sparse.issparse(X):
+    if is_sparse(X):
         total = float(X.multiply(X).sum()) / X.shape[0] - float(mean @ mean)
     else:
         total = sum(float(np.square(X[rows] - mean).sum()) for rows in row_chunks(X.shape[0])) / X.shape[0]

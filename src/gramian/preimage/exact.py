@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gramian._arrays import Array
 from gramian.preimage.base import PreImage
 
@@ -26,7 +24,7 @@ class Exact(PreImage):
 
     reproduces_training = True
 
-    def prepare(self, K0: Any, scores: Array | None) -> None:
+    def prepare(self, K0: Array | None, scores: Array | None) -> None:
         raise ValueError(
             f"preimage='exact' needs a linear kernel, got {self.kernel_!r}. Use 'smoother', which takes any kernel."
         )

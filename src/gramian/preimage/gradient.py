@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gramian._arrays import Array
@@ -51,7 +49,7 @@ class Gradient(PreImage):
         self.max_iter = max_iter
         self.n_neighbors = n_neighbors
 
-    def prepare(self, K0: Any, scores: Array | None) -> None:
+    def prepare(self, K0: Array | None, scores: Array | None) -> None:
         check_tolerance(self.tol, self.max_iter)
         if not self.kernel_.differentiable:
             raise ValueError(

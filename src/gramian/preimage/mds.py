@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gramian._arrays import Array, row_chunks, single_blas_thread
@@ -43,7 +41,7 @@ class MDS(PreImage):
     def __init__(self, n_neighbors: int = 10) -> None:
         self.n_neighbors = n_neighbors
 
-    def prepare(self, K0: Any, scores: Array | None) -> None:
+    def prepare(self, K0: Array | None, scores: Array | None) -> None:
         check_count("n_neighbors", self.n_neighbors, 1)
         if not self.kernel_.isotropic:
             raise ValueError(

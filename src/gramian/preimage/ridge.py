@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
 from gramian._arrays import Array, single_blas_thread, symmetrized
 from gramian._checks import check_count, check_number
 from gramian._content import content_folds, row_hashes, smallest_positions
+from gramian._types import Points, is_sparse
 from gramian.kernels import RBF, Precomputed
 from gramian.latent.sample import DualSample
 from gramian.operators.gram import DenseGram, LazyGram
@@ -66,7 +67,7 @@ class KernelRidge(PreImage):
             check_number("penalty", self.penalty, 0.0, open_low=True)
         if self.length_scale is not None:
             check_number("length_scale", self.length_scale, 0.0, open_low=True)
-        inputs = self.X_.toarray() if sparse.issparse(self.X_) else self.X_
+        inputs = self.X_.toarray() if is_sparse(self.X_) else self.X_
         inputs = np.asarray(inputs, dtype=np.float64)
         self.scores_ = None if scores is None else np.asarray(scores, dtype=np.float64)
         if self.scores_ is None and K0 is None:
@@ -95,7 +96,7 @@ class KernelRidge(PreImage):
         """r(t, tⱼ) at the centres."""
         return RBF(self.length_scale_)(_rows(scores), _rows(np.asarray(self.scores_)[self.centers_]))
 
-    def _chosen(self, K0: Any, inputs: Array, hashes: Array) -> tuple[float, float, float]:
+    def _chosen(self, K0: Array, inputs: Array, hashes: Array) -> tuple[float, float, float]:
         """The width (in median distances), the penalty, and the mean squared error of held-out rows that they give."""
         median = 1.0 if self.scores_ is None else _median_distance(self.scores_)
         widths = WIDTHS if self.length_scale is None else (self.length_scale / median,)
@@ -170,7 +171,9 @@ class _Regression(NamedTuple):
         return gram @ self.basis - self.shift
 
 
-def _split_scores(kernel: Any, X: Any, K0: Any, scores: Array, kept: Array, held_out: Array) -> tuple[Array, Array]:
+def _split_scores(
+    kernel: Any, X: Points, K0: Array, scores: Array, kept: Array, held_out: Array
+) -> tuple[Array, Array]:
     """Scores of the kept rows and of the held-out ones, by components that only the kept rows have formed."""
     if isinstance(kernel, Precomputed):
         if K0 is None:

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from gramian._arrays import Array
 from gramian._checks import check_count
+from gramian._types import Points
 from gramian.kernels import Precomputed
 from gramian.preimage.base import PreImage, PreImageInfo, combined
 
@@ -39,7 +40,7 @@ class KernelSmoother(PreImage):
     def __init__(self, n_neighbors: int | None = 10) -> None:
         self.n_neighbors = n_neighbors
 
-    def prepare(self, K0: Any, scores: Array | None) -> None:
+    def prepare(self, K0: Array | None, scores: Array | None) -> None:
         if self.n_neighbors is not None:
             check_count("n_neighbors", self.n_neighbors, 1)
         self.half_diagonal_ = half_diagonal(self.kernel_, self.X_, K0)
@@ -72,7 +73,7 @@ class KernelSmoother(PreImage):
         return combined(similar / total[:, None], self.X_), info
 
 
-def half_diagonal(kernel: Any, X: Any, K0: Any) -> Array | None:
+def half_diagonal(kernel: Any, X: Points, K0: Array | None) -> Array | None:
     """k(xᵢ, xᵢ)/2, or None where it is the same for all rows and so says nothing about who is near."""
     if kernel.stationary:
         return None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from scipy.special import ndtri
@@ -53,7 +51,7 @@ class Transport(PreImage):
     def __init__(self, n_neighbors: int = 10) -> None:
         self.n_neighbors = n_neighbors
 
-    def prepare(self, K0: Any, scores: Array | None) -> None:
+    def prepare(self, K0: Array | None, scores: Array | None) -> None:
         check_count("n_neighbors", self.n_neighbors, 1)
         if scores is None:
             raise ValueError("preimage='transport' needs the scores of the rows. Use 'smoother', which does not.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 from scipy.sparse import linalg as sparse_linalg
@@ -11,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array
 from gramian._checks import check_random_state, check_tolerance
+from gramian._types import DType, RandomState
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.eigh import Eigh
 from gramian.solvers.rayleigh import Scaled, orthonormal, residuals, ritz
@@ -48,7 +48,7 @@ class Arpack(Solver):
     rtol = 1e-8
     atol = 1e-6
 
-    def __init__(self, tol: float = 5e-5, max_iter: int = 1000, random_state: Any = 0) -> None:
+    def __init__(self, tol: float = 5e-5, max_iter: int = 1000, random_state: RandomState = 0) -> None:
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -97,7 +97,7 @@ class Arpack(Solver):
         ).signed()
 
     def _search(
-        self, scaled: Scaled, count: int, tol: float, max_iter: int, start: Array, dtype: Any
+        self, scaled: Scaled, count: int, tol: float, max_iter: int, start: Array, dtype: DType
     ) -> tuple[Array, int]:
         products = 0
 

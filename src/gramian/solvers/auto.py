@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gramian._checks import check_seed, check_tolerance
+from gramian._types import RandomState
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.eigh import Eigh
 from gramian.solvers.krylov import Krylov
@@ -49,7 +48,7 @@ class Auto(Solver):
     rtol = 1e-8
     atol = 1e-6
 
-    def __init__(self, tol: float | None = None, max_iter: int = 1000, random_state: Any = 0) -> None:
+    def __init__(self, tol: float | None = None, max_iter: int = 1000, random_state: RandomState = 0) -> None:
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state

@@ -6,13 +6,13 @@ import math
 import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array, single_blas_thread, symmetrized
 from gramian._checks import check_flag, check_random_state, check_tolerance
+from gramian._types import RandomState
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.rayleigh import Frame, Scaled, orthonormal, residuals, ritz
 from gramian.solvers.spectrum import Spectrum
@@ -62,7 +62,9 @@ class Em(Solver):
     rtol = 1e-8
     atol = 1e-8
 
-    def __init__(self, tol: float = 1e-6, max_iter: int = 1000, accelerate: bool = True, random_state: Any = 0) -> None:
+    def __init__(
+        self, tol: float = 1e-6, max_iter: int = 1000, accelerate: bool = True, random_state: RandomState = 0
+    ) -> None:
         self.tol = tol
         self.max_iter = max_iter
         self.accelerate = accelerate

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array, symmetrized
 from gramian._checks import check_finite, check_random_state, check_tolerance
+from gramian._types import DType, RandomState
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.eigh import Eigh
 from gramian.solvers.rayleigh import SAFE, orthonormal, power_of_two
@@ -79,7 +80,7 @@ class Krylov(Solver):
     rtol = 1e-8
     atol = 1e-6
 
-    def __init__(self, tol: float = 5e-5, max_iter: int = 1000, random_state: Any = 0) -> None:
+    def __init__(self, tol: float = 5e-5, max_iter: int = 1000, random_state: RandomState = 0) -> None:
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -175,7 +176,7 @@ class _Search:
         image = self.operator @ block
         return image if self.scale == 1.0 else image / self.scale
 
-    def _climb(self, start: Array, dtype: Any) -> Array:
+    def _climb(self, start: Array, dtype: DType) -> Array:
         """Grow a basis from ``start`` as far as products of this dtype lead; what the next dtype starts from."""
         double = dtype == np.float64
         axes = orthonormal(start.astype(dtype, copy=False))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gramian._checks import check_count
+from gramian._types import RandomState
 from gramian.solvers.krylov import Krylov
 
 
@@ -40,7 +41,9 @@ class Randomized(Krylov):
     rtol = 1e-10
     atol = 1e-9
 
-    def __init__(self, tol: float = 1e-6, max_iter: int = 1000, n_oversamples: int = 10, random_state: Any = 0) -> None:
+    def __init__(
+        self, tol: float = 1e-6, max_iter: int = 1000, n_oversamples: int = 10, random_state: RandomState = 0
+    ) -> None:
         self.tol = tol
         self.max_iter = max_iter
         self.n_oversamples = n_oversamples

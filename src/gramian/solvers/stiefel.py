@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array, single_blas_thread, symmetrized
 from gramian._checks import check_flag, check_number, check_random_state, check_tolerance
+from gramian._types import RandomState
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.rayleigh import Frame, Scaled, orthonormal
 from gramian.solvers.spectrum import Spectrum, residual_norm
@@ -64,7 +64,7 @@ class Stiefel(Solver):
         learning_rate: float = 4.0,
         accelerate: bool = True,
         rotate: bool = True,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
     ) -> None:
         self.tol = tol
         self.max_iter = max_iter

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from gramian._checks import check_table
+from gramian._types import Table
 from gramian.kernels import Kernel
 from gramian.tuning.space import Category, Dimension, Integer, Real, Space, build_space, named_object, parse_dimension
 
@@ -23,7 +25,7 @@ class Shape:
     n_smallest_class: int
 
 
-def default_key(estimator: Any) -> str | None:
+def default_key(estimator: BaseEstimator) -> str | None:
     """The row of the table that an estimator belongs to; a pipeline belongs to that of its last step."""
     final = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
     for base in type(final).__mro__:
@@ -32,7 +34,7 @@ def default_key(estimator: Any) -> str | None:
     return None
 
 
-def default_objective(estimator: Any, space: Space | None = None) -> str | None:
+def default_objective(estimator: BaseEstimator, space: Space | None = None) -> str | None:
     """The name of the objective, or None for the estimator's own ``score``.
 
     A kernel mixture's likelihood compares numbers of clusters and of components, not kernels or noises; where the space moves
@@ -47,7 +49,7 @@ def default_objective(estimator: Any, space: Space | None = None) -> str | None:
     return objective
 
 
-def moves_the_measure(estimator: Any, space: Space) -> bool:
+def moves_the_measure(estimator: BaseEstimator, space: Space) -> bool:
     """Whether the space holds parameters that change the space in which a dual model's density is measured."""
     final = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
     final = getattr(final, "estimator", None) or final
@@ -58,7 +60,7 @@ def moves_the_measure(estimator: Any, space: Space) -> bool:
     return bool(words & fixed)
 
 
-def default_space(estimator: Any, X: Any, shape: Shape) -> Space:
+def default_space(estimator: BaseEstimator, X: Table, shape: Shape) -> Space:
     """The space of the table's row, as far as it is one: what has a single value left is not searched."""
     key = default_key(estimator)
     if key is None:
@@ -84,7 +86,7 @@ def _count(low: int, high: int) -> Integer:
     return Integer(float(low), float(max(low, high)), log=low > 0)
 
 
-def kernel_dimensions(name: str, kernel: Any, X: Any) -> dict[str, Dimension]:
+def kernel_dimensions(name: str, kernel: Any, X: Table) -> dict[str, Dimension]:
     """Ranges of a kernel's own parameters: length scales around the median distance, the rest around their usual values."""
     kernel = named_object(name, kernel)
     if not hasattr(kernel, "get_params"):
@@ -102,7 +104,7 @@ def kernel_dimensions(name: str, kernel: Any, X: Any) -> dict[str, Dimension]:
     return found
 
 
-def median_distance(X: Any) -> float:
+def median_distance(X: Table) -> float:
     """The median heuristic, as the kernels themselves resolve it; 1 where all rows are equal."""
     from gramian.kernels import RBF
 
@@ -114,14 +116,14 @@ def median_distance(X: Any) -> float:
     return float(RBF(length_scale="median").resolve(table).length_scale)
 
 
-def _ppca(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
+def _ppca(estimator: BaseEstimator, X: Table, shape: Shape) -> dict[str, Dimension]:
     most = max(0, min(shape.n_train - 1, shape.n_features - 1))
     if most == 0:
         return {"n_components": Category((0,))}  # one column: a Gaussian, without a latent
     return {"n_components": Integer(0.0, float(most)) if most <= 20 else _count(1, most)}
 
 
-def _kernel_ppca(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
+def _kernel_ppca(estimator: BaseEstimator, X: Table, shape: Shape) -> dict[str, Dimension]:
     return {
         **kernel_dimensions("kernel", estimator.kernel, X),
         # beyond half of the rows hardly any noise is left, and at the rank none: then there is no density
@@ -129,49 +131,49 @@ def _kernel_ppca(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
     }
 
 
-def _ppca_mixture(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
+def _ppca_mixture(estimator: BaseEstimator, X: Table, shape: Shape) -> dict[str, Dimension]:
     return {
         "n_clusters": Integer(1.0, float(max(1, min(8, shape.n_train // 10)))),
         "n_components": _count(1, min(shape.n_features - 1, max(1, shape.n_train // 20))),
     }
 
 
-def _kernel_mixture(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
+def _kernel_mixture(estimator: BaseEstimator, X: Table, shape: Shape) -> dict[str, Dimension]:
     return {
         "n_clusters": Integer(1.0, float(max(1, min(6, shape.n_train // 10)))),
         "n_components": _count(1, min(10, max(1, shape.n_train // 20))),
     }
 
 
-def _classifier(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
+def _classifier(estimator: BaseEstimator, X: Table, shape: Shape) -> dict[str, Dimension]:
     return {
         **kernel_dimensions("kernel", estimator.kernel, X),
         "n_components": _count(1, min(50, shape.n_smallest_class - 1)),
     }
 
 
-def _views(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
+def _views(estimator: BaseEstimator, X: Table, shape: Shape) -> dict[str, Dimension]:
     return {
         "n_components": _count(1, min(50, shape.n_features - 1, shape.n_train - 1)),
         "noise_variance": Category((0.0, "ml", "per-view")),
     }
 
 
-def _deep(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
+def _deep(estimator: BaseEstimator, X: Table, shape: Shape) -> dict[str, Dimension]:
     return {
         "n_components": _count(1, min(50, shape.n_train - 1)),
         "learning_rate": Real(2e-4, 2e-2, log=True),
     }
 
 
-def _rkm(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
+def _rkm(estimator: BaseEstimator, X: Table, shape: Shape) -> dict[str, Dimension]:
     return {
         **kernel_dimensions("kernel", estimator.kernel, X),
         "n_components": _count(1, min(100, shape.n_train - 2)),
     }
 
 
-def _forecaster(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
+def _forecaster(estimator: BaseEstimator, X: Table, shape: Shape) -> dict[str, Dimension]:
     most = max(2, min(60, shape.n_train // 5))
     found: dict[str, Dimension] = {
         "lags": _count(min(2, most), most),
@@ -189,7 +191,7 @@ def _forecaster(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
     return found
 
 
-def _face(estimator: Any, X: Any, shape: Shape) -> dict[str, Dimension]:
+def _face(estimator: BaseEstimator, X: Table, shape: Shape) -> dict[str, Dimension]:
     """A face on another model: that model's space, under its name."""
     inner = estimator.estimator
     if inner is None:  # the default model has no parameters to set before it exists, so whole models are offered

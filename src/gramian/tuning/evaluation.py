@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from joblib import delayed
+from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
@@ -92,7 +93,7 @@ def _kind(error: Exception) -> str:
     return "ValueError"
 
 
-def seeded(model: Any, seed: int | None) -> Any:
+def seeded(model: BaseEstimator, seed: int | None) -> Any:
     """The model with every ``random_state`` that is None set to a number drawn from the seed, so that trials repeat."""
     if seed is None:
         return model
@@ -120,7 +121,7 @@ def rows_of(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def _taken(model: Any, X: Any, y: Any, rows: Array, train: Array | None = None) -> tuple[Any, Any]:
+def _taken(model: BaseEstimator, X: Any, y: object, rows: Array, train: Array | None = None) -> tuple[Any, Any]:
     """The rows of X and y; of views, of each; of a precomputed kernel, against the training columns."""
     if is_views(X):
         part: Any = {n: _cut(v, rows) for n, v in X.items()} if isinstance(X, dict) else [_cut(v, rows) for v in X]

@@ -20,6 +20,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from gramian._arrays import Array, single_blas_thread
 from gramian._checks import is_count
+from gramian._types import Table
 from gramian.kernels import as_kernel
 from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.gaussian import LatentGaussian, Projection
@@ -69,7 +70,7 @@ def only_kernel(space: Space) -> bool:
     return all(name in ("kernel", "n_components") or name.startswith("kernel__") for name in space.dimensions)
 
 
-def dense_table(X: Any) -> Array | None:
+def dense_table(X: Table) -> Array | None:
     """X as float64 where it is a finite dense table of moderate size and no kernel matrix; else None."""
     if hasattr(X, "tocsr") or isinstance(X, dict):
         return None
@@ -308,17 +309,17 @@ class CutModel:
     gaussian: LatentGaussian
     subspace: Any
 
-    def _project(self, X: Any) -> Projection:
+    def _project(self, X: Table) -> Projection:
         whole = self.fold.project(X)
         return replace(whole, scores=whole.scores[:, : self.gaussian.n_components])
 
-    def scores(self, X: Any) -> Array:
+    def scores(self, X: Table) -> Array:
         return self._project(X).scores
 
-    def residual(self, X: Any) -> Array:
+    def residual(self, X: Table) -> Array:
         return self.gaussian.residual(self._project(X))
 
-    def reconstruct(self, X: Any) -> Array:
+    def reconstruct(self, X: Table) -> Array:
         scores = self.gaussian.decode(self.gaussian.posterior(self._project(X)).mean)
         preimage = self.fold.preimage(self.gaussian)
         return np.asarray(preimage.transform(self.subspace.embed(scores), self.subspace.kernel_values(scores)))

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils.multiclass import type_of_target
 
 from gramian._arrays import Array
 from gramian._checks import check_count, is_count
+from gramian._types import Table
 from gramian.tuning.evaluation import rows_of
 
 
 def make_folds(
-    cv: Any, estimator: Any, X: Any, y: Any, groups: Any, seed: int, forecaster: bool
+    cv: Any, estimator: BaseEstimator, X: Table, y: object, groups: Any, seed: int, forecaster: bool
 ) -> list[tuple[Array, Array]]:
     """Train and test rows of every fold. Whole numbers mean shuffled folds: tables are often sorted."""
     n = rows_of(X)
@@ -42,14 +43,14 @@ def make_folds(
     return _split(splitter, np.zeros(n), y, groups)
 
 
-def _check_labels(y: Any) -> None:
+def _check_labels(y: object) -> None:
     """NaN among labels would be a class of its own to the splitter."""
     labels = np.asarray(y)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError(f"Input y contains {'NaN' if np.isnan(labels).any() else 'infinity'}. Drop those rows.")
 
 
-def _split(splitter: Any, X: Any, y: Any, groups: Any) -> list[tuple[Array, Array]]:
+def _split(splitter: Any, X: Table, y: object, groups: Any) -> list[tuple[Array, Array]]:
     folds = [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y, groups)]
     if not folds:
         raise ValueError("cv has no folds. Give a splitter with at least one.")

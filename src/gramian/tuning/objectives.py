@@ -9,10 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score
 from sklearn.pipeline import Pipeline
 
 from gramian._arrays import Array
+from gramian._types import Table
 
 Objective = Callable[[Any, Any, Any], float]
 
@@ -24,7 +26,7 @@ LEVEL = 0.9
 """Nominal coverage of the intervals that `interval_score` judges."""
 
 
-def reconstruction(model: Any, X: Any, y: Any = None) -> float:
+def reconstruction(model: BaseEstimator, X: Table, y: object = None) -> float:
     """Minus the mean squared error with which held-out inputs are reconstructed.
 
     Models that take missing values (PPCA, its mixture, LatentImputer) are asked for cells of the held-out rows that were
@@ -45,7 +47,7 @@ def reconstruction(model: Any, X: Any, y: Any = None) -> float:
     return -float(np.mean((table - np.asarray(model.reconstruct(X))) ** 2))
 
 
-def denoising(model: Any, X: Any, y: Any = None) -> float:
+def denoising(model: BaseEstimator, X: Table, y: object = None) -> float:
     """Minus the squared error of held-out rows reconstructed after noise was added to them, over their variance.
 
     The noise has half the standard deviation of each column, and the target is the clean row: copying the input earns -0.25
@@ -63,13 +65,13 @@ def denoising(model: Any, X: Any, y: Any = None) -> float:
     return -float(errors.sum() / (spread**2).sum())
 
 
-def log_likelihood(model: Any, X: Any, y: Any = None) -> float:
+def log_likelihood(model: BaseEstimator, X: Table, y: object = None) -> float:
     """Mean log-density of the held-out rows [2]. Likelihoods of different kernels do not compare."""
     model, X = _final(model, X)
     return float(np.mean(model.score_samples(X)))
 
 
-def kernel_error(model: Any, X: Any, y: Any = None) -> float:
+def kernel_error(model: BaseEstimator, X: Table, y: object = None) -> float:
     """How much more of scrambled held-out rows than of the true ones is left outside the principal subspace.
 
     With e = Σ residual / Σ ‖φ(y) - μ‖² over held-out rows, and e° the same after every column was shuffled among these rows
@@ -85,18 +87,18 @@ def kernel_error(model: Any, X: Any, y: Any = None) -> float:
     return _left_over(model, scrambled) - _left_over(model, table)
 
 
-def _left_over(model: Any, X: Array) -> float:
+def _left_over(model: BaseEstimator, X: Array) -> float:
     residual = np.maximum(model.residual(X), 0.0).sum()
     total = residual + (np.asarray(model.scores(X)) ** 2).sum()
     return float(residual / total) if total > 0 else 0.0
 
 
-def accuracy(model: Any, X: Any, y: Any) -> float:
+def accuracy(model: BaseEstimator, X: Table, y: object) -> float:
     """Share of the held-out rows whose class is predicted."""
     return float(accuracy_score(y, model.predict(X)))
 
 
-def forecast(model: Any, X: Any, y: Any = None) -> float:
+def forecast(model: BaseEstimator, X: Table, y: object = None) -> float:
     """Minus the mean squared error of the held-out stretch that follows the training series, all steps forecast at once."""
     truth = np.asarray(X, dtype=float)
     answer = _reshaped(_predicted(model, "predict", len(truth), y), truth)
@@ -106,7 +108,7 @@ def forecast(model: Any, X: Any, y: Any = None) -> float:
     return -float(np.mean((truth[seen] - answer[seen]) ** 2))
 
 
-def interval_score(model: Any, X: Any, y: Any = None) -> float:
+def interval_score(model: BaseEstimator, X: Table, y: object = None) -> float:
     """Minus the mean interval score of 90 % intervals on held-out targets.
 
     With α = 0.1: (u - l) + 2/α (l - y)₊ + 2/α (y - u)₊ (Gneiting & Raftery 2007). It is proper: neither wider nor narrower
@@ -144,18 +146,18 @@ OBJECTIVES: dict[str, Objective] = {
 # ---------------------------------------------------------------- details
 
 
-def _final(model: Any, X: Any) -> tuple[Any, Any]:
+def _final(model: BaseEstimator, X: Table) -> tuple[Any, Any]:
     """The last step of a pipeline and what reaches it."""
     if isinstance(model, Pipeline):
         return model.steps[-1][1], model[:-1].transform(X) if len(model) > 1 else X
     return model, X
 
 
-def _table(X: Any) -> Array:
+def _table(X: Table) -> Array:
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=float)
 
 
-def _fills(model: Any) -> bool:
+def _fills(model: BaseEstimator) -> bool:
     return any(base.__name__ == "LatentImputer" for base in type(model).__mro__)
 
 
@@ -169,7 +171,7 @@ def hidden_mask(table: Array, share: float = HIDDEN_SHARE) -> Array:
     return seen & (rank < count[:, None])
 
 
-def _hidden_cells(model: Any, table: Array) -> float:
+def _hidden_cells(model: BaseEstimator, table: Array) -> float:
     hidden = hidden_mask(table)
     if not hidden.any():
         raise ValueError(
@@ -180,7 +182,7 @@ def _hidden_cells(model: Any, table: Array) -> float:
     return -float(np.mean((table[hidden] - filled[hidden]) ** 2))
 
 
-def _hidden_views(model: Any, X: Any) -> float:
+def _hidden_views(model: BaseEstimator, X: Table) -> float:
     """Minus the error of every view predicted from the others, over the view's variance, averaged over views."""
     shown = model._rows(X)
     errors = []
@@ -200,7 +202,7 @@ def _hidden_views(model: Any, X: Any) -> float:
     return -float(np.mean(errors))
 
 
-def _predicted(model: Any, method: str, steps: int, exogenous: Any, **options: Any) -> Any:
+def _predicted(model: BaseEstimator, method: str, steps: int, exogenous: Any, **options: Any) -> Any:
     call = getattr(model, method)
     return call(steps, **options) if exogenous is None else call(steps, X=exogenous, **options)
 

@@ -75,7 +75,7 @@ def _plain(X: Any) -> Any:
     return np.ascontiguousarray(np.asarray(X))
 
 
-def shape_of(X: Any, y: Any, folds: list[tuple[Array, Array]], classes: bool) -> Shape:
+def shape_of(X: Any, y: object, folds: list[tuple[Array, Array]], classes: bool) -> Shape:
     """What the default space depends on: rows of the smallest training part, columns, rows of the smallest class."""
     n_train = min(len(train) for train, _ in folds)
     if is_views(X):

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian._arrays import Array
 from gramian._checks import check_choice, check_count, check_flag, check_number, check_random_state, is_count
 from gramian._progress import Progress
+from gramian._types import RandomState, Table
 from gramian.tuning.backends import BACKENDS, import_optuna
 from gramian.tuning.defaults import default_objective, default_space, moves_the_measure
 from gramian.tuning.evaluation import Evaluation, Outcome, is_views, seeded
@@ -93,7 +94,7 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseEstimator,
         space: Any = None,
         *,
         scoring: Any = None,
@@ -105,7 +106,7 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
         warm_start: bool = False,
         checkpoint: Any = None,
         fast_paths: bool = True,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.estimator = estimator
@@ -124,7 +125,7 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
 
     # ------------------------------------------------------------ fit
 
-    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> BayesSearch:
+    def fit(self, X: Table, y: object = None, **fit_params: Any) -> BayesSearch:
         """Search, then fit the best setting on all rows.
 
         Parameters
@@ -205,7 +206,7 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
     def _is_seeded(self) -> bool:
         return self.random_state is not None
 
-    def _plan(self, X: Any, y: Any, fit_params: dict[str, Any]) -> Plan:
+    def _plan(self, X: Table, y: object, fit_params: dict[str, Any]) -> Plan:
         """Everything that the trials share, checked before the first of them."""
         fit_params = {name: value for name, value in fit_params.items() if value is not None}
         groups = fit_params.pop("groups", None)
@@ -330,7 +331,7 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
 
     # ------------------------------------------------------------ the best model's face
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Table, y: object = None) -> float:
         """The objective of the best model on given rows.
 
         Parameters
@@ -461,7 +462,7 @@ def _delegate(method: str) -> Any:
     return available_if(_has(method))(call)
 
 
-def _fit_transform(self: BayesSearch, X: Any, y: Any = None, **fit_params: Any) -> Any:
+def _fit_transform(self: BayesSearch, X: Table, y: object = None, **fit_params: Any) -> Any:
     """``fit(X, y).transform(X)``; there only where the estimator has transform.
 
     Parameters
@@ -500,11 +501,11 @@ for _method in _DELEGATED:
 # ---------------------------------------------------------------- details
 
 
-def _own_score(model: Any, X: Any, y: Any) -> float:
+def _own_score(model: BaseEstimator, X: Table, y: object) -> float:
     return float(model.score(X) if y is None else model.score(X, y))
 
 
-def _fit(model: Any, X: Any, y: Any, fit_params: dict[str, Any]) -> None:
+def _fit(model: BaseEstimator, X: Table, y: object, fit_params: dict[str, Any]) -> None:
     if y is None:
         model.fit(X, **fit_params)
     else:

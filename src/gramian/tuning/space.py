@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from gramian._arrays import Array
 from gramian._checks import check_number, is_count, is_real
@@ -322,7 +322,7 @@ def _with_prior(name: str, given: Mapping[str, Any]) -> Dimension:
     return kind(inner.low, inner.high, inner.log, inner.size, law)
 
 
-def build_space(given: Any, estimator: Any) -> Space:
+def build_space(given: Any, estimator: BaseEstimator) -> Space:
     """The space of an estimator's parameters: every name is checked, conditions on categorical parents are found.
 
     A name such as ``kernel__degree`` is asked of every choice of ``kernel``; where only some choices have it, it is
@@ -364,7 +364,7 @@ def _parameters(parent: str, choice: Any) -> dict[str, Any]:
     return dict(value.get_params(deep=True)) if hasattr(value, "get_params") and not isinstance(value, type) else {}
 
 
-def _check_name(name: str, estimator: Any) -> None:
+def _check_name(name: str, estimator: BaseEstimator) -> None:
     known = estimator.get_params(deep=True)
     if name in known:
         return
@@ -390,7 +390,7 @@ def named_object(parameter: str, value: Any) -> Any:
     return entry() if callable(entry) else clone(entry)
 
 
-def configured(estimator: Any, params: Mapping[str, Any]) -> Any:
+def configured(estimator: BaseEstimator, params: Mapping[str, Any]) -> Any:
     """A clone of the estimator with the parameters set; names give way to objects where their own parameters are set."""
     model = clone(estimator)
     current = model.get_params(deep=True)

@@ -12,6 +12,7 @@ from sklearn.model_selection import KFold
 
 from gramian._arrays import Array, single_blas_thread
 from gramian._checks import check_random_state, check_table
+from gramian._types import RandomState, Table
 from gramian.tuning.evaluation import Evaluation
 from gramian.tuning.fast import Distances, KernelEvaluation, best_count, parsimonious
 from gramian.tuning.objectives import NOISE_SHARE, denoising, reconstruction
@@ -48,7 +49,7 @@ class Proposal:
         return "\n".join([head, f"  {self.estimator!r}", *(f"  - {reason}" for reason in self.reasons)])
 
 
-def suggest(X: Any, *, random_state: Any = 0) -> Proposal:
+def suggest(X: Table, *, random_state: RandomState = 0) -> Proposal:
     """Propose a kernel, a width and q for the rows of X.
 
     Models are judged by denoising: on held-out rows to which noise was added, by how near they come to the clean row. Copying the

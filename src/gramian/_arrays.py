@@ -11,10 +11,9 @@ from threading import RLock
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from scipy import linalg
 from threadpoolctl import ThreadpoolController
-
-from gramian._types import DType
 
 Array = np.ndarray[Any, Any]
 Item = TypeVar("Item")
@@ -28,7 +27,7 @@ def float_dtype(X: Any) -> np.dtype[Any]:
     return np.dtype(np.float32) if getattr(X, "dtype", None) == np.float32 else np.dtype(np.float64)
 
 
-def fitted_array(values: Any, dtype: DType) -> Any:
+def fitted_array(values: Any, dtype: npt.DTypeLike) -> Any:
     """``values`` in the dtype of the data; what float32 cannot hold (overflow, nothing but zeros left) stays float64."""
     values = np.asarray(values)
     if np.dtype(dtype) != np.float32 or values.dtype == np.float32:

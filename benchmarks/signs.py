@@ -57,14 +57,25 @@ class Module:
     def code_lines(self) -> set[int]:
         """Numbers of lines that hold code: no docstrings, comments or blank lines."""
         lines: set[int] = set()
-        skipped = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+        skipped = {
+            tokenize.COMMENT,
+            tokenize.NL,
+            tokenize.NEWLINE,
+            tokenize.INDENT,
+            tokenize.DEDENT,
+            tokenize.ENDMARKER,
+        }
         for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
             if token.type not in skipped:
                 lines.update(range(token.start[0], token.end[0] + 1))
         for node in ast.walk(self.tree):
             body = getattr(node, "body", None)
             for item in body if isinstance(body, list) else ():
-                if isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant) and isinstance(item.value.value, str):
+                if (
+                    isinstance(item, ast.Expr)
+                    and isinstance(item.value, ast.Constant)
+                    and isinstance(item.value.value, str)
+                ):
                     assert item.end_lineno is not None
                     lines.difference_update(range(item.lineno, item.end_lineno + 1))
         return lines

@@ -120,10 +120,10 @@ class SmallestRows:
         """The draw from one block; rows of zero weight are not there."""
         hashes = row_hashes(X) if hashes is None else hashes
         kept = np.flatnonzero(weights > 0)
+        kept = kept[_among_smallest(hashes[kept], limit)]
         distinct, first, inverse = np.unique(hashes[kept], return_index=True, return_inverse=True)
         totals = np.bincount(inverse, weights[kept], minlength=len(distinct))
-        m = min(limit, len(distinct))
-        return cls(limit, distinct[:m], X[kept[first[:m]]], totals[:m])
+        return cls(limit, distinct, X[kept[first]], totals)
 
     def __add__(self, other: SmallestRows) -> SmallestRows:
         hashes = np.concatenate([self.hashes, other.hashes])
@@ -136,8 +136,29 @@ class SmallestRows:
 
 def smallest_positions(hashes: Array, limit: int) -> Array:
     """Positions of the first copies of the at most ``limit`` distinct rows of smallest hash, by rising hash."""
-    _, first = np.unique(hashes, return_index=True)
-    return first[:limit]
+    among = _among_smallest(hashes, limit)
+    return among[np.unique(hashes[among], return_index=True)[1]]
+
+
+def smallest_distinct(hashes: Array, limit: int) -> Array:
+    """The at most ``limit`` smallest of the distinct hashes, rising; of many hashes only the smallest are sorted.
+
+    >>> import numpy as np
+    >>> smallest_distinct(np.array([7, 3, 3, 9, 1] * 4, dtype=np.uint64), 2).tolist()
+    [1, 3]
+    """
+    part = 2 * limit
+    if 2 * part < len(hashes):
+        few = np.unique(np.partition(hashes, part)[:part])
+        if len(few) >= limit:  # else copies fill the part
+            return few[:limit]
+    return np.unique(hashes)[:limit]
+
+
+def _among_smallest(hashes: Array, limit: int) -> Array:
+    """Positions of all copies of the at most ``limit`` distinct hashes that are smallest."""
+    smallest = smallest_distinct(hashes, limit)
+    return np.flatnonzero(hashes <= smallest[-1]) if len(smallest) else np.empty(0, dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -148,7 +169,7 @@ class DistinctHashes:
 
     @classmethod
     def of(cls, hashes: Array) -> DistinctHashes:
-        return cls(np.unique(hashes)[: RANKED_ROWS + 1])
+        return cls(smallest_distinct(hashes, RANKED_ROWS + 1))
 
     def __add__(self, other: DistinctHashes) -> DistinctHashes:
         return DistinctHashes.of(np.concatenate([self.hashes, other.hashes]))

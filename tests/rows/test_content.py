@@ -2,9 +2,19 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from gramian._content import ContentFolds, DistinctHashes, SmallestRows, cell_uniforms, content_folds, row_hashes
+from gramian._content import (
+    ContentFolds,
+    DistinctHashes,
+    SmallestRows,
+    cell_uniforms,
+    content_folds,
+    row_hashes,
+    smallest_distinct,
+    smallest_positions,
+)
 
 
 @pytest.fixture
@@ -95,3 +105,21 @@ def test_cells_hidden_by_different_draws_are_independent(table):
     assert abs(np.corrcoef(first.ravel(), second.ravel())[0, 1]) < 0.1
     assert abs(np.corrcoef(first[:, 0], first[:, 1])[0, 1]) < 0.2
     np.testing.assert_array_equal(cell_uniforms(hashes[7:9], 5, 1), second[7:9])
+
+
+@pytest.mark.parametrize("limit", [1, 5, 40, 1000])
+@pytest.mark.parametrize("values", [1, 3, 30, 10**9])
+def test_the_smallest_hashes_are_those_of_sorting_them_all(limit, values):
+    rng = np.random.default_rng(0)
+    hashes = rng.integers(values, size=400).astype(np.uint64)
+    distinct, first = np.unique(hashes, return_index=True)
+    assert_array_equal(smallest_distinct(hashes, limit), distinct[:limit])
+    assert_array_equal(smallest_positions(hashes, limit), first[:limit])
+    weights = rng.integers(3, size=400).astype(float)
+    X = rng.standard_normal((400, 2))
+    drawn = SmallestRows.of(X, weights, limit, hashes)
+    seen = weights > 0
+    distinct, first, inverse = np.unique(hashes[seen], return_index=True, return_inverse=True)
+    assert_array_equal(drawn.hashes, distinct[:limit])
+    assert_array_equal(drawn.rows, X[seen][first[:limit]])
+    assert_array_equal(drawn.weights, np.bincount(inverse, weights[seen])[:limit])

@@ -37,21 +37,25 @@ class FoldStream:
 
     def add(self, X: Any, weights: Array) -> FoldStream:
         """With the rows of one batch, all of positive weight."""
-        hashes = (DistinctHashes(self.hashes) + DistinctHashes.of(row_hashes(X))).hashes
+        of_rows = row_hashes(X)
+        hashes = (DistinctHashes(self.hashes) + DistinctHashes.of(of_rows)).hashes
         waiting = replace(self, hashes=hashes, kept=[*self.kept, X, weights])
         if len(hashes) <= RANKED_ROWS:
             return waiting
-        return replace(waiting, kept=[], summed=waiting._sum())
+        return replace(waiting, kept=[], summed=waiting._sum(of_rows))
 
     @property
     def folds(self) -> ContentFolds:
         return ContentFolds.of(DistinctHashes(self.hashes), N_FOLDS)
 
-    def _sum(self) -> list[Moments | None]:
+    def _sum(self, last_hashes: Array | None = None) -> list[Moments | None]:
+        """With the rows that waited; ``last_hashes`` are those of the last batch, where they are known."""
         folds = self.folds
         total = FoldMoments(tuple(self.summed) or (None,) * folds.n_folds)
-        for X, weights in zip(self.kept[::2], self.kept[1::2]):
-            total = total + fold_moments(Block(X, weights), folds)
+        batches = list(zip(self.kept[::2], self.kept[1::2]))
+        for position, (X, weights) in enumerate(batches, start=1):
+            known = last_hashes if position == len(batches) else None
+            total = total + fold_moments(Block(X, weights), folds, known)
         return list(total.parts)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gramian._arrays import Array
 from gramian._content import ContentFolds, DistinctHashes, SmallestRows, row_hashes
 from gramian.operators.moments import Moments
 from gramian.rows.base import Block, Rows
@@ -63,11 +64,12 @@ def _merged(first: Moments | None, second: Moments | None) -> Moments | None:
     return second if first is None else first if second is None else first.merge(second)
 
 
-def fold_moments(block: Block, folds: ContentFolds) -> FoldMoments:
-    """The moments of a block's rows, fold by fold: a task for `Rows.fold`."""
+def fold_moments(block: Block, folds: ContentFolds, hashes: Array | None = None) -> FoldMoments:
+    """The moments of a block's rows, fold by fold: a task for `Rows.fold`. ``hashes`` of its rows, where they are known."""
+    hashes = row_hashes(block.X) if hashes is None else hashes
     seen = block.weights > 0
     X, weights = (block.X, block.weights) if seen.all() else (block.X[seen], block.weights[seen])
-    fold = folds.assign(row_hashes(X))
+    fold = folds.assign(hashes if seen.all() else hashes[seen])
     parts = []
     for index in range(folds.n_folds):
         mine = fold == index

@@ -18,6 +18,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 ROOT = Path(__file__).resolve().parents[1]
+QUICK = "GRAMIAN_BENCH_QUICK"
+"""Set in the environment by `--quick`: small sizes, one repeat, to see that all runs."""
+
+
+def sized(full: int, quick: int) -> int:
+    """A size, or the small one that stands for it in a quick run."""
+    return quick if os.environ.get(QUICK) else full
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,7 @@ def threads(count: int) -> Iterator[None]:
 
 def interleaved(candidates: dict[str, Callable[[], Any]], repeats: int = 3, n_threads: int = 1) -> dict[str, Seconds]:
     """Median CPU and wall seconds of each candidate; the candidates take turns, so that a busy machine is busy for all."""
+    repeats = sized(repeats, 1)
     cpu: dict[str, list[float]] = {name: [] for name in candidates}
     wall: dict[str, list[float]] = {name: [] for name in candidates}
     with threads(n_threads):

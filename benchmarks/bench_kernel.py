@@ -1,12 +1,8 @@
-"""Exact kernel PCA: fits of `KernelPPCA` against scikit-learn's `KernelPCA`, 10 components, RBF.
-
-`python -m benchmarks.bench_kernel large` runs P5 (N = 100,000) by hand.
-"""
+"""Exact kernel PCA: fits of `KernelPPCA` against scikit-learn's `KernelPCA`, 10 components, RBF."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,7 +10,7 @@ import numpy as np
 from sklearn.decomposition import KernelPCA
 
 from benchmarks._data import curved_clusters, gamma_of, length_scale_of, mnist
-from benchmarks._timing import Row, fresh, interleaved
+from benchmarks._timing import Row, fresh, interleaved, sized
 from gramian import KernelPPCA
 from gramian.kernels import RBF
 from gramian.operators.centering import Centering
@@ -22,6 +18,7 @@ from gramian.operators.gram import CenteredGram, LazyGram
 from gramian.solvers import Krylov
 
 Q = 10
+TEN, TWENTY, HUNDRED = sized(10_000, 2_000), sized(20_000, 4_000), sized(100_000, 10_000)
 HERE = "benchmarks.bench_kernel"
 
 
@@ -54,18 +51,19 @@ def run() -> Iterator[Row]:
     yield accuracy()
     yield wide()
     yield growth()
+    yield large(HUNDRED)
 
 
 def ten_thousand() -> Iterator[Row]:
     """P1, P2."""
-    X = curved_clusters(10_000)
+    X = curved_clusters(TEN)
     candidates = {"ours": ours(X), "arpack": theirs(X, **ARPACK), "tuned": theirs(X, **TUNED)}
     one = interleaved(candidates)
     plain, tuned = one["arpack"].cpu / one["ours"].cpu, one["tuned"].cpu / one["ours"].cpu
-    memory = fresh(f"{HERE}:fit_ours", 10_000).peak_bytes / fresh(f"{HERE}:fit_theirs", 10_000, ARPACK).peak_bytes
+    memory = fresh(f"{HERE}:fit_ours", TEN).peak_bytes / fresh(f"{HERE}:fit_theirs", TEN, ARPACK).peak_bytes
     yield Row(
         "P1",
-        "exact fit, N=10k d=64 q=10, one thread",
+        f"exact fit, N={TEN} d=64 q=10, one thread",
         "KernelPCA arpack default / tol=1e-4",
         "2.7x / 1.5x at 0.06 of its memory",
         "4x / 2.2x",
@@ -89,9 +87,9 @@ def ten_thousand() -> Iterator[Row]:
 
 def default_solver() -> Iterator[Row]:
     """P3; the dense solver takes minutes and is run once, between runs of ours."""
-    runs = [fresh(f"{HERE}:fit_ours", 10_000)]
-    default = fresh(f"{HERE}:fit_theirs", 10_000, {})
-    runs += [fresh(f"{HERE}:fit_ours", 10_000) for _ in range(2)]
+    runs = [fresh(f"{HERE}:fit_ours", TEN)]
+    default = fresh(f"{HERE}:fit_theirs", TEN, {})
+    runs += [fresh(f"{HERE}:fit_ours", TEN) for _ in range(2)]
     ratio = default.cpu / float(np.median([run.cpu for run in runs]))
     memory = runs[0].peak_bytes / default.peak_bytes
     yield Row(
@@ -107,13 +105,13 @@ def default_solver() -> Iterator[Row]:
 
 def twenty_thousand() -> Iterator[Row]:
     """P4."""
-    X = curved_clusters(20_000)
+    X = curved_clusters(TWENTY)
     found = interleaved({"ours": ours(X), "arpack": theirs(X, **ARPACK)})
     ratio = found["arpack"].cpu / found["ours"].cpu
-    memory = fresh(f"{HERE}:fit_ours", 20_000).peak_bytes / fresh(f"{HERE}:fit_theirs", 20_000, ARPACK).peak_bytes
+    memory = fresh(f"{HERE}:fit_ours", TWENTY).peak_bytes / fresh(f"{HERE}:fit_theirs", TWENTY, ARPACK).peak_bytes
     yield Row(
         "P4",
-        "exact fit, N=20k d=64 q=10, one thread",
+        f"exact fit, N={TWENTY} d=64 q=10, one thread",
         "KernelPCA arpack default",
         "2.5x at 0.03 of its memory",
         "4x at 0.02",
@@ -124,10 +122,10 @@ def twenty_thousand() -> Iterator[Row]:
 
 def accuracy() -> Row:
     """P6: largest relative error of an eigenvalue, against the same to rounding; clusters, digits, and a slow spectrum."""
-    digits = mnist(4000)
-    slow = np.random.default_rng(0).normal(size=(4000, 20))
+    digits = mnist(sized(4000, 1000))
+    slow = np.random.default_rng(0).normal(size=(sized(4000, 1000), 20))
     clusters = {
-        f"clusters {seed}": curved_clusters(6000, seed=seed) for seed in range(5)
+        f"clusters {seed}": curved_clusters(sized(6000, 1000), seed=seed) for seed in range(sized(5, 1))
     }  # the error depends on the draw
     tables = clusters | {"slow": slow} | ({} if digits is None else {"digits": digits})
     errors, certificates = {}, {}
@@ -150,7 +148,7 @@ def accuracy() -> Row:
 
 def wide() -> Row:
     """P12."""
-    X = mnist(5000)
+    X = mnist(sized(5000, 1000))
     if X is None:
         return Row(
             "P12", "d=784 (MNIST), N=5k, q=10", "arpack tol=1e-4", "1.0x", "1.5x", "GRAMIAN_DATA is not set", None
@@ -163,7 +161,7 @@ def wide() -> Row:
 
 def growth() -> Row:
     """P15: least squares of log CPU on log N."""
-    sizes = (8000, 12_000, 18_000, 27_000)
+    sizes = tuple(sized(full, full // 8) for full in (8000, 12_000, 18_000, 27_000))
     found = interleaved({str(size): ours(curved_clusters(size)) for size in sizes})
     slope = float(np.polyfit(np.log(sizes), np.log([found[str(size)].cpu for size in sizes]), 1)[0])
     text = f"{slope:.2f} (N = {', '.join(map(str, sizes))})"
@@ -171,7 +169,7 @@ def growth() -> Row:
 
 
 def large(n: int = 100_000) -> Row:
-    """P5, by hand."""
+    """P5."""
     load = os.getloadavg()[0]
     found = fresh(f"{HERE}:fit_ours", n, n_threads=2)
     text = f"{found.wall:.0f} s ({found.cpu:.0f} s of CPU), {found.peak_bytes / 2**20:.0f} MiB"
@@ -181,11 +179,3 @@ def large(n: int = 100_000) -> Row:
     return Row(
         "P5", f"exact, N={n} d=64 q=10, two threads", "cannot run (74.5 GiB)", "1 GiB, 180 s", "75 s", text, holds
     )
-
-
-if __name__ == "__main__":
-    if sys.argv[1:] == ["large"]:
-        print(large())
-    else:
-        for line in run():
-            print(line, flush=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
 from collections.abc import Iterator
@@ -10,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._timing import Row
+from benchmarks._timing import Row, sized
 from gramian import PPCA
 
-N, D, Q = int(os.environ.get("GRAMIAN_BENCH_DASK_ROWS", 1_000_000)), 20, 5
+N, D, Q = sized(1_000_000, 50_000), 20, 5
 STEPS = 6
 BLOCKS = 8
 

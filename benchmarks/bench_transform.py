@@ -8,11 +8,11 @@ from typing import Any
 from sklearn.decomposition import KernelPCA
 
 from benchmarks._data import curved_clusters, gamma_of, length_scale_of
-from benchmarks._timing import Row, fresh, interleaved
+from benchmarks._timing import Row, fresh, interleaved, sized
 from gramian import KernelPPCA
 from gramian.kernels import RBF
 
-N, NEW, Q = 10_000, 4_000, 10
+N, NEW, Q = sized(10_000, 2_000), sized(4_000, 1_000), 10
 HERE = "benchmarks.bench_transform"
 
 
@@ -37,7 +37,7 @@ def run() -> Iterator[Row]:
     found = f"{ratio:.1f}x, {mine / 2**20:.0f} MiB against {other / 2**20:.0f}"
     yield Row(
         "P7",
-        f"transform of {NEW} new rows, N=10k d=64, one thread",
+        f"transform of {NEW} new rows, N={N} d=64, one thread",
         "KernelPCA.transform",
         "1.4x, memory of one tile",
         "2.5x",

@@ -1,0 +1,278 @@
+"""Growth: CPU and memory of every default fit as rows grow, beside the scikit-learn estimator that a user would take.
+
+`python -m benchmarks growth` also writes the table of docs/scaling.md. Each fit runs in a forked process of its own; a size is left out
+where the one before says that it would take more than `GRAMIAN_BENCH_LIMIT` seconds of CPU (60 by default).
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA, KernelPCA
+from sklearn.ensemble import IsolationForest
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+from sklearn.impute import IterativeImputer
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.mixture import GaussianMixture
+from sklearn.svm import SVC
+
+from benchmarks._data import curved_clusters
+from benchmarks._timing import QUICK, ROOT, Row, _status
+from benchmarks.bench_defaults import labelled_rows, target_rows
+from benchmarks.bench_missing import curved
+from gramian import (
+    PPCA,
+    KernelPPCA,
+    KernelPPCAClassifier,
+    KernelPPCAMixture,
+    LatentImputer,
+    LatentOutlierDetector,
+    MultiViewRKM,
+    PPCAMixture,
+    RKMClassifier,
+    RKMForecaster,
+    RKMRegressor,
+)
+
+PAGE = ROOT / "docs" / "scaling.md"
+MARKS = "<!-- growth: from python -m benchmarks growth -->", "<!-- growth ends -->"
+SIZES = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
+BEYOND = 2_000
+"""Slopes are taken from here on."""
+
+
+def rows(n: int) -> tuple[Any, Any]:
+    return curved_clusters(n, 20), None
+
+
+def holes(n: int) -> tuple[Any, Any]:
+    return curved(n, 20), None
+
+
+def halves(n: int) -> tuple[Any, Any]:
+    X = curved_clusters(n, 20)
+    return [X[:, :10], X[:, 10:]], None
+
+
+def series(n: int) -> tuple[Any, Any]:
+    steps = np.arange(n)
+    return np.sin(steps / 5.0) + 0.3 * np.cos(steps / 1.7) + 0.1 * np.random.default_rng(0).standard_normal(n), None
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A default of ours, its data, and what a user would take instead."""
+
+    ours: Callable[[], Any]
+    words: str
+    data: Callable[[int], tuple[Any, Any]]
+    theirs: Callable[[], Any] | None = None
+    peer: str = "-"
+    floor: float = 1.5
+    beyond: str = ""  # what to take when it ends
+
+
+FITS = (
+    Fit(PPCA, "`PPCA()`", rows, PCA, "`PCA()`", beyond="`partial_fit`, `fit_batches`, Dask"),
+    Fit(PPCA, "`PPCA()` with holes", holes, IterativeImputer, "`IterativeImputer()`", beyond="`fit_batches`, Dask"),
+    Fit(
+        LatentImputer,
+        "`LatentImputer()`",
+        holes,
+        IterativeImputer,
+        "`IterativeImputer()`",
+        beyond="`fit_batches`, Dask",
+    ),
+    Fit(
+        lambda: PPCAMixture(3, random_state=0),
+        "`PPCAMixture(3)`",
+        rows,
+        lambda: GaussianMixture(3, random_state=0),
+        "`GaussianMixture(3)`",
+        beyond="`fit_batches`, Dask",
+    ),
+    Fit(
+        KernelPPCA,
+        "`KernelPPCA()`",
+        rows,
+        lambda: KernelPCA(10, kernel="rbf"),
+        '`KernelPCA(10, kernel="rbf")`',
+        2.3,
+        '`n_components=10`, then `approximation="nystroem"`',
+    ),
+    Fit(
+        lambda: KernelPPCA(10),
+        "`KernelPPCA(10)`",
+        rows,
+        lambda: KernelPCA(10, kernel="rbf"),
+        '`KernelPCA(10, kernel="rbf")`',
+        2.3,
+        '`approximation="nystroem"`',
+    ),
+    Fit(
+        lambda: KernelPPCAMixture(3, random_state=0),
+        "`KernelPPCAMixture(3)`",
+        rows,
+        lambda: GaussianMixture(3, random_state=0),
+        "`GaussianMixture(3)`",
+        2.3,
+        '`approximation="nystroem"`',
+    ),
+    Fit(
+        KernelPPCAClassifier,
+        "`KernelPPCAClassifier()`",
+        labelled_rows,
+        SVC,
+        "`SVC()`, not tuned",
+        beyond="a linear model",
+    ),
+    Fit(RKMClassifier, "`RKMClassifier()`", labelled_rows, SVC, "`SVC()`, not tuned", beyond='`kernel="linear"`'),
+    Fit(
+        RKMRegressor,
+        "`RKMRegressor()`",
+        target_rows,
+        lambda: KernelRidge(kernel="rbf"),
+        '`KernelRidge(kernel="rbf")`, not tuned',
+        beyond='`kernel="linear"`',
+    ),
+    Fit(RKMForecaster, "`RKMForecaster()`", series, beyond='`kernel="linear"`'),
+    Fit(MultiViewRKM, "`MultiViewRKM()`", halves, beyond='views of `"linear"` or `"nystroem"`'),
+    Fit(
+        LatentOutlierDetector,
+        "`LatentOutlierDetector()`",
+        rows,
+        IsolationForest,
+        "`IsolationForest()`",
+        beyond="`PPCA` in batches",
+    ),
+)
+
+
+@dataclass
+class Costs:
+    """What the sizes cost so far."""
+
+    sizes: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    mebibytes: list[float] = field(default_factory=list)
+
+    def expected(self, n: int) -> float:
+        """The cost of a further size: as the last two grew, and at least in proportion."""
+        if not self.sizes:
+            return 0.0
+        power = 1.0
+        if len(self.sizes) > 1:
+            power = max(
+                1.0, float(np.log(self.seconds[-1] / self.seconds[-2]) / np.log(self.sizes[-1] / self.sizes[-2]))
+            )
+        return self.seconds[-1] * (n / self.sizes[-1]) ** power
+
+    def add(self, n: int, seconds: float, mebibytes: float) -> None:
+        self.sizes.append(n)
+        self.seconds.append(max(seconds, 1e-4))
+        self.mebibytes.append(mebibytes)
+
+    @property
+    def slope(self) -> float | None:
+        """Of log CPU on log N beyond 2,000 rows; None of fewer than two sizes."""
+        kept = [i for i, n in enumerate(self.sizes) if n >= BEYOND]
+        if len(kept) < 2:
+            return None
+        return float(np.polyfit(np.log([self.sizes[i] for i in kept]), np.log([self.seconds[i] for i in kept]), 1)[0])
+
+
+def cost(make: Callable[[], Any], data: Callable[[int], tuple[Any, Any]], n: int) -> tuple[float, float]:
+    """CPU seconds of a fit and its peak memory in MiB, in a forked process."""
+    context = multiprocessing.get_context("fork")
+    reader, writer = context.Pipe(duplex=False)
+
+    def child() -> None:
+        warnings.simplefilter("ignore")
+        X, y = data(n)
+        model = make()
+        Path("/proc/self/clear_refs").write_text("5")  # the peak starts from here
+        before, start = _status("VmRSS"), time.process_time()
+        model.fit(X) if y is None else model.fit(X, y)
+        writer.send((time.process_time() - start, (_status("VmHWM") - before) / 2**20))
+
+    process = context.Process(target=child)
+    process.start()
+    writer.close()
+    try:
+        found: tuple[float, float] = reader.recv()
+    except EOFError:
+        raise RuntimeError(f"a fit of {n} rows ended its process") from None
+    finally:
+        process.join()
+    return found
+
+
+def measured(fit: Fit, limit: float) -> tuple[Costs, Costs]:
+    """Both sides in turn, size by size."""
+    mine, other = Costs(), Costs()
+    sizes = SIZES[:2] if os.environ.get(QUICK) else SIZES
+    for n in sizes:
+        for path, make in ((mine, fit.ours), (other, fit.theirs)):
+            if make is not None and path.expected(n) <= limit and (not path.sizes or path.sizes[-1] == _before(n)):
+                path.add(n, *cost(make, fit.data, n))
+    return mine, other
+
+
+def _before(n: int) -> int:
+    return max((size for size in SIZES if size < n), default=0)
+
+
+def cells(path: Costs) -> list[str]:
+    found = dict(zip(path.sizes, path.seconds))
+    return [f"{found[n]:.3g}" if n in found else "" for n in SIZES]
+
+
+def run() -> Iterator[Row]:
+    limit = float(os.environ.get("GRAMIAN_BENCH_LIMIT", 60))
+    lines = []
+    for fit in FITS:
+        mine, other = measured(fit, limit)
+        slope = "-" if mine.slope is None else f"{mine.slope:.1f}"
+        peak = f"{mine.mebibytes[-1]:.0f} MiB at {mine.sizes[-1]:,}"
+        lines.append(f"| {fit.words} | {' | '.join(cells(mine))} | {slope} | {peak} | {fit.beyond} |")
+        if fit.theirs is not None:
+            slope = "-" if other.slope is None else f"{other.slope:.1f}"
+            peak = f"{other.mebibytes[-1]:.0f} MiB at {other.sizes[-1]:,}"
+            lines.append(f"| &nbsp;&nbsp;{fit.peer} | {' | '.join(cells(other))} | {slope} | {peak} | |")
+        told = ", ".join(f"{seconds:.2g} s at {n:,}" for n, seconds in zip(mine.sizes, mine.seconds))
+        found = f"slope {mine.slope:.2f} ({told})" if mine.slope is not None else told
+        holds = None if mine.slope is None else mine.slope <= fit.floor
+        yield Row("P18", f"{fit.words}, N beyond 2,000", "linear growth", f"slope {fit.floor}", "1.1", found, holds)
+    if not os.environ.get(QUICK):
+        write(lines, limit)
+
+
+def write(lines: list[str], limit: float) -> None:
+    """Put the table between its marks in docs/scaling.md."""
+    head = " | ".join(f"{n:,}" for n in SIZES)
+    table = [
+        MARKS[0],
+        "",
+        f"CPU seconds of one fit with the default constructor, one BLAS thread, 20 columns; sizes that would take more than {limit:g} s are left out. "
+        "The slope is that of log CPU on log N from 2,000 rows on; the peak is the memory of the largest fit beyond its rows.",
+        "",
+        f"| fit | {head} | slope | peak memory | what to take when it ends |",
+        "|---|" + "---:|" * len(SIZES) + "---|---|---|",
+        *lines,
+        "",
+        MARKS[1],
+    ]
+    page = PAGE.read_text()
+    before, _, rest = page.partition(MARKS[0])
+    after = rest.partition(MARKS[1])[2] if rest else ""
+    if not rest:
+        before = before.rstrip() + "\n\n## How default fits grow\n\n"
+    PAGE.write_text(before + "\n".join(table) + (after or "\n"))

@@ -113,7 +113,7 @@ def test_values(gramian, groups, tmp_path):
     )
     ok(gramian("predict", "m", "groups.csv", "-o", "p.csv"))
     found, truth = read_table(tmp_path / "p.csv"), read_table(tmp_path / "groups.csv")["value"]
-    assert found.names == ["value", "value_std"]
+    assert found.names == ["value", "value_std", "value_lower", "value_upper"]
     assert np.corrcoef(found["value"], truth)[0, 1] > 0.99
     assert (found["value_std"] >= 0).all()
 

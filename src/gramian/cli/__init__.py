@@ -3,6 +3,7 @@
 import click
 
 from gramian.cli._app import App
+from gramian.cli.completion import completion
 from gramian.cli.demo import demo
 from gramian.cli.fit import fit
 from gramian.cli.forecast import forecast
@@ -26,8 +27,10 @@ Tables are CSV, TSV, Excel, Parquet, NPY or NPZ; '-' is standard input or output
   gramian demo
 """
 
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
-@click.group(cls=App, invoke_without_command=True, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(cls=App, invoke_without_command=True, help=HELP, context_settings=SETTINGS)
 @click.version_option(package_name="gramian", prog_name="gramian", message="%(prog)s %(version)s")
 @click.option("--debug", is_flag=True, help="Show the full traceback of an error.")
 @click.pass_context
@@ -39,7 +42,21 @@ def main(context: click.Context, debug: bool) -> None:
         click.echo(context.get_help())
 
 
-for command in (demo, fit, transform, impute, score, predict, sample, forecast, tune, report, reproduce, info):
+for command in (
+    demo,
+    fit,
+    transform,
+    impute,
+    score,
+    predict,
+    sample,
+    forecast,
+    tune,
+    report,
+    reproduce,
+    info,
+    completion,
+):
     main.add_command(command)
 
 __all__ = ["main"]

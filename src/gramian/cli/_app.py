@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from gramian.cli._light_imports import lightly
+from gramian.cli._words import in_own_words
 
 INTERRUPTED = 130
 
@@ -63,7 +64,7 @@ def one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {error.strerror or text}"
     if isinstance(error, ValueError | OSError | ImportError | MemoryError | TypeError) and text:
-        return text
+        return in_own_words(text)
     return (
         f"{type(error).__name__}: {text or 'no message'}. Run again with --debug for the traceback, and please "
         "report it."
@@ -76,7 +77,7 @@ def _short_warnings() -> Iterator[None]:
     said: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        text = " ".join(str(message).split())
+        text = in_own_words(str(message))
         if text not in said:
             said.add(text)
             click.echo(f"warning: {text}", err=True)

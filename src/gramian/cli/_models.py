@@ -13,6 +13,7 @@ from sklearn.base import clone
 from gramian._arrays import Array
 from gramian._catalogue import entry_of_word, name_of_word
 from gramian._content import row_hashes, smallest_positions
+from gramian.cli._held_out import held_out
 from gramian.cli._oddness import odd_limits
 from gramian.estimators.outliers import out_of_fold_scores
 from gramian.exceptions import NumericalWarning
@@ -153,9 +154,16 @@ def check_complete(kind: str, X: Array, prepare: Preprocessing) -> None:
 
 
 def fitted(
-    kind: str, options: Mapping[str, Any], prepare: Preprocessing, X: Array, y: Array | None, verbose: int = 0
+    kind: str,
+    options: Mapping[str, Any],
+    prepare: Preprocessing,
+    X: Array,
+    y: Array | None,
+    verbose: int = 0,
+    *,
+    check: bool = False,
 ) -> TableModel:
-    """Fit, and keep what later sub-commands need."""
+    """Fit, and keep what later sub-commands need; with ``check`` also how good the model is on rows it has not seen."""
     check_complete(kind, X, prepare)
     if kind == "forecast":
         estimator = estimator_for(kind, options, prepare, verbose)
@@ -169,8 +177,8 @@ def fitted(
             estimator.fit(X, y) if y is not None else estimator.fit(X)
     if kind == "ppca":
         estimator = with_noise(estimator, options, prepare, X)
-    limits = limits_of(estimator, X)
-    return TableModel(kind, estimator, prepare, limits, facts_of(estimator), odd_limits(estimator, X))
+    facts = facts_of(estimator) | (held_out(kind, estimator, X, y, prepare) if check else {})
+    return TableModel(kind, estimator, prepare, limits_of(estimator, X), facts, odd_limits(estimator, X))
 
 
 def with_noise(estimator: Any, options: Mapping[str, Any], prepare: Preprocessing, X: Array) -> Any:

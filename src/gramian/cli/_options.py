@@ -1,4 +1,7 @@
-"""Options that several sub-commands share, as decorators."""
+"""Options that several sub-commands share, as decorators, each under the heading that ``--help`` puts it.
+
+A sub-command takes those that mean something to it.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,33 @@ from gramian._catalogue import words
 Command = Callable[..., Any]
 
 KINDS = words()
+
+
+class Grouped(click.Command):
+    """A sub-command whose ``--help`` shows its options under headings, its own first."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Its own options, then those of each heading."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record is not None:
+                name = "help" if "--help" in parameter.opts else str(parameter.name)
+                groups.setdefault(HEADING.get(name, "Options"), []).append(record)
+        for heading in ("Options", *GROUPS):
+            if heading in groups:
+                with formatter.section(heading):
+                    formatter.write_dl(groups[heading])
+
+
+GROUPS = {
+    "Model": "components noise kernel length_scale clusters landmarks lags season difference transform seed",
+    "Columns": "ids drop text no_standardize",
+    "Reading": "skip_lines sheet drop_totals memory delimiter decimal header encoding missing array stream",
+    "Output": "force digits escape_formulas as_json quiet debug help",
+}
+"""Headings of ``--help`` and the options under them."""
+HEADING = {name: heading for heading, names in GROUPS.items() for name in names.split()}
 
 
 def _debug(context: click.Context, _: click.Parameter, value: bool) -> None:
@@ -54,18 +84,19 @@ role_options = _stacked(
     click.option("--no-standardize", is_flag=True, help="Model the columns in their own units."),
 )
 
-model_options = _stacked(
-    click.option("--components", metavar="Q", help="Latent dimension: a number, a fraction, mle or bic."),
-    click.option("--noise", type=float, help="Noise variance, in standardised units. [default: maximum likelihood]"),
-    click.option("--kernel", help="rbf, linear, polynomial, laplacian, matern, ... [default: rbf]"),
-    click.option("--length-scale", type=float, help="Width of the kernel. [default: median distance]"),
-    click.option("--clusters", type=int, help="Number of mixture components. [default: by BIC, at most 6]"),
-    click.option(
-        "--landmarks", type=int, help="Nystroem approximation with so many landmarks. [default: above 5000 rows, 1000]"
-    ),
-    click.option("--lags", type=int, help="Past values that a forecast looks at. [default: by held-out stretches]"),
-    click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random."),
-)
+_components = click.option("--components", metavar="Q", help="Latent dimension: a number, a fraction, mle or bic.")
+_noise = click.option("--noise", type=float, help="Noise variance, in standardised units. [default: fitted]")
+_kernel = click.option("--kernel", help="rbf, linear, polynomial, laplacian, matern, ... [default: by kind]")
+_length_scale = click.option("--length-scale", type=float, help="Width of the kernel. [default: found out]")
+_clusters = click.option("--clusters", type=int, help="Number of mixture components. [default: on held-out rows]")
+_landmarks = click.option("--landmarks", type=int, help="Nystroem with so many. [default: above 5000 rows, 1000]")
+_lags = click.option("--lags", type=int, help="Past values that a forecast looks at. [default: by held-out stretches]")
+_seed = click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
+
+model_options = _stacked(_components, _noise, _kernel, _length_scale, _clusters, _landmarks, _lags, _seed)
+search_options = _stacked(_components, _noise, _kernel, _length_scale, _clusters, _landmarks, _seed)
+hole_options = _stacked(_components, _noise, _clusters, _seed)
+window_options = _stacked(_components, _noise, _kernel, _length_scale, _lags, _seed)
 
 series_options = _stacked(
     click.option("--season", metavar="S", help="Values per season, or none. [default: by held-out stretches]"),

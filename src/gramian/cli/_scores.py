@@ -8,16 +8,23 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
+from gramian.cli._goodness import class_sets
 from gramian.cli._oddness import limit_at, oddness
 from gramian.io.preprocessing import Preprocessing
 from gramian.io.table_model import TableModel
 
+SERIES_PAST = 500
+"""A row of a series is judged by at most so many rows before it."""
 Scorer = Callable[[Array, Any], list[Array]]
 
 
 def scorer(model: TableModel, level: float) -> tuple[list[str], Scorer]:
     """The names of the scores that the model can give, and the function that gives them for rows."""
     estimator = model.estimator
+    if model.kind in ("classifier", "regressor"):
+        return _of_target(model, level)
+    if model.kind == "forecast":
+        return _one_step(model, level)
     if hasattr(estimator, "anomaly"):
         return _with_limits(model, level)
     if hasattr(estimator, "score_samples"):
@@ -25,6 +32,74 @@ def scorer(model: TableModel, level: float) -> tuple[list[str], Scorer]:
     raise ValueError(
         f"a {model.kind} model has no likelihood of rows. Use predict, or fit --model ppca, kernel or mixture."
     )
+
+
+def _of_target(model: TableModel, level: float) -> tuple[list[str], Scorer]:
+    """How likely the target of each row is, given the rest of the row."""
+    estimator, prepare = model.estimator, model.preprocessing
+    target = prepare.target
+
+    def known(table: Any) -> Array:
+        if target is None or target not in table:
+            raise ValueError(
+                f"a {model.kind} model scores the target, and there is no likelihood without it: the table has no column "
+                f"{target!r}. Use predict."
+            )
+        column: Array = table[target]
+        return column
+
+    def of_classes(X: Array, table: Any) -> list[Array]:
+        labels = np.array([str(label) for label in estimator.classes_])
+        chances = estimator.predict_proba(X)
+        cells = known(table)
+        given = np.array([value is not None for value in cells])
+        hit = labels[None, :] == np.array([str(value) for value in cells])[:, None]
+        chance = np.where(given, (chances * hit).sum(axis=1), np.nan)
+        outside = given & ~(class_sets(chances, level) & hit).any(axis=1)
+        expected = np.empty(len(X), dtype=object)
+        expected[:] = labels[chances.argmax(axis=1)]
+        likelihood = np.log(np.maximum(chance, np.finfo(float).tiny))
+        return [np.where(given, likelihood, np.nan), chance, outside.astype(float), expected]
+
+    def of_values(X: Array, table: Any) -> list[Array]:
+        unit, shift = prepare.target_scale, prepare.target_mean
+        mean, std = (np.ravel(part) * unit for part in estimator.predict(X, return_std=True))
+        lower, upper = (np.ravel(end) * unit + shift for end in estimator.interval(X, level))
+        values = known(table)
+        off = (values - (mean + shift)) / np.maximum(std, np.finfo(float).tiny)
+        likelihood = -0.5 * off**2 - np.log(std) - 0.5 * np.log(2 * np.pi)
+        return [likelihood, off, ((values < lower) | (values > upper)).astype(float), mean + shift]
+
+    if model.kind == "classifier":
+        return ["log_likelihood", "chance", "flag", "expected"], of_classes
+    return ["log_likelihood", "deviation", "flag", "expected"], of_values
+
+
+def _one_step(model: TableModel, level: float) -> tuple[list[str], Scorer]:
+    """Each row of a series against what the rows before it lead one to expect; empty until there are enough of them."""
+    estimator, names = model.estimator, model.preprocessing.names
+    past: list[Array] = []
+
+    def scores(X: Array, _: Any) -> list[Array]:
+        ends = np.full((len(X), 2, X.shape[1]), np.nan)
+        for i, row in enumerate(X):
+            seen = np.array(past[-SERIES_PAST:])
+            try:
+                found = estimator.predict_interval(
+                    1, level=level, history=seen[:, 0] if X.shape[1] == 1 and len(seen) else seen
+                )
+                ends[i] = np.reshape(found, (2, -1))
+            except ValueError:  # too little of the series is known yet
+                pass
+            past.append(row)
+        outside = (ends[:, 0] > X) | (ends[:, 1] < X)
+        because = np.full(len(X), None, dtype=object)
+        for i in np.flatnonzero(outside.any(axis=1)):
+            because[i] = ", ".join(names[j] for j in np.flatnonzero(outside[i])[:3])
+        columns = [ends[:, side, j] for j in range(X.shape[1]) for side in (0, 1)]
+        return [*columns, outside.any(axis=1).astype(float), because]
+
+    return [*(f"{name}_{end}" for name in names for end in ("lower", "upper")), "flag", "because"], scores
 
 
 def _with_limits(model: TableModel, level: float) -> tuple[list[str], Scorer]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from gramian.cli._options import common_options
+from gramian.cli._options import Grouped, common_options
 
 
-@click.command(short_help="Show what the library does, in about a minute.")
+@click.command(cls=Grouped, short_help="Show what the library does, in about a minute.")
 @click.option("-o", "--output", default="gramian-demo", show_default=True, metavar="DIR", help="Folder to write to.")
 @click.option("-f", "--force", is_flag=True, help="Write into the folder even if it has files.")
 @common_options

@@ -6,15 +6,22 @@ from typing import Any
 
 import click
 
-from gramian.cli._options import KINDS, common_options, force_option, model_options, read_options, role_options
+from gramian.cli._options import KINDS, Grouped, common_options, force_option, model_options, read_options, role_options
 
 
-@click.command(short_help="Fit a model to a table and save it.")
+@click.command(cls=Grouped, short_help="Fit a model to a table and save it.")
 @click.argument("table", metavar="IN")
 @click.option("-m", "--model-file", "model_file", required=True, metavar="MODEL", help="File to write the model to.")
 @click.option("--model", "kind", type=click.Choice(KINDS), default="ppca", show_default=True, help="Kind of model.")
-@click.option("--target", metavar="COLUMN", help="The column to predict (classifier, regressor).")
+@click.option(
+    "--target",
+    metavar="COLUMN",
+    help="The column to predict, the series to forecast, or the groups to compare clusters with.",
+)
 @click.option("--views", metavar="a=1-5,b=6-9", help="The columns of each view.")
+@click.option(
+    "--check/--no-check", default=True, help="Whether to say how good the model is on held-out rows. [default: yes]"
+)
 @click.option("--stream/--no-stream", default=None, help="Pass over the file in pieces (ppca). [default: large files]")
 @model_options
 @role_options
@@ -22,9 +29,17 @@ from gramian.cli._options import KINDS, common_options, force_option, model_opti
 @force_option
 @common_options
 def fit(
-    table: str, model_file: str, kind: str, stream: bool | None, force: bool, as_json: bool, quiet: bool, **options: Any
+    table: str,
+    model_file: str,
+    kind: str,
+    check: bool,
+    stream: bool | None,
+    force: bool,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
 ) -> None:
-    """Fit a model to a table and save it.
+    """Fit a model to a table and save it. How good it is, is said of rows that models like it have not seen.
 
     \b
     gramian fit wine.csv -m wine.model
@@ -33,15 +48,20 @@ def fit(
     """
     from gramian.cli._models import approximated, check_needs, facts_lines, fitted, should_stream
     from gramian.cli._session import Input, Session, check_output
+    from gramian.cli.forecast import prepared_series
     from gramian.io.model_file import save
 
     check_needs(kind, options)
     check_output(model_file, force, table=False)
     session = Session(as_json=as_json, quiet=quiet)
+    series = options["target"] if kind == "forecast" else None
     if kind == "forecast":  # a series is modelled in its own units: the forecaster scales it itself
-        options = {**options, "no_standardize": True}
+        options = {**options, "no_standardize": True, "target": None}
     opened = Input(session, table, options, classes=kind == "classifier")
-    if should_stream(kind, opened.source.size, stream):
+    if kind == "forecast":
+        whole, prepare, _, options = prepared_series(session, opened, series, 0, options)
+        model = fitted(kind, options, prepare, prepare.matrix(whole), None, session.verbose, check=check)
+    elif should_stream(kind, opened.source.size, stream):
         model = _streamed(session, opened, options)
     else:
         whole = opened.table()
@@ -49,7 +69,9 @@ def fit(
         target = prepare.targets(whole) if prepare.target is not None and kind in ("classifier", "regressor") else None
         options, note = approximated(kind, options, whole.n_rows)
         session.note(*filter(None, [note]))
-        model = fitted(kind, options, prepare, prepare.matrix(whole), target, session.verbose)
+        X = prepare.matrix(whole)
+        model = fitted(kind, options, prepare, X, target, session.verbose, check=check)
+        session.note(*_about_target(model, whole, X))
     save(model, model_file)
     prepare = model.preprocessing
     facts = {"model": model_file, "kind": kind, "rows": prepare.n_rows, "columns": len(prepare.names), **model.facts}
@@ -62,11 +84,27 @@ def fit(
     )
 
 
+def _about_target(model: Any, whole: Any, X: Any) -> list[str]:
+    """What became of ``--target`` where the model does not predict it: clusters are compared with it."""
+    from gramian.cli._goodness import agreement
+
+    target = model.preprocessing.target
+    if target is None or model.kind in ("classifier", "regressor"):
+        return []
+    if model.kind in ("mixture", "kernel-mixture"):
+        model.facts[f"agreement with {target} (adjusted Rand index)"] = agreement(
+            model.estimator.predict(X), whole[target]
+        )
+        return [f"--model {model.kind} does not use --target: the clusters are compared with {target!r}"]
+    return [f"--model {model.kind} does not use --target: column {target!r} is left out of the model"]
+
+
 def _streamed(session: Any, opened: Any, options: Any) -> Any:
     """Two passes over the file, in pieces: what the columns are, then their moments."""
     import numpy as np
 
     from gramian.cli._models import estimator_for, facts_of, limits_of
+    from gramian.cli._oddness import odd_limits
     from gramian.io.table_model import TableModel
 
     prepare = opened.preprocessing()
@@ -86,4 +124,5 @@ def _streamed(session: Any, opened: Any, options: Any) -> Any:
             yield X
 
     estimator = estimator_for("ppca", options, prepare, session.verbose).fit_batches(pieces())
-    return TableModel("ppca", estimator, prepare, limits_of(estimator, first[0]), facts_of(estimator))
+    limits = limits_of(estimator, first[0])
+    return TableModel("ppca", estimator, prepare, limits, facts_of(estimator), odd_limits(estimator, first[0]))

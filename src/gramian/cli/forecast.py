@@ -7,17 +7,18 @@ from typing import Any
 import click
 
 from gramian.cli._options import (
+    Grouped,
     common_options,
     level_option,
-    model_options,
     output_options,
     read_options,
     role_options,
     series_options,
+    window_options,
 )
 
 
-@click.command(short_help="The next values of series, with intervals.")
+@click.command(cls=Grouped, short_help="The next values of series, with intervals.")
 @click.argument("table", metavar="IN")
 @click.option("--steps", type=click.IntRange(1, 100_000), required=True, metavar="H", help="How many steps ahead.")
 @output_options()
@@ -30,7 +31,7 @@ from gramian.cli._options import (
     help="Learn from the last rows only. [default: from all]",
 )
 @series_options
-@model_options
+@window_options
 @role_options
 @read_options
 @common_options
@@ -95,9 +96,7 @@ def _model_of(session: Any, path: str, target: str | None, last: int, options: A
     from dataclasses import replace
 
     from gramian.cli._models import fitted
-    from gramian.cli._session import Input, columns_of, load_model
-    from gramian.io.clocks import Clock, calendar_columns
-    from gramian.io.preprocessing import Roles
+    from gramian.cli._session import Input, load_model
     from gramian.io.source import Source, TableError
 
     try:
@@ -109,6 +108,21 @@ def _model_of(session: Any, path: str, target: str | None, last: int, options: A
         if model.kind != "forecast":
             raise ValueError(f"{path}: a {model.kind} model cannot forecast. Fit --model forecast.") from None
         return model, None, None
+    whole, prepare, clock, options = prepared_series(session, opened, target, last, options)
+    model = fitted("forecast", options, prepare, prepare.matrix(whole), None, session.verbose)
+    return model, clock, replace(opened.dialect, header=True) if opened.dialect is not None else None
+
+
+def prepared_series(
+    session: Any, opened: Any, target: str | None, last: int, options: Any
+) -> tuple[Any, Any, Any, dict[str, Any]]:
+    """The rows to learn from, which of their columns are series, the clock, and the options with the clock's seasons."""
+    from dataclasses import replace
+
+    from gramian.cli._session import columns_of
+    from gramian.io.clocks import Clock, calendar_columns
+    from gramian.io.preprocessing import Roles
+
     whole = opened.table()
     if last and whole.n_rows > last:
         session.note(f"learning from the last {last} of {whole.n_rows} rows (--last 0 for all)")
@@ -135,8 +149,7 @@ def _model_of(session: Any, path: str, target: str | None, last: int, options: A
         opened.roles = replace(opened.roles, drop=(*drop, *texts))
         session.note(f"text columns are not forecast: {', '.join(texts[:5])}")
         prepare = opened.preprocessing([whole])
-    model = fitted("forecast", options, prepare, prepare.matrix(whole), None, session.verbose)
-    return model, clock, replace(opened.dialect, header=True) if opened.dialect is not None else None
+    return whole, prepare, clock, options
 
 
 def _is_model(source: Any) -> bool:

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from gramian.cli._options import common_options, model_options, output_options, read_options, role_options
+from gramian.cli._options import Grouped, common_options, hole_options, output_options, read_options, role_options
 
 
-@click.command(short_help="Fill the holes of a table, with uncertainty.")
+@click.command(cls=Grouped, short_help="Fill the holes of a table, with uncertainty.")
 @click.argument("table", metavar="IN")
 @output_options()
 @click.option(
@@ -23,7 +23,7 @@ from gramian.cli._options import common_options, model_options, output_options, 
 @click.option(
     "--model", "kind", type=click.Choice(["ppca", "mixture"]), default="ppca", show_default=True, help="Model to fit."
 )
-@model_options
+@hole_options
 @role_options
 @read_options
 @common_options

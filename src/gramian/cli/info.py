@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from gramian.cli._options import common_options
+from gramian.cli._options import Grouped, common_options
 
 
-@click.command(short_help="What a model file holds.")
+@click.command(cls=Grouped, short_help="What a model file holds.")
 @click.argument("model", metavar="MODEL")
 @common_options
 def info(model: str, as_json: bool, quiet: bool) -> None:
@@ -41,6 +41,7 @@ def info(model: str, as_json: bool, quiet: bool) -> None:
         "target": prepare.target,
         "views": {view: [prepare.features[j] for j in columns] for view, columns in prepare.views.items()} or None,
         **facts_of(fitted.estimator),
+        **{name: value for name, value in fitted.facts.items() if name.startswith(("held-out", "agreement"))},
     }
     shown = {key: value for key, value in facts.items() if value is not None}
     if "categories" in shown:

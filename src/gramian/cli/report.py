@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from gramian.cli._options import common_options, force_option, read_options, role_options
+from gramian.cli._options import Grouped, common_options, force_option, read_options, role_options
 
 
-@click.command(short_help="One HTML page about a table.")
+@click.command(cls=Grouped, short_help="One HTML page about a table.")
 @click.argument("table", metavar="IN")
 @click.option("-o", "--output", required=True, metavar="OUT.html", help="Page to write.")
 @click.option("--target", metavar="COLUMN", help="A column that colours the pictures; it is not modelled.")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from gramian.cli._options import common_options
+from gramian.cli._options import Grouped, common_options
 
 
-@click.command(short_help="Run the source papers' figures, tables and misprints.")
+@click.command(cls=Grouped, short_help="Run the source papers' figures, tables and misprints.")
 @click.argument("names", nargs=-1, metavar="[NAME ...|all]")
 @click.option("-o", "--output", default="gramian-papers", show_default=True, metavar="DIR", help="Folder to write to.")
 @click.option("--full", is_flag=True, help="More draws, more data sets, the papers' sizes; minutes to hours.")

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from gramian.cli._options import common_options, output_options
+from gramian.cli._options import Grouped, common_options, output_options
 
 
-@click.command(short_help="Draw new rows from a model.")
+@click.command(cls=Grouped, short_help="Draw new rows from a model.")
 @click.argument("model", metavar="MODEL")
 @click.option(
     "-n", "--rows", "count", type=click.IntRange(1), default=100, show_default=True, metavar="N", help="How many rows."

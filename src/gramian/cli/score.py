@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from gramian.cli._options import common_options, level_option, output_options, read_options
+from gramian.cli._options import Grouped, common_options, level_option, output_options, read_options
 
 
-@click.command(short_help="Likelihood, T2, SPE and flags of rows.")
+@click.command(cls=Grouped, short_help="Likelihood, T2, SPE and flags of rows.")
 @click.argument("model", metavar="MODEL")
 @click.argument("table", metavar="IN")
 @output_options()
@@ -32,11 +32,14 @@ def score(
     """Write for each row its log-likelihood, its distance along (T2) and off (SPE) the model, and whether it is
     flagged.
 
-    A row is flagged when it lies beyond what a share --level (0.99) of ordinary rows would reach.
+    A row is flagged when it lies beyond what a share --level (0.99) of ordinary rows would reach. Classifiers and
+    regressors score the target given the rest of the row, forecasts each row given those before it.
 
     \b
     gramian score wine.model new.csv -o scores.csv
     """
+    import numpy as np
+
     from gramian.cli._scores import scorer, too_many
     from gramian.cli._session import Session, check_output, load_model, opened_for, place, write_rows
 
@@ -48,7 +51,8 @@ def score(
     count, columns = write_rows(opened, fitted, output, names, function, digits=digits, escape_formulas=escape_formulas)
     flagged = int(columns["flag"].sum())
     session.note(*filter(None, [too_many(flagged, count, level if level is not None else 0.99)]))
-    mean = float(columns["log_likelihood"].mean()) if "log_likelihood" in columns else None
+    known = columns.get("log_likelihood", np.empty(0))
+    mean = float(np.nanmean(known)) if np.isfinite(known).any() else None
     lines = [f"{count} rows scored, {flagged} flagged -> {place(output)}"]
     lines += [f"  mean log-likelihood  {mean:.4g}"] if mean is not None else []
     session.say({"output": output, "rows": count, "flagged": flagged, "mean log-likelihood": mean}, lines)

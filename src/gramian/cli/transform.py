@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from gramian.cli._options import common_options, output_options, read_options
+from gramian.cli._options import Grouped, common_options, output_options, read_options
 
 
-@click.command(short_help="Latent coordinates of rows.")
+@click.command(cls=Grouped, short_help="Latent coordinates of rows.")
 @click.argument("model", metavar="MODEL")
 @click.argument("table", metavar="IN")
 @output_options()

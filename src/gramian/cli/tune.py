@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from gramian.cli._options import common_options, force_option, model_options, read_options, role_options
+from gramian.cli._options import Grouped, common_options, force_option, read_options, role_options, search_options
 
 KINDS = ("ppca", "kernel", "mixture", "kernel-mixture", "classifier", "regressor")
 
 
-@click.command(short_help="Search for the best settings of a model.")
+@click.command(cls=Grouped, short_help="Search for the best settings of a model.")
 @click.argument("table", metavar="IN")
 @click.option(
     "-m", "--model-file", "model_file", required=True, metavar="MODEL", help="File to write the best model to."
@@ -21,7 +21,7 @@ KINDS = ("ppca", "kernel", "mixture", "kernel-mixture", "classifier", "regressor
 @click.option("--trials", type=click.IntRange(1), default=25, show_default=True, help="How many settings to try.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Stop after so long.")
 @click.option("--scoring", help="Objective: reconstruction, log_likelihood, accuracy, ... [default: by kind]")
-@model_options
+@search_options
 @role_options
 @read_options
 @force_option
@@ -44,7 +44,9 @@ def tune(
     gramian tune wine.csv -m best.model --trials 30
     """
     from gramian import BayesSearch
+    from gramian.cli._held_out import held_out
     from gramian.cli._models import check_complete, check_needs, estimator_for, facts_lines, facts_of, limits_of
+    from gramian.cli._oddness import odd_limits
     from gramian.cli._session import Input, Session, check_output
     from gramian.io.model_file import save
     from gramian.io.table_model import TableModel
@@ -71,7 +73,8 @@ def tune(
     search.fit(X, y) if y is not None else search.fit(X)
     best = search.best_estimator_
     found = dict(search.best_params_)
-    model = TableModel(kind, best, prepare, limits_of(best, X), facts_of(best))
+    facts_found = facts_of(best) | held_out(kind, best, X, y, prepare)
+    model = TableModel(kind, best, prepare, limits_of(best, X), facts_found, odd_limits(best, X))
     save(model, model_file)
     tried = len(search.trials_["score"])
     facts = {

@@ -201,12 +201,17 @@ class TableWriter:
                 self._text = self._stack.enter_context(io.TextIOWrapper(file, encoding="utf-8", newline=""))
         if self.format in ("csv", "tsv"):
             self._csv = csv.writer(_Lines(self._text), delimiter=self.dialect.delimiter, lineterminator="\r\n")
-            if self.dialect.header:
-                self.write_rows([self.names])
+            self._head = self.dialect.header  # written with the first rows: an error before them leaves no output
+
+    def _write_head(self) -> None:
+        if self._head:
+            self._head = False
+            self.write_rows([self.names])
 
     def write(self, columns: Sequence[Array]) -> None:
         """Append rows, given as columns: numbers, or objects that are text or None."""
         if self.format in ("csv", "tsv"):
+            self._write_head()
             self._csv.writerows(zip(*(self._cells(column) for column in columns)))
         elif self.format == "parquet":
             self._write_parquet(columns)
@@ -215,6 +220,7 @@ class TableWriter:
 
     def write_rows(self, rows: Sequence[Sequence[str]]) -> None:
         """Append rows of cells as they are; CSV and TSV only."""
+        self._write_head()
         self._csv.writerows([[escaped(cell) for cell in row] for row in rows] if self.escape_formulas else rows)
 
     def cell(self, value: float) -> str:
@@ -269,6 +275,8 @@ class TableWriter:
         try:
             if kind is None and self.format in ("npy", "npz"):
                 self._write_numpy()
+            if kind is None and self.format in ("csv", "tsv"):
+                self._write_head()
             if self.path == "-" and kind is None:
                 self._text.flush()
         except BaseException as failure:

@@ -1,0 +1,183 @@
+"""How good a model is on rows that it has not seen: fitted again without some of them, with the same settings.
+
+Which rows are held out follows from what they hold, never from their order. What is chosen by the model ("auto") is chosen
+again without the rows held out, except for the number of clusters and of latent dimensions.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.base import clone
+
+from gramian._arrays import Array
+from gramian._content import content_folds, row_hashes, smallest_positions
+from gramian.choosing.cells import hidden_cells
+from gramian.cli._goodness import Facts, of_classes, of_values, share_inside
+from gramian.io.preprocessing import Preprocessing
+
+FOLDS = 5
+LEVEL = 0.9
+MOST_ROWS = 2000
+"""More rows than these are judged on so many of them, those of smallest hash."""
+LEAST_ROWS = 20
+ORIGINS = 2
+"""Stretches at the end of a series that are forecast from what is before them."""
+
+
+def held_out(kind: str, estimator: Any, X: Array, y: Array | None, prepare: Preprocessing) -> Facts:
+    """Numbers about a fitted model on rows, or a stretch, that models like it have not seen; none where there are too few."""
+    if kind not in JUDGES or len(X) < LEAST_ROWS:
+        return {}
+    if len(X) > MOST_ROWS and kind != "forecast":
+        rows = np.sort(smallest_positions(row_hashes(X), MOST_ROWS))
+        X, y = X[rows], None if y is None else y[rows]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the fit to all rows has said what there is to say
+            found = JUDGES[kind](estimator, X, y, prepare)
+    except ValueError:  # what is left is too small for the model
+        return {}
+    return {f"held-out {name}": value for name, value in found.items() if np.isfinite(value)}
+
+
+def splits(X: Array, most: int = FOLDS) -> Iterator[tuple[Array, Array]]:
+    """Positions of the rows to fit, and of those held out, fold by fold."""
+    folds, fold = content_folds(X, FOLDS)
+    if not folds:
+        raise ValueError("too few different rows to hold some out.")
+    for held in np.unique(fold)[:most]:
+        yield np.flatnonzero(fold != held), np.flatnonzero(fold == held)
+
+
+def _classes(estimator: Any, X: Array, y: Array | None, _: Preprocessing) -> Facts:
+    assert y is not None
+    labels = np.unique(y)
+    chances = np.zeros((len(X), len(labels)))
+    for fit, held in splits(X):
+        model = clone(estimator).fit(X[fit], y[fit])
+        chances[np.ix_(held, np.searchsorted(labels, model.classes_))] = model.predict_proba(X[held])
+    return of_classes(y, labels, chances, LEVEL)
+
+
+def _values(estimator: Any, X: Array, y: Array | None, prepare: Preprocessing) -> Facts:
+    assert y is not None
+    mean, lower, upper = np.empty((3, len(X)))
+    for fit, held in splits(X):
+        model = clone(estimator).fit(X[fit], y[fit])
+        mean[held] = np.ravel(model.predict(X[held]))
+        lower[held], upper[held] = (np.ravel(end) for end in model.interval(X[held], LEVEL))
+    unit, shift = prepare.target_scale, prepare.target_mean
+    return of_values(*(shift + unit * part for part in (y, mean, lower, upper)), LEVEL)
+
+
+def _clusters(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
+    """The mean log-likelihood of held-out rows, beside that of one cluster."""
+    found, single = np.empty(len(X)), np.empty(len(X))
+    guesses = _Guesses()
+    for fit, held in splits(X):
+        model = clone(estimator).set_params(n_clusters=len(estimator.weights_)).fit(X[fit])
+        found[held] = model.score_samples(X[held])
+        single[held] = clone(estimator).set_params(n_clusters=1).fit(X[fit]).score_samples(X[held])
+        guesses.add(model, X[held])
+    return {
+        "log-likelihood": float(found.mean()),
+        "log-likelihood of one cluster": float(single.mean()),
+        **guesses.facts,
+    }
+
+
+def _subspace(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
+    """One fold: cells of rows that the model has not seen, guessed from the others of their rows."""
+    guesses = _Guesses()
+    for fit, held in splits(X, 1):
+        model = clone(estimator).set_params(n_components=int(estimator.n_components_)).fit(X[fit])
+        guesses.add(model, X[held])
+    return guesses.facts
+
+
+def _kernel(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
+    """One fold: how much of held-out rows comes back when they are mapped to latent coordinates and back."""
+    fit, held = next(splits(X, 1))
+    model = clone(estimator).set_params(n_components=int(estimator.n_components_)).fit(X[fit])
+    lost = np.sum((X[held] - model.reconstruct(X[held])) ** 2)
+    return {"R2 of reconstruction": 1 - float(lost / np.sum((X[held] - X[fit].mean(axis=0)) ** 2))}
+
+
+class _Guesses:
+    """Cells of held-out rows, hidden and imputed."""
+
+    def __init__(self) -> None:
+        self.parts: list[tuple[Array, Array, Array]] = []
+
+    def add(self, model: Any, rows: Array) -> None:
+        if not hasattr(model, "impute"):
+            return
+        hidden = hidden_cells(rows, 0)
+        if hidden.any():
+            full, std = model.impute(np.where(hidden, np.nan, rows), return_std=True)
+            self.parts.append((rows[hidden], np.asarray(full)[hidden], np.asarray(std)[hidden]))
+
+    @property
+    def facts(self) -> Facts:
+        if not self.parts:
+            return {}
+        truth, mean, std = (np.concatenate(part) for part in zip(*self.parts))
+        wide = norm.ppf(0.5 + LEVEL / 2) * std
+        found = of_values(truth, mean, mean - wide, mean + wide, LEVEL)
+        return {"R2 of hidden cells": found["R2"], share_inside(LEVEL): found[share_inside(LEVEL)]} if found else {}
+
+
+def _views(estimator: Any, X: Array, _: Any, prepare: Preprocessing) -> Facts:
+    """Each view from the others."""
+    mean, std = np.full(X.shape, np.nan), np.full(X.shape, np.nan)
+    for fit, held in splits(X):
+        model = clone(estimator).set_params(n_components=int(estimator.n_components_)).fit(X[fit])
+        for view, columns in prepare.views.items():
+            given = {name: None if name == view else X[np.ix_(held, own)] for name, own in prepare.views.items()}
+            mean[np.ix_(held, columns)], std[np.ix_(held, columns)] = model.predict_view(given, view, return_std=True)
+    wide = norm.ppf(0.5 + LEVEL / 2) * std
+    facts: Facts = {}
+    for view, columns in prepare.views.items():
+        parts = (np.ravel(part[:, columns]) for part in (X, mean, mean - wide, mean + wide))
+        facts |= {f"{key} of {view}": value for key, value in of_values(*parts, LEVEL).items() if "error" not in key}
+    return facts
+
+
+def _stretches(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
+    """The error as a share of the naive one, as the fit found it, and the coverage of the last stretches."""
+    skill = getattr(estimator, "skill_", None) or {}
+    facts: Facts = {}
+    naive = min((skill[name] for name in ("naive", "seasonal naive") if skill.get(name)), default=0.0)
+    if naive > 0:
+        facts["share of the naive error"] = skill["error"] / naive
+    ahead = max(1, min(12, len(X) // 10))
+    settled = {name: getattr(estimator, f"{name}_", None) for name in ("lags", "season", "difference", "transform")}
+    if not settled["lags"] or any(isinstance(value, list | tuple) for value in settled.values()):
+        settled = {}  # no single setting to fix: chosen again
+    inside: list[Array] = []
+    for k in range(ORIGINS, 0, -1):
+        origin = len(X) - k * ahead
+        past, future = X[:origin], X[origin : origin + ahead]
+        model = clone(estimator).set_params(**settled).fit(past[:, 0] if X.shape[1] == 1 else past)
+        lower, upper = (np.reshape(end, (ahead, -1)) for end in model.predict_interval(ahead, level=LEVEL))
+        known = ~np.isnan(future)
+        inside.append(((lower <= future) & (future <= upper))[known])
+    hits = np.concatenate(inside)
+    return {**facts, share_inside(LEVEL): float(hits.mean())} if hits.size else facts
+
+
+JUDGES: dict[str, Callable[[Any, Array, Array | None, Preprocessing], Facts]] = {
+    "ppca": _subspace,
+    "kernel": _kernel,
+    "mixture": _clusters,
+    "kernel-mixture": _clusters,
+    "classifier": _classes,
+    "regressor": _values,
+    "views": _views,
+    "forecast": _stretches,
+}

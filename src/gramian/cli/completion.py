@@ -1,0 +1,28 @@
+"""gramian completion: what a shell needs to complete sub-commands, options and file names."""
+
+from __future__ import annotations
+
+import click
+
+from gramian.cli._options import Grouped
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command(cls=Grouped, short_help="Completion for bash, zsh or fish.")
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Write the lines that make a shell complete sub-commands, options, kinds of models and file names.
+
+    \b
+    gramian completion bash >> ~/.bashrc
+    gramian completion zsh >> ~/.zshrc
+    gramian completion fish > ~/.config/fish/completions/gramian.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    made = get_completion_class(shell)
+    assert made is not None
+    root = context.find_root().command
+    click.echo(made(root, {}, "gramian", "_GRAMIAN_COMPLETE").source())

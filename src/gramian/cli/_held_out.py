@@ -72,7 +72,7 @@ def _values(estimator: Any, X: Array, y: Array | None, prepare: Preprocessing) -
         mean[held] = np.ravel(model.predict(X[held]))
         lower[held], upper[held] = (np.ravel(end) for end in model.interval(X[held], LEVEL))
     unit, shift = prepare.target_scale, prepare.target_mean
-    return of_values(*(shift + unit * part for part in (y, mean, lower, upper)), LEVEL)
+    return of_values(shift + unit * y, shift + unit * mean, shift + unit * lower, shift + unit * upper, LEVEL)
 
 
 def _clusters(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
@@ -137,14 +137,17 @@ def _views(estimator: Any, X: Array, _: Any, prepare: Preprocessing) -> Facts:
     mean, std = np.full(X.shape, np.nan), np.full(X.shape, np.nan)
     for fit, held in splits(X):
         model = clone(estimator).set_params(n_components=int(estimator.n_components_)).fit(X[fit])
+        rows = X[held]
         for view, columns in prepare.views.items():
-            given = {name: None if name == view else X[np.ix_(held, own)] for name, own in prepare.views.items()}
-            mean[np.ix_(held, columns)], std[np.ix_(held, columns)] = model.predict_view(given, view, return_std=True)
+            given = {name: None if name == view else rows[:, own] for name, own in prepare.views.items()}
+            place = np.ix_(held, np.array(columns))
+            mean[place], std[place] = model.predict_view(given, view, return_std=True)
     wide = norm.ppf(0.5 + LEVEL / 2) * std
     facts: Facts = {}
     for view, columns in prepare.views.items():
-        parts = (np.ravel(part[:, columns]) for part in (X, mean, mean - wide, mean + wide))
-        facts |= {f"{key} of {view}": value for key, value in of_values(*parts, LEVEL).items() if "error" not in key}
+        truth, middle, half = (np.ravel(part[:, columns]) for part in (X, mean, wide))
+        found = of_values(truth, middle, middle - half, middle + half, LEVEL)
+        facts |= {f"{key} of {view}": value for key, value in found.items() if "error" not in key}
     return facts
 
 

@@ -152,8 +152,8 @@ class _Values(Predictor):
         seen = self.seen
         if seen is None or seen.dtype == object:
             return said
-        ends = (columns[f"{self.name}_{end}"] for end in ("lower", "upper"))
-        found = of_values(seen, columns[self.name], *ends, self.level)
+        lower, upper = (columns[f"{self.name}_{end}"] for end in ("lower", "upper"))
+        found = of_values(seen, columns[self.name], lower, upper, self.level)
         return _both(said, _compared(found, int((~np.isnan(seen)).sum()), self.name))
 
 

@@ -94,8 +94,8 @@ def _one_step(model: TableModel, level: float) -> tuple[list[str], Scorer]:
             past.append(row)
         outside = (ends[:, 0] > X) | (ends[:, 1] < X)
         because = np.full(len(X), None, dtype=object)
-        for i in np.flatnonzero(outside.any(axis=1)):
-            because[i] = ", ".join(names[j] for j in np.flatnonzero(outside[i])[:3])
+        for late in np.flatnonzero(outside.any(axis=1)):
+            because[late] = ", ".join(names[j] for j in np.flatnonzero(outside[late])[:3])
         columns = [ends[:, side, j] for j in range(X.shape[1]) for side in (0, 1)]
         return [*columns, outside.any(axis=1).astype(float), because]
 

@@ -25,6 +25,8 @@ LEVEL = 0.9
 MOST_ROWS = 2000
 """More rows than these are judged on so many of them, those of smallest hash."""
 LEAST_ROWS = 20
+ALL_FOLDS_CELLS = 50_000
+"""A linear model of more cells is judged on one fold."""
 ORIGINS = 2
 """Stretches at the end of a series that are forecast from what is before them."""
 
@@ -92,9 +94,9 @@ def _clusters(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
 
 
 def _subspace(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
-    """One fold: cells of rows that the model has not seen, guessed from the others of their rows."""
+    """Cells of rows that the model has not seen, guessed from the others of their rows; one fold of a large table."""
     guesses = _Guesses()
-    for fit, held in splits(X, 1):
+    for fit, held in splits(X, FOLDS if X.size <= ALL_FOLDS_CELLS else 1):
         model = clone(estimator).set_params(n_components=int(estimator.n_components_)).fit(X[fit])
         guesses.add(model, X[held])
     return guesses.facts

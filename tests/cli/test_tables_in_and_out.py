@@ -213,7 +213,11 @@ def test_without_standardising_the_large_column_rules(gramian, table, tmp_path):
 
 @pytest.mark.parametrize(
     "option, words",
-    [(["--components", "x"], "--components"), (["--components", "99"], "n_components"), (["--noise", "-1"], "noise")],
+    [
+        (["--components", "x"], "--components"),
+        (["--components", "99"], "--components 99"),
+        (["--noise", "-1"], "noise"),
+    ],
 )
 def test_wrong_settings_are_named(gramian, table, option, words):
     ran = gramian("fit", "full.csv", "-m", "m", *option)

@@ -28,7 +28,7 @@ def run(output: str, *, force: bool = False, as_json: bool = False, quiet: bool 
         raise FileExistsError(f"{output}: this is a file. Give the name of a folder.")
     if folder.is_dir() and any(folder.iterdir()) and not force:
         raise FileExistsError(f"{output}: the folder has files. Pass --force to write into it.")
-    check_extras()
+    check_extras(pictures=True)
     session = Session(as_json=as_json, quiet=quiet)
     talks = not (as_json or quiet)
     if talks:

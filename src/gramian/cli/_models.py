@@ -14,12 +14,12 @@ from gramian._arrays import Array
 from gramian._catalogue import entry_of_word, name_of_word
 from gramian._content import row_hashes, smallest_positions
 from gramian.cli._held_out import held_out
-from gramian.cli._oddness import odd_limits
 from gramian.estimators.outliers import out_of_fold_scores
 from gramian.exceptions import NumericalWarning
 from gramian.io.preprocessing import Preprocessing
 from gramian.io.source import memory_available
 from gramian.io.table_model import TableModel
+from gramian.report.oddness import odd_limits
 
 LEVELS = (0.9, 0.95, 0.99, 0.995, 0.999)
 SCORED_ROWS = 2000

@@ -9,9 +9,9 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.cli._goodness import class_sets
-from gramian.cli._oddness import limit_at, oddness
-from gramian.io.preprocessing import Preprocessing
 from gramian.io.table_model import TableModel
+from gramian.report.oddness import limit_at, oddness
+from gramian.report.words import responsible
 
 SERIES_PAST = 500
 """A row of a series is judged by at most so many rows before it."""
@@ -150,16 +150,4 @@ def too_many(flagged: int, rows: int, level: float) -> str:
     return (
         f"{flagged} of {rows} rows are flagged, where about {expected:.3g} are expected at --level {level:g}: these rows are "
         "unlike those that the model was fitted on"
-    )
-
-
-def responsible(contributions: Array, prepare: Preprocessing, most: int = 3) -> str:
-    """The columns that make a row odd, with their shares: ``alcohol 61%, ash 20%``."""
-    by_column = np.bincount(prepare.owner, weights=np.maximum(contributions, 0.0), minlength=len(prepare.names))
-    total = by_column.sum()
-    if not total > 0:
-        return ""
-    order = np.argsort(-by_column)[:most]
-    return ", ".join(
-        f"{prepare.names[j]} {100 * by_column[j] / total:.0f}%" for j in order if by_column[j] > 0.05 * total
     )

@@ -242,6 +242,15 @@ def load_model(path: str) -> TableModel:
     return TableModel(_kind_of(loaded), loaded, plain, facts={"columns by position": names is None})
 
 
+def is_model(path: str) -> bool:
+    """Whether a file is a model file, by its first bytes."""
+    if path == "-" or not Path(path).is_file():
+        return False
+    with open(path, "rb") as file:
+        head = file.read(64)
+    return head[8:9] == b"{" and b"__metadata__" in head
+
+
 def _kind_of(estimator: Any) -> str:
     name = type(estimator).__name__
     entry = ESTIMATORS.get("KernelPPCAClassifier" if name == "RKMClassifier" else name)

@@ -104,8 +104,8 @@ def _streamed(session: Any, opened: Any, options: Any) -> Any:
     import numpy as np
 
     from gramian.cli._models import estimator_for, facts_of, limits_of
-    from gramian.cli._oddness import odd_limits
     from gramian.io.table_model import TableModel
+    from gramian.report.oddness import odd_limits
 
     prepare = opened.preprocessing()
     first: list[Any] = []

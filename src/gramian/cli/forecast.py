@@ -96,13 +96,13 @@ def _model_of(session: Any, path: str, target: str | None, last: int, options: A
     from dataclasses import replace
 
     from gramian.cli._models import fitted
-    from gramian.cli._session import Input, load_model
-    from gramian.io.source import Source, TableError
+    from gramian.cli._session import Input, is_model, load_model
+    from gramian.io.source import TableError
 
     try:
         opened = Input(session, path, options)
     except TableError:
-        if path == "-" or not _is_model(Source(path)):
+        if not is_model(path):
             raise
         model = load_model(path)
         if model.kind != "forecast":
@@ -150,9 +150,3 @@ def prepared_series(
         session.note(f"text columns are not forecast: {', '.join(texts[:5])}")
         prepare = opened.preprocessing([whole])
     return whole, prepare, clock, options
-
-
-def _is_model(source: Any) -> bool:
-    with source.open() as file:
-        head = file.read(64)
-    return head[8:9] == b"{" and b"__metadata__" in head

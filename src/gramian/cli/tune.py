@@ -46,10 +46,10 @@ def tune(
     from gramian import BayesSearch
     from gramian.cli._held_out import held_out
     from gramian.cli._models import check_complete, check_needs, estimator_for, facts_lines, facts_of, limits_of
-    from gramian.cli._oddness import odd_limits
     from gramian.cli._session import Input, Session, check_output
     from gramian.io.model_file import save
     from gramian.io.table_model import TableModel
+    from gramian.report.oddness import odd_limits
 
     check_needs(kind, options)
     check_output(model_file, force, table=False)

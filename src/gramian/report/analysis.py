@@ -10,30 +10,41 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._content import row_hashes, smallest_positions
+from gramian.choosing.cells import hidden_cells
+from gramian.estimators.imputer import LatentImputer
 from gramian.estimators.ppca import PPCA
 from gramian.io.preprocessing import Preprocessing
 from gramian.io.table import Table
+from gramian.io.table_model import TableModel
+from gramian.report.oddness import limit_at, odd_limits, oddness
 
 LEVEL = 0.9
-HELD_OUT = 0.05
+FLAG_LEVEL = 0.99
 HELD_OUT_CELLS = 100_000
 CLUSTER_FEATURES = 200
-CLUSTER_ROWS = 20_000
+CLUSTER_ROWS = 5_000
+WIDEST = 1000
+"""Tables of more features are not fitted again to hide cells or rows: it would take too long."""
 ODD_ROWS = 10
 SHOWN_CELLS = 25
+WEAK, FAIR, STRONG = 0.05, 0.3, 0.7
+"""Shares of the variance of hidden cells that the others tell, from which structure is called weak, fair, strong."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class HeldOut:
-    """Cells that were hidden from the fit and then imputed, for several q: the error in units of the columns'
-    spread."""
+    """Cells of numbers that were hidden from the fit and then guessed; errors in units of the columns' spread."""
 
-    candidates: list[int]
-    errors: list[float]
-    chosen: int
-    mean_error: float  # of filling with the column's mean
-    coverage: float  # of the 90 % intervals at the chosen q
     n_cells: int
+    error: float
+    mean_error: float  # of filling with the column's mean
+    coverage: float  # of the 90 % intervals
+
+    @property
+    def told(self) -> float:
+        """The share of the variance of hidden cells that the cells beside them tell."""
+        return 1 - (self.error / self.mean_error) ** 2 if self.mean_error > 0 else 0.0
 
 
 @dataclass
@@ -60,9 +71,11 @@ class Analysis:
     full: Array
     std: Array
     rule: str
+    limits: dict[str, float]
     held_out: HeldOut | None = None
     clusters: Clusters | None = None
     target: list[str] | None = None
+    fitted: TableModel | None = None
     notes: dict[str, list[str]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
@@ -70,6 +83,14 @@ class Analysis:
     def holes(self) -> Array:
         """Which features of which rows are missing."""
         return np.isnan(self.X)
+
+    @property
+    def strength(self) -> str:
+        """How much the columns tell about each other, in a word."""
+        if self.held_out is None:
+            return "unknown"
+        told = self.held_out.told
+        return "none" if told < WEAK else "weak" if told < FAIR else "fair" if told < STRONG else "strong"
 
     def row_name(self, row: int) -> str:
         """What a row is called: its names, or its line in the file."""
@@ -86,33 +107,69 @@ class Analysis:
         self.notes.setdefault(section, []).append(text)
 
 
-def analyse(table: Table, prepare: Preprocessing, *, n_components: Any = None, random_state: int = 0) -> Analysis:
-    """Fit what the report needs. Warnings become remarks of the report."""
+def analyse(
+    table: Table,
+    prepare: Preprocessing,
+    *,
+    n_components: Any = None,
+    random_state: int = 0,
+    fitted: TableModel | None = None,
+) -> Analysis:
+    """Fit what the report needs, or take it from a fitted model. Warnings become remarks of the report."""
+    X = prepare.matrix(table)
+    known = _subspace_of(fitted)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        X = prepare.matrix(table)
-        q = n_components if n_components is not None else "auto" if X.shape[1] > 1 else 0  # one column has no latent
-        model = PPCA(q, random_state=random_state).fit(X)
-        chosen = getattr(model, "selection_", None)
-        rule = (
-            "as asked" if chosen is None else "hidden cells" if np.isnan(X).any() else "the likelihood of held-out rows"
-        )
-        anomaly = model.anomaly(X, level=0.99)
-        full, std = model.impute(X, return_std=True)
-        flags = (anomaly.p_t2 < 0.01) | (anomaly.p_spe < 0.01)
-        analysis = Analysis(table, prepare, X, model, model.transform(X), anomaly, flags, full, std, rule)
-    said = {
-        " ".join(str(warning.message).split())
-        for warning in caught
-        if not issubclass(warning.category, DeprecationWarning)
-    }
+        if known is None:
+            q = (
+                n_components if n_components is not None else "auto" if X.shape[1] > 1 else 0
+            )  # one column has no latent
+            model = PPCA(q, random_state=random_state).fit(X)
+            chosen = getattr(model, "selection_", None)
+            holes = "hidden cells" if np.isnan(X).any() else "the likelihood of held-out rows"
+            rule = "as asked" if chosen is None else holes
+        else:
+            model, rule = known, "of the fitted model"
+        anomaly = model.anomaly(X, level=FLAG_LEVEL)
+    limits = dict(fitted.odd_limits) if fitted is not None and known is not None else {}
+    limits = limits or (odd_limits(model, X) if X.shape[1] <= WIDEST else {})
+    beyond = limit_at(limits, FLAG_LEVEL) if limits else -float(np.log1p(-FLAG_LEVEL))
+    flags = oddness(anomaly) > beyond
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what the table has to say was said by the fit
+        full, std = _imputed(model, X)
+    analysis = Analysis(table, prepare, X, model, model.transform(X), anomaly, flags, full, std, rule, limits)
+    said = {" ".join(str(w.message).split()) for w in caught if not issubclass(w.category, DeprecationWarning)}
     analysis.warnings = sorted(said)
+    analysis.fitted = fitted
     analysis.target = _target(table, prepare)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # candidates that lose need not have converged
-        analysis.held_out = _held_out(analysis, random_state)
+        analysis.held_out = _held_out(analysis)
         analysis.clusters = _clusters(analysis, random_state)
     return analysis
+
+
+def _subspace_of(fitted: TableModel | None) -> PPCA | None:
+    """The linear model of a fitted model, where it is one."""
+    if fitted is None:
+        return None
+    inner = getattr(fitted.estimator, "estimator_", fitted.estimator)
+    return inner if isinstance(inner, PPCA) else None
+
+
+def _imputer(model: PPCA) -> LatentImputer:
+    """What fills holes with as many components as the model has, its intervals held to their promise on hidden cells."""
+    return LatentImputer(PPCA(int(model.n_components_)), standardize=False)
+
+
+def _imputed(model: PPCA, X: Array) -> tuple[Array, Array]:
+    """The table without holes, and the standard deviations of what was filled."""
+    if not np.isnan(X).any():
+        return X, np.zeros_like(X)
+    filler = _imputer(model).fit(X) if X.shape[1] <= WIDEST else model
+    full, std = filler.impute(X, return_std=True)
+    return np.asarray(full), np.asarray(std)
 
 
 def _target(table: Table, prepare: Preprocessing) -> list[str] | None:
@@ -120,59 +177,54 @@ def _target(table: Table, prepare: Preprocessing) -> list[str] | None:
         return None
     column = table[prepare.target]
     if column.dtype == object:
-        return ["missing" if value is None else str(value) for value in column]
+        words = ["missing" if value is None else str(value) for value in column]
+        common = {word for word, _ in Counter(words).most_common(7)}
+        return words if len(set(words)) <= 8 else [word if word in common else "others" for word in words]
     distinct = np.unique(column[~np.isnan(column)])
-    if len(distinct) > 12:
+    if len(distinct) > 8:
         edges = np.nanquantile(column, [0.25, 0.5, 0.75])
         words = [f"< {edges[0]:.3g}", f"< {edges[1]:.3g}", f"< {edges[2]:.3g}", f">= {edges[2]:.3g}"]
         return ["missing" if v != v else words[int(np.searchsorted(edges, v, side="right"))] for v in column]
     return ["missing" if v != v else f"{v:g}" for v in column]
 
 
-def _held_out(analysis: Analysis, random_state: int) -> HeldOut | None:
-    """Hide cells, fit without them, impute them: how good the imputations are, and for which q."""
-    X, q = analysis.X, analysis.model.n_components_
-    limit = min(X.shape[1] - 1, X.shape[0] - 2)
-    if limit < 1 or len(X) < 20:
-        analysis.note("model", "The table is too small to hide cells and see how well they are guessed.")
+def first_features(prepare: Preprocessing) -> Array:
+    """The first feature of each column: the features of a text column are missing together."""
+    return np.searchsorted(prepare.owner, np.arange(len(prepare.names)))
+
+
+def _held_out(analysis: Analysis) -> HeldOut | None:
+    """Hide cells of numbers, fit without them, guess them: how far to trust what is filled."""
+    X, prepare = analysis.X, analysis.prepare
+    if X.shape[1] < 2 or len(X) < 20:
+        analysis.note("trust", "The table is too small to hide cells and see how well they are guessed.")
         return None
-    if X.shape[1] > 1000:
-        analysis.note(
-            "model", f"With {X.shape[1]} features hiding cells and guessing them takes too long; it is left out."
-        )
+    if X.shape[1] > WIDEST:
+        analysis.note("trust", f"With {X.shape[1]} features, hiding cells and guessing them takes too long: left out.")
         return None
-    # a stream of its own: people punch holes with default_rng(0) too, and hidden cells must not fall into them
-    rng = np.random.default_rng([random_state, 20010])
-    rows = np.arange(len(X))
     most = max(20, HELD_OUT_CELLS // X.shape[1])
     if len(X) > most:
-        rows = np.sort(rng.choice(len(X), most, replace=False))
-        analysis.note("model", f"Hidden cells are taken from {most} of the {len(X)} rows.")
-    truth = X[rows]
-    seen = ~np.isnan(truth)
-    hidden = seen & (rng.random(truth.shape) < HELD_OUT)
-    hidden[:, (seen & ~hidden).sum(axis=0) < 2] = False  # a column must keep something
+        X = X[np.sort(smallest_positions(row_hashes(X), most))]
+        analysis.note("trust", f"The hidden cells are taken from {len(X)} of the {len(analysis.X)} rows.")
+    first = first_features(prepare)
+    hidden = hidden_cells(X[:, first], 0)
+    numbers = np.array([not values for values in prepare.categories])
+    hidden[:, ~numbers] &= not numbers.any()  # intervals are of numbers; categories count where there is nothing else
+    everywhere = hidden[:, prepare.owner]
     if hidden.sum() < 10:
+        analysis.note("trust", "Too few cells can be hidden to see how well they are guessed.")
         return None
-    masked = np.where(hidden, np.nan, truth)
-    centre = np.nanmean(masked, axis=0)
-    mean_error = float(np.sqrt(np.mean((truth - centre)[hidden] ** 2)))
-    around = (1, 2, 3, q // 2, q - 1, q, q + 1, q + 2) if q <= 12 else (1, 2, 4, 8, q // 2, q)
-    candidates = sorted({c for c in around if 1 <= c <= limit})
-    errors: list[float] = []
-    coverage = np.nan
-    chosen = q if q in candidates else candidates[0]
-    for candidate in candidates:
-        fitted = PPCA(candidate, tol=1e-4, max_iter=100, random_state=random_state).fit(masked)
-        guessed, spread = fitted.impute(masked, return_std=True)
-        errors.append(float(np.sqrt(np.mean((guessed - truth)[hidden] ** 2))))
-        if candidate == chosen:
-            coverage = _covered(truth, guessed, spread, hidden, LEVEL)
-    return HeldOut(candidates, errors, chosen, mean_error, coverage, int(hidden.sum()))
-
-
-def _covered(truth: Array, guessed: Array, spread: Array, hidden: Array, level: float) -> float:
-    return float(np.mean(np.abs(truth - guessed)[hidden] <= interval_factor(level) * spread[hidden]))
+    masked = np.where(everywhere, np.nan, X)
+    try:
+        guessed, spread = _imputer(analysis.model).fit(masked).impute(masked, return_std=True)
+    except ValueError:
+        analysis.note("trust", "The model could not be fitted without the hidden cells.")
+        return None
+    off = np.abs(guessed - X)[everywhere]
+    inside = off <= interval_factor(LEVEL) * spread[everywhere]
+    plain = (X - np.nanmean(masked, axis=0))[everywhere]
+    rms = [float(np.sqrt(np.mean(error**2))) for error in (off, plain)]
+    return HeldOut(int(hidden.sum()), rms[0], rms[1], float(inside.mean()))
 
 
 def interval_factor(level: float) -> float:
@@ -195,10 +247,12 @@ def _clusters(analysis: Analysis, random_state: int) -> Clusters | None:
             f"this one has {why}.",
         )
         return None
-    rows = X
+    rows = X = analysis.full
+    if analysis.holes.any():
+        analysis.note("clusters", "Clusters are looked for in the filled table.")
     if len(X) > CLUSTER_ROWS:
-        rows = X[np.random.default_rng(random_state).choice(len(X), CLUSTER_ROWS, replace=False)]
-        analysis.note("clusters", f"The mixtures are fitted to {CLUSTER_ROWS} of the {len(X)} rows.")
+        rows = X[np.sort(smallest_positions(row_hashes(X), CLUSTER_ROWS))]
+        analysis.note("clusters", f"The mixtures are fitted to {len(rows)} of the {len(X)} rows.")
     try:
         best = PPCAMixture("auto", tol=1e-5, random_state=random_state).fit(rows)
     except ValueError:
@@ -220,9 +274,8 @@ def missing_patterns(analysis: Analysis, most: int = 6) -> list[tuple[str, int]]
 
 
 def column_holes(analysis: Analysis) -> Array:
-    """Holes by column of the table: the indicators of a text column are missing together."""
-    first = np.searchsorted(analysis.prepare.owner, np.arange(len(analysis.prepare.names)))
-    return analysis.holes[:, first]
+    """Holes by column of the table."""
+    return analysis.holes[:, first_features(analysis.prepare)]
 
 
 def leading_features(analysis: Analysis, component: int, most: int = 4) -> list[tuple[str, float]]:

@@ -1,8 +1,11 @@
-"""What a page is made of: sections of text, facts, tables, pictures, code. All of it is data; the template escapes
-it."""
+"""What a page is made of: sections of text, facts, tables, pictures, code. All of it is data; the template escapes it.
+
+Only a `Drawing` goes into the page as it is: what is written in it was escaped when it was drawn.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,8 +39,37 @@ class Facts:
 
 
 @dataclass(frozen=True)
+class Card:
+    """One answer of the first page: a heading, a number, a sentence or two, perhaps a small drawing."""
+
+    heading: str
+    number: str
+    words: str
+    drawing: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True)
+class Cards:
+    """The answers of the first page."""
+
+    items: Sequence[Card]
+    kind: str = field(default="cards", init=False)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A drawing inside the page (SVG of `gramian.report.svg`)."""
+
+    svg: str
+    caption: str = ""
+    wide: bool = False
+    kind: str = field(default="drawing", init=False)
+
+
+@dataclass(frozen=True)
 class Grid:
-    """A table; columns of numbers are set flush right."""
+    """A table; columns of numbers are set flush right. Cells may be drawings."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -50,9 +82,33 @@ class Grid:
         return [all(_is_number(row[j]) for row in self.rows) for j in range(len(self.header))]
 
     @property
-    def cells(self) -> list[list[str]]:
-        """The cells as text, cut when long."""
-        return [[cell_text(value) for value in row] for row in self.rows]
+    def cells(self) -> list[list[Cell]]:
+        """The cells for people and for sorting."""
+        return [[Cell.of(value) for value in row] for row in self.rows]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell as text, cut when long; ``order`` is what it is sorted by, where that is a number."""
+
+    text: str
+    order: str = ""
+    svg: str = ""
+
+    @classmethod
+    def of(cls, value: Any) -> Cell:
+        """The cell of a number, a text, nothing or a drawing."""
+        if isinstance(value, Drawing):
+            return cls("", "", value.svg)
+        if value is None or isinstance(value, str | bool):
+            leading = (
+                re.match(r"[<> ]*([−-]?[\d ]*\d(?:\.\d+)?(?:e[+-]?\d+)?)(?: %)?$", value)
+                if isinstance(value, str)
+                else None
+            )
+            return cls(cell_text(value), leading[1].replace("−", "-").replace(" ", "") if leading else "")
+        number = float(value)
+        return cls(cell_text(value), repr(number) if number == number else "")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""write_report: analyse a table and write the page about it."""
+"""write_report: analyse a table and write the page about it; write_model_report: the page of a fitted model alone."""
 
 from __future__ import annotations
 
@@ -7,9 +7,23 @@ from typing import Any
 
 from gramian.io.preprocessing import Preprocessing
 from gramian.io.table import ReadOptions, Table
+from gramian.io.table_model import TableModel
 from gramian.report.analysis import analyse
+from gramian.report.fitted_section import of_model
 from gramian.report.page import check_extras, write_page
 from gramian.report.sections import sections_of
+from gramian.report.table_sections import sized
+
+
+def check_name(path: str | os.PathLike[str]) -> None:
+    """Refuse names of other formats: the page is HTML."""
+    suffix = os.path.splitext(os.fspath(path))[1].lower()
+    if suffix in (".pdf", ".docx", ".doc", ".odt", ".png", ".md", ".ipynb", ".pptx"):
+        raise ValueError(
+            f"{os.fspath(path)}: the report is an HTML page. Give a name that ends in .html; a browser prints it to {suffix[1:].upper()}."
+            if suffix == ".pdf"
+            else f"{os.fspath(path)}: the report is an HTML page. Give a name that ends in .html."
+        )
 
 
 def write_report(
@@ -21,8 +35,9 @@ def write_report(
     n_components: Any = None,
     random_state: int = 0,
     options: ReadOptions | None = None,
+    model: TableModel | None = None,
 ) -> dict[str, Any]:
-    """Write one self-contained HTML page about a table: its holes, its structure, its odd rows, its clusters.
+    """Write one self-contained HTML page about a table: its columns, its holes, its structure, its odd rows, its clusters.
 
     Parameters
     ----------
@@ -35,10 +50,13 @@ def write_report(
     title : str
         Heading of the page; also the file name in the Python that reproduces it.
     n_components : int, float, "mle", "bic" or None
-        Latent dimension; None is the one with the smallest BIC.
+        Latent dimension; None is the one that held-out rows, or hidden cells, prefer.
     random_state : int
     options : ReadOptions, optional
         How the table was read, for the Python that reproduces the page.
+    model : TableModel, optional
+        A fitted model, as ``gramian fit`` saves it: what it says of the table is a section of its own, and a linear one is
+        taken in place of one fitted to the table.
 
     Returns
     -------
@@ -65,11 +83,14 @@ def write_report(
     >>> facts["bytes"] > 10_000
     True
     """
+    check_name(path)
     check_extras()
+    if model is not None:
+        prepare = model.preprocessing
     prepare = prepare if prepare is not None else Preprocessing.fit([table])
-    analysis = analyse(table, prepare, n_components=n_components, random_state=random_state)
+    analysis = analyse(table, prepare, n_components=n_components, random_state=random_state, fitted=model)
     source = table.source.name if table.source is not None else title
-    lead = f"A report on {table.n_rows} rows and {len(table.names)} columns by probabilistic PCA."
+    lead = f"A report on {sized(analysis)} by probabilistic PCA. Point at a mark for its name; click a heading to sort."
     size = write_page(path, title, lead, sections_of(analysis, source, options))
     return {
         "bytes": size,
@@ -80,4 +101,26 @@ def write_report(
         "flagged": int(analysis.flags.sum()),
         "clusters": None if analysis.clusters is None else len(analysis.clusters.model.weights_),
         "coverage": None if analysis.held_out is None else analysis.held_out.coverage,
+        "structure": analysis.strength,
     }
+
+
+def write_model_report(path: str | os.PathLike[str], model: TableModel, *, title: str = "Report") -> dict[str, Any]:
+    """Write the page of a fitted model: what it is, how good it is, its columns.
+
+    Parameters
+    ----------
+    path : str or path
+    model : TableModel
+        As ``gramian.load`` gives it of a file that ``gramian fit`` wrote.
+    title : str
+
+    Returns
+    -------
+    dict
+        Numbers of the report for machines.
+    """
+    check_name(path)
+    check_extras()
+    size = write_page(path, title, f"A report on a fitted model of kind {model.kind}.", of_model(model))
+    return {"bytes": size, "kind": model.kind, "columns": len(model.preprocessing.names)}

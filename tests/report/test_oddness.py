@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gramian import PPCA
-from gramian.cli import _oddness
-from gramian.cli._oddness import limit, limit_at, odd_limits, oddness
+from gramian.report import oddness as module
+from gramian.report.oddness import limit, limit_at, odd_limits, oddness
 
 
 @pytest.mark.parametrize("n", [150, 400])
@@ -37,7 +37,7 @@ def test_a_limit_beyond_the_rows_goes_on_as_an_exponential_tail():
 
 
 def test_levels_between_and_beyond_the_stored_ones():
-    limits = {str(level): -np.log(1 - level) for level in _oddness.LEVELS}
+    limits = {str(level): -np.log(1 - level) for level in module.LEVELS}
     for level in (0.5, 0.97, 0.9999):
         assert limit_at(limits, level) == pytest.approx(-np.log(1 - level))
 
@@ -47,4 +47,4 @@ def test_few_rows_have_no_limits():
 
 
 def test_the_rules_are_pinned():
-    assert (_oddness.FOLDS, _oddness.REFITTED_ROWS, _oddness.LEAST_ROWS) == (5, 5000, 10)
+    assert (module.FOLDS, module.REFITTED_ROWS, module.LEAST_ROWS) == (5, 5000, 10)

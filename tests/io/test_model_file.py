@@ -22,7 +22,8 @@ from scipy import sparse
 import gramian
 from gramian import ModelFileError, load, save
 from gramian.io import model_file
-from gramian.io.encoding import MAX_COPIED, decode, encode
+from gramian.io.data_limits import MAX_COPIED
+from gramian.io.encoding import decode, encode
 from gramian.io.strict_json import MAX_MARKS
 from gramian.io.tensors import places, read
 from gramian.solvers.eigh import Eigh

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 from sklearn.base import clone
 
 from gramian._arrays import Array
@@ -129,7 +129,7 @@ class _Guesses:
         if not self.parts:
             return {}
         truth, mean, std = (np.concatenate(part) for part in zip(*self.parts))
-        wide = norm.ppf(0.5 + LEVEL / 2) * std
+        wide = ndtri(0.5 + LEVEL / 2) * std
         found = of_values(truth, mean, mean - wide, mean + wide, LEVEL)
         return {"R2 of hidden cells": found["R2"], share_inside(LEVEL): found[share_inside(LEVEL)]} if found else {}
 
@@ -144,7 +144,7 @@ def _views(estimator: Any, X: Array, _: Any, prepare: Preprocessing) -> Facts:
             given = {name: None if name == view else rows[:, own] for name, own in prepare.views.items()}
             place = np.ix_(held, np.array(columns))
             mean[place], std[place] = model.predict_view(given, view, return_std=True)
-    wide = norm.ppf(0.5 + LEVEL / 2) * std
+    wide = ndtri(0.5 + LEVEL / 2) * std
     facts: Facts = {}
     for view, columns in prepare.views.items():
         truth, middle, half = (np.ravel(part[:, columns]) for part in (X, mean, wide))

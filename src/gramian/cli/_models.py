@@ -13,7 +13,6 @@ from sklearn.base import clone
 from gramian._arrays import Array
 from gramian._catalogue import entry_of_word, name_of_word
 from gramian._content import row_hashes, smallest_positions
-from gramian.cli._held_out import held_out
 from gramian.estimators.outliers import out_of_fold_scores
 from gramian.exceptions import NumericalWarning
 from gramian.io.preprocessing import Preprocessing
@@ -177,7 +176,11 @@ def fitted(
             estimator.fit(X, y) if y is not None else estimator.fit(X)
     if kind == "ppca":
         estimator = with_noise(estimator, options, prepare, X)
-    facts = facts_of(estimator) | (held_out(kind, estimator, X, y, prepare) if check else {})
+    facts = facts_of(estimator)
+    if check:
+        from gramian.cli._held_out import held_out
+
+        facts |= held_out(kind, estimator, X, y, prepare)
     return TableModel(kind, estimator, prepare, limits_of(estimator, X), facts, odd_limits(estimator, X))
 
 

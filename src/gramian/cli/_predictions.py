@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from gramian._arrays import Array
 from gramian.cli._goodness import agreement, class_sets, of_classes, of_values
@@ -180,7 +180,7 @@ class _View(Predictor):
         full[:, self.wanted], spread[:, self.wanted] = self.estimator.predict_view(given, self.view, return_std=True)
         self.parts.append((X[:, self.wanted], full[:, self.wanted], spread[:, self.wanted]))
         restored, stds = self.prepare.columns(np.nan_to_num(full)), self.prepare.spread(spread)
-        wide = float(norm.ppf(0.5 + self.level / 2))
+        wide = float(ndtri(0.5 + self.level / 2))
         ends = [restored[position] + sign * wide * stds[position] for position in self.numbers for sign in (-1.0, 1.0)]
         return [*(restored[position] for position in self.positions), *(ends if self.level_given else [])]
 
@@ -188,7 +188,7 @@ class _View(Predictor):
         listed = ", ".join(self.shown[:10]) + (", ..." if len(self.shown) > 10 else "")
         said: Summary = {"view": self.view, "columns": self.shown}, [f"  view {self.view}: {listed}"]
         truth, mean, std = (np.ravel(np.concatenate(part)) for part in zip(*self.parts))
-        wide = float(norm.ppf(0.5 + self.level / 2)) * std
+        wide = float(ndtri(0.5 + self.level / 2)) * std
         facts = of_values(truth, mean, mean - wide, mean + wide, self.level)
         shown = {key: value for key, value in facts.items() if "error" not in key}  # in units of no column
         return _both(said, _compared(shown, sum(len(part[0]) for part in self.parts), f"view {self.view}"))

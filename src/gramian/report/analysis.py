@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from gramian._arrays import Array
 from gramian._content import row_hashes, smallest_positions
@@ -229,9 +230,7 @@ def _held_out(analysis: Analysis) -> HeldOut | None:
 
 def interval_factor(level: float) -> float:
     """Half the width of a Gaussian interval, in standard deviations."""
-    from scipy.stats import norm
-
-    return float(norm.ppf(0.5 + level / 2))
+    return float(ndtri(0.5 + level / 2))
 
 
 def _clusters(analysis: Analysis, random_state: int) -> Clusters | None:

@@ -215,11 +215,12 @@ def main() -> None:
             there.append(package)
         except ImportError as error:
             print(f"{package} is left out: {error}")
-    names = [package if package == "gramian" else f"{package} {version(package)}" for package in there]
-    lines = ["| | " + " | ".join(names) + " |", "|---" * (len(there) + 1) + "|"]
-    lines += [
-        f"| {feature} | " + " | ".join(answer(package, feature) for package in there) + " |" for feature in FEATURES
-    ]
+    others = [package for package in there if package != "gramian"]
+    lines = [f"Looked at: {', '.join(f'{package} {version(package)}' for package in others)}.", ""]
+    lines += ["| | here | elsewhere |", "|---|---|---|"]
+    for feature in FEATURES:
+        found = [f"{package}: {text}" for package in others if (text := answer(package, feature)) != "–"]
+        lines.append(f"| {feature} | {answer('gramian', feature)} | {'; '.join(found) or '–'} |")
     print("\n".join(lines))
     if arguments.write:
         write_block(PAGE, BLOCK, lines)

@@ -151,7 +151,7 @@ def table_1(full: bool, rng: np.random.Generator) -> Result:
         IN_SHAPE if near[RULES[1]] >= 0.6 * len(names) and average[1] <= average[0] + 0.3 else UNEXPECTED,
         "The paper takes the best width and number of components of each of five splits, and the medians of both. Medians of pairs need not be a "
         "good pair: choosing both together, by the mean accuracy over the same folds, is no worse on "
-        f"{better} of {len(names)} sets. Within one printed deviation of the printed error: "
+        f"{better} of {len(names)} sets. At most one printed deviation above the printed error: "
         f"{', '.join(f'{rule} {count}' for rule, count in near.items())}, of {len(names)}. Errors are of splits that took no part in any choice"
         " (image and splice have 20 splits in all, which were looked at in development).",
         f"deviations over {'up to 60' if full else '10'} splits; widths 0.25 to 11.3 times the median distance, up to {COUNTS[-1]} components",

@@ -174,3 +174,15 @@ def test_factors_widen_what_is_too_narrow():
     factors = spread_factors(errors, np.full((5, 1), 1.645))
     assert_allclose(factors, 3.0, rtol=0.2)
     assert_allclose(spread_factors(errors / 3.0, np.full((5, 1), 1.645)), 1.0, rtol=0.15)
+
+
+def test_paths_are_never_drawn_in_and_never_spread_beyond_fourfold():
+    errors = np.random.default_rng(0).standard_normal((400, 5, 1))
+    assert_allclose(spread_factors(0.01 * errors, np.ones((5, 1))), 1.0)
+    assert_allclose(spread_factors(100 * errors, np.ones((5, 1))), 4.0)
+
+
+def test_the_held_out_quantile_itself_is_the_width_where_stretches_are_many():
+    errors = 2.0 * np.random.default_rng(1).standard_normal((4000, 1, 1))
+    factor = spread_factors(errors, np.ones((1, 1)))[0, 0]
+    assert_allclose(factor, np.quantile(np.abs(errors), 0.9), rtol=1e-3)

@@ -22,6 +22,30 @@ GROWTH, SPAN = 0.5, 1.5
 this factor."""
 
 
+def is_auto(value: Any) -> bool:
+    """Whether a parameter is left to choose."""
+    return isinstance(value, str) and value == "auto"
+
+
+@dataclass(frozen=True)
+class SeriesOptions:
+    """The forecaster's parameters as they were given, and what the index says of seasons."""
+
+    lags: Any
+    season: Any
+    difference: Any
+    transform: Any
+    kernel: Any
+    horizon: int | None
+    usual_seasons: tuple[int, ...]
+    n_members: int
+
+    @property
+    def anything(self) -> bool:
+        """Whether anything is left to choose."""
+        return any(map(is_auto, (self.lags, self.season, self.difference, self.transform, self.kernel)))
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A transformation with the lags and the kernel of the model behind it."""

@@ -9,14 +9,10 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._checks import check_choice, check_count, check_scale, is_count
+from gramian.estimators._forecast_candidates import is_auto
 from gramian.estimators._forecast_paths import ForecastPaths
 from gramian.estimators._series import as_series
 from gramian.estimators._target_checks import check_target_params
-
-
-def is_auto(value: Any) -> bool:
-    """Whether a parameter is left to choose."""
-    return isinstance(value, str) and value == "auto"
 
 
 def check_forecast_params(model: Any) -> None:

@@ -1,7 +1,8 @@
 """Choosing a forecaster on held-out stretches of the series: linear models screened by the hundred, kernels on the best of them [10].
 
-The plain model is taken unless another is better by more than one standard error. Where the choice falls on a linear model, the best of
-each structure (season or not, level or not, logarithm or not) are averaged: which of them is best changes from stretch to stretch.
+The plain model is taken unless another is better by more than one standard error, after what the screening flatters itself by.
+Where the choice falls on a linear model, the best of each structure (season or not, level or not, logarithm or not) are averaged, with
+the plain model or without it: which of them is best changes from stretch to stretch.
 """
 
 from __future__ import annotations
@@ -18,9 +19,17 @@ from gramian.choosing import Selection, choose
 from gramian.estimators._forecast_candidates import (
     PLAIN_LAGS,
     Candidate,
-    lags_to_try,
+    SeriesOptions,
+    is_auto,
     seasons_to_try,
-    transforms_to_try,
+)
+from gramian.estimators._forecast_screen import (
+    FAR_OFF,
+    Screened,
+    best_of_structures,
+    near_the_best,
+    optimism,
+    screened,
 )
 from gramian.estimators._forecast_trial import Evidence, Plan, Trial
 from gramian.estimators._series_transform import SeriesTransform
@@ -30,8 +39,6 @@ from gramian.kernels import RBF, Linear, as_kernel
 
 MOST_MEMBERS = 4
 """Structures that are averaged."""
-FAR_OFF = 2.0
-"""A structure whose held-out error is larger than the best by this factor is not averaged."""
 
 
 @dataclass(frozen=True)
@@ -46,38 +53,15 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Open:
-    """The forecaster's parameters as they were given, and what the index says of seasons."""
-
-    lags: Any
-    season: Any
-    difference: Any
-    transform: Any
-    kernel: Any
-    horizon: int | None
-    usual_seasons: tuple[int, ...]
-    n_members: int = MOST_MEMBERS
-
-    @property
-    def anything(self) -> bool:
-        return "auto" in [
-            value
-            for value in (self.lags, self.season, self.difference, self.transform, self.kernel)
-            if isinstance(value, str)
-        ]
-
-
-@dataclass(frozen=True)
 class Choice:
     """What was taken, and why."""
 
     plan: Plan
     selection: Selection | None
     evidence: Evidence | None
-    horizon: int
 
 
-def choose_plan(series: Array, inputs: Array | None, given: Open, base: WindowOptions) -> Choice:
+def choose_plan(series: Array, inputs: Array | None, given: SeriesOptions, base: WindowOptions) -> Choice:
     """What to fit to a series (T, d), from the parameters and, where they leave something open, held-out stretches."""
     T, d = series.shape
     longest = max(1, (T - 4) // 3)
@@ -98,7 +82,7 @@ def choose_plan(series: Array, inputs: Array | None, given: Open, base: WindowOp
     fewest = max(fewest, 12, fixed + base.ahead + 8)
     stretches = held_out_stretches(T, horizon, fewest)
     if not stretches or (base.n_folds is None and not given.anything):
-        return _untried(series, given, horizon)
+        return _untried(series, given)
     trial = Trial(series, inputs, horizon, stretches)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -107,7 +91,7 @@ def choose_plan(series: Array, inputs: Array | None, given: Open, base: WindowOp
         return _choose_table(trial, per_series, given, base)
 
 
-def _untried(series: Array, given: Open, horizon: int) -> Choice:
+def _untried(series: Array, given: SeriesOptions) -> Choice:
     """Too short to hold out anything, or nothing to calibrate: the plain model, with what was given."""
     transform = _plain_transform(given)
     lags = given.lags
@@ -121,97 +105,97 @@ def _untried(series: Array, given: Open, horizon: int) -> Choice:
         selection = Selection(
             [told], np.zeros(1), np.zeros(1), told, "the series is too short to hold out stretches: the plain model"
         )
-    return Choice(plan, selection, None, horizon)
+    return Choice(plan, selection, None)
 
 
-def _plain_transform(given: Open) -> SeriesTransform:
+def _plain_transform(given: SeriesOptions) -> SeriesTransform:
     season = 0 if given.season in ("auto", None) else int(given.season)
     difference = 0 if given.difference == "auto" else int(given.difference)
     return SeriesTransform(season, difference, given.transform == "log")
 
 
-def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == "auto"
-
-
 def _is_linear(kernel: Any) -> bool:
-    if _is_auto(kernel):
+    if is_auto(kernel):
         return False
     return kernel == "linear" if isinstance(kernel, str) else isinstance(kernel, Linear)
 
 
-def _screened(trial: Trial, column: int, seasons: Sequence[int], given: Open) -> list[tuple[Candidate, Array, Array]]:
-    """Linear candidates of one series with their forecasts and fold errors, best first."""
-    y = trial.series[:, column]
-    most = max(1, (trial.stretches[0].end - 2) // 3)
-    found = []
-    for transform in transforms_to_try(y, given.season, given.difference, given.transform, seasons):
-        counts = lags_to_try(given.lags, seasons, transform, most)
-        for count, forecasts in trial.linear_forecasts(column, transform, counts).items():
-            errors = trial.fold_errors(forecasts, column)
-            if np.isfinite(errors).all():
-                found.append((Candidate(transform, count), forecasts, errors))
-    return sorted(found, key=lambda row: float(row[2].mean()))
-
-
-def _best_of_structures(screened: list[tuple[Candidate, Array, Array]]) -> list[tuple[Candidate, Array, Array]]:
-    best: dict[Any, tuple[Candidate, Array, Array]] = {}
-    for row in screened:
-        best.setdefault(row[0].structure, row)
-    return list(best.values())
-
-
-def _choose_single(trial: Trial, seasons: list[int], given: Open, base: WindowOptions) -> Choice:
+def _choose_single(trial: Trial, seasons: list[int], given: SeriesOptions, base: WindowOptions) -> Choice:
     plain = _plain_transform(given)
-    plain_lags = (
-        given.lags if not _is_auto(given.lags) else max(1, min(PLAIN_LAGS, (trial.stretches[0].end - plain.lost) // 3))
-    )
-    auto_kernel = _is_auto(given.kernel)
-    plain_kernel = "rbf" if auto_kernel else given.kernel
+    most = trial.stretches[0].end - plain.lost
+    plain_lags = given.lags if not is_auto(given.lags) else max(1, min(PLAIN_LAGS, most // 3))
+    auto_kernel = is_auto(given.kernel)
     rows: list[Row] = []
 
     def judge(candidate: Candidate) -> None:
         plan = Plan(((candidate.transform,),), (candidate.lags,), (candidate.kernel,))
         _append(rows, trial, candidate.told(), plan, base)
 
-    judge(Candidate(plain, plain_lags, plain_kernel))
+    judge(Candidate(plain, plain_lags, "rbf" if auto_kernel else given.kernel))
     if not given.anything:
-        return _taken(trial, rows, given, None, seasons) if rows else _untried(trial.series, given, trial.horizon)
-    best = _best_of_structures(_screened(trial, 0, seasons, given))
+        return _taken(trial, rows, given, None, seasons) if rows else _untried(trial.series, given)
+    unchosen = len(rows)  # 1, unless the stretches are too short for the plain model
+    found = screened(trial, 0, seasons, given)
+    best = best_of_structures(found, trial.weights)
+    # a model that was asked for with its noise or its components is not averaged
+    members = given.n_members if base.noise_variance == "per-view" and not isinstance(base.n_components, int) else 1
     if best and (auto_kernel or _is_linear(given.kernel)):
-        kernel = "linear" if auto_kernel else given.kernel
-        usable = base.noise_variance == "per-view" and not isinstance(base.n_components, int)
-        near = [row for row in best if row[2].mean() <= FAR_OFF * best[0][2].mean()][: given.n_members if usable else 1]
-        for candidate, forecasts, _ in best:
-            plan = Plan(((candidate.transform,),), (candidate.lags,), (kernel,))
-            table = forecasts[:, :, None]
-            told = replace(candidate, kernel=kernel).told()
-            rows.append(Row(told, plan, table, trial.fold_errors(table), contends=len(near) == 1))
-        if len(near) > 1:
-            plan = Plan(
-                tuple((c.transform,) for c, _, _ in near), tuple(c.lags for c, _, _ in near), (kernel,) * len(near)
-            )
-            told = {**near[0][0].told(), "averaged": len(near)}
-            mean = np.mean([forecasts for _, forecasts, _ in near], axis=0)[:, :, None]
-            rows.append(Row(told, plan, mean, trial.fold_errors(mean)))
+        _append_linear(rows, trial, best, near_the_best(best, trial.weights, members), given, members)
     if auto_kernel:
         curved = [Candidate(plain, plain_lags, "rbf")]
         if best:
-            lags = given.lags if not _is_auto(given.lags) else max(best[0][0].lags, plain_lags)
-            curved.append(Candidate(best[0][0].transform, lags, "rbf"))
+            lags = given.lags if not is_auto(given.lags) else max(best[0].candidate.lags, plain_lags)
+            curved.append(Candidate(best[0].candidate.transform, lags, "rbf"))
             judge(curved[-1])
         _judge_sum(trial, rows, curved, judge)
     elif not _is_linear(given.kernel):
-        for candidate, _, _ in best[:3]:
-            judge(replace(candidate, lags=max(candidate.lags, 1), kernel=given.kernel))
+        for row in best[:3]:
+            judge(replace(row.candidate, lags=max(row.candidate.lags, 1), kernel=given.kernel))
     if not rows:
-        return _untried(trial.series, given, trial.horizon)
+        return _untried(trial.series, given)
+    if found:
+        flattered = optimism(trial, found, 0, members)
+        rows[unchosen:] = [replace(row, errors=row.errors * flattered) for row in rows[unchosen:]]
     return _taken(trial, rows, given, rows[0].told, seasons)
+
+
+def _append_linear(
+    rows: list[Row],
+    trial: Trial,
+    best: Sequence[Screened],
+    near: Sequence[Screened],
+    given: SeriesOptions,
+    members: int,
+) -> None:
+    """The best linear model of each structure, the average of the nearest, and that with the plain model."""
+    kernel = "linear" if is_auto(given.kernel) else given.kernel
+    plain = rows[0] if rows else None
+    for row in best:
+        plan = Plan(((row.candidate.transform,),), (row.candidate.lags,), (kernel,))
+        table = row.forecasts[:, :, None]
+        told = replace(row.candidate, kernel=kernel).told()
+        rows.append(Row(told, plan, table, trial.fold_errors(table), contends=len(near) == 1))
+    if len(near) == 1:
+        return
+    plan = Plan(
+        tuple((row.candidate.transform,) for row in near),
+        tuple(row.candidate.lags for row in near),
+        (kernel,) * len(near),
+    )
+    told = {**near[0].candidate.told(), "averaged": len(near)}
+    mean = np.mean([row.forecasts for row in near], axis=0)[:, :, None]
+    rows.append(Row(told, plan, mean, trial.fold_errors(mean)))
+    if plain is None or not is_auto(given.kernel):
+        return
+    if trial.weights @ plain.errors <= FAR_OFF * float(trial.weights @ rows[-1].errors):
+        joined = (len(near) * mean + plain.forecasts) / (len(near) + 1)
+        told = {**told, "averaged": len(near) + 1}
+        rows.append(Row(told, plan.joined(plain.plan), joined, trial.fold_errors(joined)))
 
 
 def _judge_sum(trial: Trial, rows: list[Row], curved: list[Candidate], judge: Any) -> None:
     """RBF plus linear, on the better of the RBF candidates, if that is near the best of all."""
-    scores = {str(row.told): float(np.log(row.errors).mean()) for row in rows}
+    scores = {str(row.told): float(trial.weights @ np.log(row.errors)) for row in rows}
     found = [
         (scores[str(candidate.told())], i) for i, candidate in enumerate(curved) if str(candidate.told()) in scores
     ]
@@ -219,23 +203,20 @@ def _judge_sum(trial: Trial, rows: list[Row], curved: list[Candidate], judge: An
         judge(replace(curved[min(found)[1]], kernel=RBF("median") + as_kernel("linear")))
 
 
-def _choose_table(trial: Trial, per_series: list[list[int]], given: Open, base: WindowOptions) -> Choice:
+def _choose_table(trial: Trial, per_series: list[list[int]], given: SeriesOptions, base: WindowOptions) -> Choice:
     """Several series: each is freed from what it needs, then one model sees them all."""
     plain = _plain_transform(given)
     d = trial.series.shape[1]
-    auto_kernel = _is_auto(given.kernel)
+    auto_kernel = is_auto(given.kernel)
     most = max(1, (trial.stretches[0].end - 2) // 3)
-    plain_lags = given.lags if not _is_auto(given.lags) else max(1, min(PLAIN_LAGS, most))
+    plain_lags = given.lags if not is_auto(given.lags) else max(1, min(PLAIN_LAGS, most))
     transforms, lags = [], [plain_lags]
     for column, seasons in enumerate(per_series):
-        screened = _screened(trial, column, seasons, given)
-        if not screened:
-            transforms.append(plain)
-            continue
-        transforms.append(screened[0][0].transform)
-        lags.append(screened[0][0].lags)
+        best = best_of_structures(screened(trial, column, seasons, given), trial.weights)
+        transforms.append(best[0].candidate.transform if best else plain)
+        lags += [best[0].candidate.lags] if best else []
     rows: list[Row] = []
-    wanted = plain_lags if not _is_auto(given.lags) else min(max(lags), max(1, most // d))
+    wanted = plain_lags if not is_auto(given.lags) else min(max(lags), max(1, most // d))
     kernels: list[Any] = ["rbf", "linear"] if auto_kernel else [given.kernel]
     for chosen, count in (((plain,) * d, plain_lags), (tuple(transforms), wanted)):
         for kernel in kernels:
@@ -249,7 +230,7 @@ def _choose_table(trial: Trial, per_series: list[list[int]], given: Open, base: 
             }
             _append(rows, trial, told, plan, base)
     if not rows:
-        return _untried(trial.series, given, trial.horizon)
+        return _untried(trial.series, given)
     return _taken(trial, rows, given, rows[0].told, per_series[0])
 
 
@@ -265,16 +246,21 @@ def _append(rows: list[Row], trial: Trial, told: dict[str, Any], plan: Plan, bas
         rows.append(Row(told, plan, forecasts, errors))
 
 
-def _taken(trial: Trial, rows: list[Row], given: Open, plain: dict[str, Any] | None, seasons: Sequence[int]) -> Choice:
+def _taken(
+    trial: Trial, rows: list[Row], given: SeriesOptions, plain: dict[str, Any] | None, seasons: Sequence[int]
+) -> Choice:
     """The plain candidate, unless another is better by more than one standard error."""
     floor = 1e-12 * float(np.nanmax(np.abs(trial.known), initial=0.0)) / float(trial.steps.min()) + np.finfo(float).tiny
     scores = {id(row): -np.log(row.errors + floor) for row in rows}
-    ordered = sorted(rows, key=lambda row: (row.told != plain, not row.contends, -float(scores[id(row)].mean())))
+    ordered = sorted(
+        rows, key=lambda row: (row.told != plain, not row.contends, -float(trial.weights @ scores[id(row)]))
+    )
     contenders = [row for row in ordered if row.contends]
     contest, everything = (
         choose(
             [row.told for row in some],
             np.array([scores[id(row)] for row in some]).T,
+            trial.weights,
             what="the model",
             score="held-out error (minus its logarithm)",
         )
@@ -286,4 +272,4 @@ def _taken(trial: Trial, rows: list[Row], given: Open, plain: dict[str, Any] | N
     logs = [all(transforms[j].log for transforms in plan.transforms) for j in range(len(plan.transforms[0]))]
     season = max((transform.season for transform in plan.transforms[0]), default=0) or (seasons[0] if seasons else 1)
     evidence = trial.evidence(taken.forecasts, logs, season)
-    return Choice(plan, selection if given.anything else None, evidence, trial.horizon)
+    return Choice(plan, selection if given.anything else None, evidence)

@@ -16,10 +16,10 @@ from gramian.estimators._series_transform import SeriesTransform, back_table, br
 from gramian.estimators._stretches import Stretch, back_at, values_at, windows_at
 from gramian.estimators._window_model import WindowOptions, fit_windows, with_fewer_components
 
-KERNEL_VALUES = 400
+KERNEL_VALUES = 300
 """A kernel candidate is judged on models of at most so many values."""
-REFITS = 2
-"""Models of a kernel candidate, over all stretches."""
+AGE = 2.0
+"""A stretch counts by this power of how much of the series its models saw: the model that is fitted in the end has seen all of it."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,10 @@ class Plan:
         if lags == 0:  # no window: what was taken off goes on as it is
             return replace(base, lags=1, kernel="linear", n_components=0, noise_variance="ml")
         return replace(base, lags=lags, kernel=self.kernels[member])
+
+    def joined(self, other: Plan) -> Plan:
+        """The members of both."""
+        return Plan(self.transforms + other.transforms, self.lags + other.lags, self.kernels + other.kernels)
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,13 @@ class Trial:
         return np.array([_mean(errors[self.folds == fold]) for fold in range(len(self.stretches))])
 
     @property
+    def weights(self) -> Array:
+        """What each stretch counts."""
+        ends = np.array([stretch.end for stretch in self.stretches], dtype=np.float64)
+        counts = (ends / ends.max()) ** AGE
+        return np.asarray(counts / counts.sum())
+
+    @property
     def steps(self) -> Array:
         """The usual step of each series, (d,)."""
         usual = np.nanmean(np.abs(np.diff(self.known, axis=0)), axis=0)
@@ -105,7 +116,7 @@ class Trial:
     # ------------------------------------------------------------ target models of all series
 
     def forecasts(self, plan: Plan, member: int, base: WindowOptions) -> Array | None:
-        """Forecasts (n, H, d) by target models, refitted rarely; None where the stretches are too short for it."""
+        """Forecasts (n, H, d) by target models, one per stretch; None where the stretches are too short for it."""
         # any solver gives the same model: stretches are fitted by the fastest
         transforms = plan.transforms[member]
         options = replace(plan.options(member, base), solver="auto", space="auto", verbose=0)
@@ -114,23 +125,22 @@ class Trial:
         inputs = None if self.inputs is None else transformed_inputs(self.inputs, shared_transform(transforms))
         lost = max(transform.lost for transform in transforms)
         parts = []
-        for group in np.array_split(np.arange(len(self.stretches)), min(REFITS, len(self.stretches))):
-            end = self.stretches[group[0]].end
-            start = max(lost, end - KERNEL_VALUES)
-            if end - start < options.lags + options.ahead + 2:
+        for stretch in self.stretches:
+            start = max(lost, stretch.end - KERNEL_VALUES)
+            length = stretch.end - start
+            if length < options.lags + options.ahead + 2:
                 return None
-            shorter = with_fewer_components(options, end - start - options.lags - options.ahead - 1)
+            shorter = with_fewer_components(options, length - options.lags - options.ahead - 1)
+            rows = slice(start, stretch.end)
             try:
-                model = fit_windows(z[start:end], None if inputs is None else inputs[start:end], shorter)
+                model = fit_windows(z[rows], None if inputs is None else inputs[rows], shorter)
             except ValueError:
                 return None
-            origins = np.concatenate([self.stretches[stretch].origins for stretch in group])
-            windows = (windows_at(history, origins, options.lags) - model.shift) / model.scale
-            windows = np.nan_to_num(windows)
+            windows = (windows_at(history, stretch.origins, options.lags) - model.shift) / model.scale
             future = None
             if inputs is not None:
-                future = model.scaled_inputs(values_at(inputs, origins, self.horizon))
-            parts.append(model.run(windows, self.horizon, future))
+                future = model.scaled_inputs(values_at(inputs, stretch.origins, self.horizon))
+            parts.append(model.run(np.nan_to_num(windows), self.horizon, future))
         starts = [ground.at(self.origins, t.season) for ground, t in zip(grounds, transforms)]
         return back_table(transforms, np.concatenate(parts), starts)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.estimators._forecast_paths import ForecastPaths
-from gramian.latent.target_calibration import INTERVAL, conformal_level, weighted_quantile
+from gramian.latent.target_calibration import INTERVAL, weighted_quantile
 
 NEIGHBOURS = 1.5
 """A step is judged together with the steps up to this factor nearer and farther."""
@@ -16,8 +16,8 @@ BELIEF = 3.0
 """The model's own width counts as so many independent held-out stretches."""
 WIDTH_PATHS = 200
 """Paths behind the model's own width."""
-NARROWEST, WIDEST = 0.7, 4.0
-"""Factors are held between these."""
+NARROWEST, WIDEST = 1.0, 4.0
+"""Factors are held between these: the model's own width was calibrated one step ahead, and is never drawn in."""
 
 
 def spread_factors(errors: Array, widths: Array) -> Array:
@@ -42,7 +42,7 @@ def spread_factors(errors: Array, widths: Array) -> Array:
             if not len(seen):
                 continue
             independent = max(1.0, (~np.isnan(scaled[:, h, j])).sum() / (1.0 + h))
-            ratio = weighted_quantile(seen, np.ones(len(seen)), conformal_level(independent))
+            ratio = weighted_quantile(seen, np.ones(len(seen)), INTERVAL)
             squared = (BELIEF + independent * ratio**2) / (BELIEF + independent)
             factors[h, j] = np.clip(np.sqrt(squared), NARROWEST, WIDEST)
     return factors

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian._arrays import Array
 from gramian._checks import check_count, check_number, check_random_state
 from gramian.estimators._base import BaseEstimator, atomic, forget
+from gramian.estimators._forecast_candidates import SeriesOptions, is_auto
 from gramian.estimators._forecast_checks import (
     check_fitted_series,
     check_forecast_params,
@@ -17,9 +18,8 @@ from gramian.estimators._forecast_checks import (
     checked_history,
     checked_levels,
     common,
-    is_auto,
 )
-from gramian.estimators._forecast_choice import MOST_MEMBERS, Choice, Open, choose_plan
+from gramian.estimators._forecast_choice import MOST_MEMBERS, Choice, choose_plan
 from gramian.estimators._forecast_old_file import old_state
 from gramian.estimators._forecast_paths import ForecastPaths, Member, shared_transform, transformed_inputs
 from gramian.estimators._forecast_words import forecaster_words
@@ -225,8 +225,8 @@ class RKMForecaster(BaseEstimator):
             return 1
         return int(lags if self.horizon is None else self.horizon)
 
-    def _open(self) -> Open:
-        return Open(
+    def _open(self) -> SeriesOptions:
+        return SeriesOptions(
             self.lags,
             self.season,
             self.difference,

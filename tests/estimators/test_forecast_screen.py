@@ -1,0 +1,100 @@
+"""Linear candidates are screened on held-out stretches, and what the screening flatters itself by is known."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from gramian import RKMForecaster
+from gramian.estimators._forecast_candidates import Candidate, SeriesOptions
+from gramian.estimators._forecast_screen import (
+    FAR_OFF,
+    Screened,
+    best_of_structures,
+    near_the_best,
+    optimism,
+    screened,
+)
+from gramian.estimators._forecast_trial import AGE, KERNEL_VALUES, Plan, Trial
+from gramian.estimators._series_transform import SeriesTransform
+from gramian.estimators._stretches import held_out_stretches
+
+OPEN = SeriesOptions("auto", "auto", "auto", "auto", "auto", 6, (), 4)
+
+
+def trial_of(y, horizon=6):
+    return Trial(y[:, None], None, horizon, held_out_stretches(len(y), horizon, 12))
+
+
+@pytest.fixture(scope="module")
+def noise():
+    return trial_of(np.random.default_rng(0).standard_normal(90).cumsum())
+
+
+def row(structure, errors):
+    season, difference, log = structure
+    return Screened(Candidate(SeriesTransform(season, difference, log), 3), np.zeros((1, 1)), np.array(errors))
+
+
+def test_a_stretch_counts_by_the_square_of_what_its_models_saw(noise):
+    ends = np.array([stretch.end for stretch in noise.stretches], float)
+    assert AGE == 2.0
+    assert_allclose(noise.weights, ends**2 / (ends**2).sum())
+
+
+def test_kernels_are_judged_on_the_last_values_of_every_stretch():
+    assert KERNEL_VALUES == 300
+
+
+def test_the_best_of_each_structure_comes_once_best_first():
+    rows = [row((0, 0, False), [3.0, 1.0]), row((0, 1, False), [1.0, 1.0]), row((0, 0, False), [1.5, 1.5])]
+    best = best_of_structures(rows, np.array([0.5, 0.5]))
+    assert [found.errors.tolist() for found in best] == [[1.0, 1.0], [1.5, 1.5]]
+    assert best_of_structures(rows, np.array([0.1, 0.9]))[1].errors.tolist() == [3.0, 1.0]
+
+
+@pytest.mark.parametrize(("most", "count"), [(1, 1), (2, 2), (4, 2)])
+def test_structures_that_are_far_off_are_not_averaged(most, count):
+    rows = [row((0, 0, False), [1.0]), row((0, 1, False), [FAR_OFF]), row((4, 0, False), [1.01 * FAR_OFF])]
+    assert len(near_the_best(rows, np.ones(1), most)) == count
+
+
+def test_one_candidate_cannot_flatter_itself(noise):
+    only = screened(noise, 0, [], OPEN)[:1]
+    assert_allclose(optimism(noise, only, 0, 4), 1.0)
+
+
+def test_optimism_is_the_error_of_what_the_other_stretches_would_have_chosen(noise):
+    rows = screened(noise, 0, [], OPEN)
+    found = optimism(noise, rows, 0, 1)
+    errors = np.array([candidate.errors for candidate in rows])
+    own = errors[(errors @ noise.weights).argmin()]
+    for fold in range(len(noise.stretches)):
+        others = np.delete(np.arange(len(noise.stretches)), fold)
+        chosen = (errors[:, others] @ noise.weights[others]).argmin()
+        assert_allclose(found[fold], errors[chosen, fold] / own[fold])
+
+
+def test_the_best_of_many_models_of_noise_flatters_itself():
+    found = []
+    for seed in range(6):
+        trial = trial_of(np.random.default_rng(seed).standard_normal(90))
+        found.append(float(np.log(optimism(trial, screened(trial, 0, [], OPEN), 0, 1)).mean()))
+    assert np.mean(found) > 0.01
+
+
+def test_plans_are_joined_member_by_member():
+    one = Plan(((SeriesTransform(4),),), (3,), ("linear",))
+    both = one.joined(Plan(((SeriesTransform(),),), (10,), ("rbf",)))
+    assert (both.lags, both.kernels) == ((3, 10), ("linear", "rbf"))
+    assert [transforms[0].season for transforms in both.transforms] == [4, 0]
+
+
+def test_the_plain_model_may_be_averaged_with_the_linear_ones():
+    rng = np.random.default_rng(0)
+    y = np.sin(np.arange(80) / 2) + 0.3 * rng.standard_normal(80)
+    model = RKMForecaster(horizon=4, random_state=0).fit(y)
+    averaged = [candidate["averaged"] for candidate in model.selection_.candidates if "averaged" in candidate]
+    assert len(averaged) == 2
+    assert abs(averaged[0] - averaged[1]) == 1
+    alone = RKMForecaster(horizon=4, random_state=0, n_members=1).fit(y)
+    assert not any("averaged" in candidate for candidate in alone.selection_.candidates)

@@ -1,11 +1,14 @@
 """Linear candidates are screened on held-out stretches, and what the screening flatters itself by is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from gramian import RKMForecaster
 from gramian.estimators._forecast_candidates import Candidate, SeriesOptions
+from gramian.estimators._forecast_paths import ForecastPaths
 from gramian.estimators._forecast_screen import (
     FAR_OFF,
     Screened,
@@ -82,19 +85,35 @@ def test_the_best_of_many_models_of_noise_flatters_itself():
     assert np.mean(found) > 0.01
 
 
-def test_plans_are_joined_member_by_member():
-    one = Plan(((SeriesTransform(4),),), (3,), ("linear",))
-    both = one.joined(Plan(((SeriesTransform(),),), (10,), ("rbf",)))
-    assert (both.lags, both.kernels) == ((3, 10), ("linear", "rbf"))
-    assert [transforms[0].season for transforms in both.transforms] == [4, 0]
+def test_two_plans_count_half_each():
+    one = Plan(((SeriesTransform(4),), (SeriesTransform(0, 1),)), (3, 4), ("linear", "linear"))
+    both = one.halved_with(Plan(((SeriesTransform(),),), (10,), ("rbf",)))
+    assert (both.lags, both.kernels) == ((3, 4, 10), ("linear", "linear", "rbf"))
+    assert [transforms[0].season for transforms in both.transforms] == [4, 0, 0]
+    assert [both.weight(member) for member in range(3)] == [0.25, 0.25, 0.5]
+    assert one.weight(1) == 1.0
 
 
-def test_the_plain_model_may_be_averaged_with_the_linear_ones():
-    rng = np.random.default_rng(0)
-    y = np.sin(np.arange(80) / 2) + 0.3 * rng.standard_normal(80)
-    model = RKMForecaster(horizon=4, random_state=0).fit(y)
+CYCLE = np.sin(np.arange(80) / 2) + 0.3 * np.random.default_rng(0).standard_normal(80)
+
+
+def test_the_plain_model_comes_first_then_the_one_halfway_to_it():
+    model = RKMForecaster(horizon=4, random_state=0).fit(CYCLE)
+    first, second = model.selection_.candidates[:2]
+    assert (first["kernel"], first["season"], first["difference"]) == ("rbf", None, 0)
     averaged = [candidate["averaged"] for candidate in model.selection_.candidates if "averaged" in candidate]
-    assert len(averaged) == 2
-    assert abs(averaged[0] - averaged[1]) == 1
-    alone = RKMForecaster(horizon=4, random_state=0, n_members=1).fit(y)
+    assert averaged[0] == second["averaged"] == averaged[1] + 1
+    alone = RKMForecaster(horizon=4, random_state=0, n_members=1).fit(CYCLE)
     assert not any("averaged" in candidate for candidate in alone.selection_.candidates)
+
+
+def test_members_count_by_their_weights():
+    model = RKMForecaster(4, season=None, difference=0, transform=None, kernel="linear", random_state=0)
+    low, high = (model.fit(CYCLE + shift)._members[0] for shift in (0.0, 10.0))
+    spread = np.ones((1, 1))
+    alone = [ForecastPaths([member], CYCLE[:, None], None, spread).middle(3) for member in (low, high)]
+    both = ForecastPaths([replace(low, weight=0.25), replace(high, weight=0.75)], CYCLE[:, None], None, spread)
+    assert_allclose(both.middle(3), 0.25 * alone[0] + 0.75 * alone[1])
+    drawn = both.drawn(1, None, None, 400, np.random.default_rng(0))
+    assert len(drawn) == 400
+    assert_allclose(drawn[:100].mean(), alone[0][0, 0], atol=0.15)

@@ -1,8 +1,8 @@
 """Choosing a forecaster on held-out stretches of the series: linear models screened by the hundred, kernels on the best of them [10].
 
 The plain model is taken unless another is better by more than one standard error, after what the screening flatters itself by.
-Where the choice falls on a linear model, the best of each structure (season or not, level or not, logarithm or not) are averaged, with
-the plain model or without it: which of them is best changes from stretch to stretch.
+Then the mean of the plain model and the linear ones is taken, by the same rule. Where the choice falls on linear models, the best of
+each structure (season or not, level or not, logarithm or not) are averaged: which of them is best changes from stretch to stretch.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ class Row:
     forecasts: Array  # (n, H, d)
     errors: Array  # one per stretch
     contends: bool = True  # else it is only told
+    halfway: bool = False  # half of it is the plain model
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def _append_linear(
     given: SeriesOptions,
     members: int,
 ) -> None:
-    """The best linear model of each structure, the average of the nearest, and that with the plain model."""
+    """The best linear model of each structure, the average of the nearest, and the mean of that and the plain model."""
     kernel = "linear" if is_auto(given.kernel) else given.kernel
     plain = rows[0] if rows else None
     for row in best:
@@ -188,9 +189,9 @@ def _append_linear(
     if plain is None or not is_auto(given.kernel):
         return
     if trial.weights @ plain.errors <= FAR_OFF * float(trial.weights @ rows[-1].errors):
-        joined = (len(near) * mean + plain.forecasts) / (len(near) + 1)
+        half = 0.5 * (mean + plain.forecasts)
         told = {**told, "averaged": len(near) + 1}
-        rows.append(Row(told, plan.joined(plain.plan), joined, trial.fold_errors(joined)))
+        rows.append(Row(told, plan.halved_with(plain.plan), half, trial.fold_errors(half), halfway=True))
 
 
 def _judge_sum(trial: Trial, rows: list[Row], curved: list[Candidate], judge: Any) -> None:
@@ -249,12 +250,11 @@ def _append(rows: list[Row], trial: Trial, told: dict[str, Any], plan: Plan, bas
 def _taken(
     trial: Trial, rows: list[Row], given: SeriesOptions, plain: dict[str, Any] | None, seasons: Sequence[int]
 ) -> Choice:
-    """The plain candidate, unless another is better by more than one standard error."""
+    """The plain candidate, unless another is better by more than one standard error; then the one that is halfway, likewise."""
     floor = 1e-12 * float(np.nanmax(np.abs(trial.known), initial=0.0)) / float(trial.steps.min()) + np.finfo(float).tiny
     scores = {id(row): -np.log(row.errors + floor) for row in rows}
-    ordered = sorted(
-        rows, key=lambda row: (row.told != plain, not row.contends, -float(trial.weights @ scores[id(row)]))
-    )
+    simplest = {id(row): (row.told != plain, not row.halfway, not row.contends) for row in rows}
+    ordered = sorted(rows, key=lambda row: (*simplest[id(row)], -float(trial.weights @ scores[id(row)])))
     contenders = [row for row in ordered if row.contends]
     contest, everything = (
         choose(

@@ -1,7 +1,7 @@
 """Futures of a series: the models behind a forecast, run on from its end or from other values, and spread as far as is right [8].
 
-Each member frees the series from something and models what is left. The forecast is the mean over members; paths are dealt out to
-them, and their distance to the forecast is stretched by a factor per step ahead.
+Each member frees the series from something and models what is left. The forecast is the weighted mean over members; paths are dealt out
+to them, and their distance to the forecast is stretched by a factor per step ahead.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ class Member:
 
     transforms: tuple[SeriesTransform, ...]
     model: WindowModel
+    weight: float = 1.0  # in the mean over members
 
     @property
     def needed(self) -> int:
@@ -75,13 +76,16 @@ class ForecastPaths:
     def middle(self, steps: int, X: Array | None = None, history: Array | None = None) -> Array:
         """The forecast, (steps, d): the mean over members."""
         found = [self._of_member(member, steps, X, history, 1, None)[0] for member in self.members]
-        return found[0] if len(found) == 1 else np.asarray(np.mean(found, axis=0))
+        if len(found) == 1:
+            return found[0]
+        return np.asarray(np.average(found, axis=0, weights=[member.weight for member in self.members]))
 
     def drawn(self, steps: int, X: Array | None, history: Array | None, count: int, rng: Any) -> Array:
-        """Paths (count, steps, d) as the members draw them, dealt out to the members."""
-        shares = [len(part) for part in np.array_split(np.arange(count), len(self.members))]
+        """Paths (count, steps, d) as the members draw them, dealt out to the members by their weights."""
+        ends = np.cumsum([member.weight for member in self.members])
+        shares = np.diff(np.round(count * ends / ends[-1]).astype(int), prepend=0)
         parts = [
-            self._of_member(member, steps, X, history, share, rng)
+            self._of_member(member, steps, X, history, int(share), rng)
             for member, share in zip(self.members, shares)
             if share
         ]

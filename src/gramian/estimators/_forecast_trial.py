@@ -29,6 +29,10 @@ class Plan:
     transforms: tuple[tuple[SeriesTransform, ...], ...]  # one tuple per member
     lags: tuple[int, ...]
     kernels: tuple[Any, ...]
+    weights: tuple[float, ...] = ()  # of the members in their mean; empty: all alike
+
+    def weight(self, member: int) -> float:
+        return self.weights[member] if self.weights else 1.0
 
     def options(self, member: int, base: WindowOptions) -> WindowOptions:
         lags = self.lags[member]
@@ -36,9 +40,15 @@ class Plan:
             return replace(base, lags=1, kernel="linear", n_components=0, noise_variance="ml")
         return replace(base, lags=lags, kernel=self.kernels[member])
 
-    def joined(self, other: Plan) -> Plan:
-        """The members of both."""
-        return Plan(self.transforms + other.transforms, self.lags + other.lags, self.kernels + other.kernels)
+    def halved_with(self, other: Plan) -> Plan:
+        """The members of both plans, each of which counts half."""
+        sides = (self, other)
+        return Plan(
+            self.transforms + other.transforms,
+            self.lags + other.lags,
+            self.kernels + other.kernels,
+            tuple(0.5 / len(plan.lags) for plan in sides for _ in plan.lags),
+        )
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,10 @@ def forecaster_words(model: Any, members: Sequence[Member]) -> str:
     if not all(t.is_plain for t in first.transforms):
         said.append("Taken off: " + "; ".join(dict.fromkeys(t.words() for t in first.transforms)) + ".")
     if len(members) > 1:
-        others = "; ".join(member.transforms[0].words() for member in members[1:])
-        said.append(f"Averaged with {len(members) - 1} other structures ({others}).")
+        alike = [member for member in members[1:] if member.weight == first.weight]
+        others = "; ".join(member.transforms[0].words() for member in alike)
+        halfway = ", and half of it with the plain model" if len(alike) < len(members) - 1 else ""
+        said.append(f"Averaged with {len(alike)} other structures ({others}){halfway}.")
     if hasattr(model, "selection_"):
         said.append(f"Chosen on held-out stretches: {model.selection_.reason}.")
     if model.skill_ is not None:

@@ -74,7 +74,8 @@ class RKMForecaster(BaseEstimator):
     n_folds : int or None, default=5
         Stretches of the series that are held out in turn to calibrate; None: nothing is.
     n_members : int, default=4
-        Where the choice falls on a linear model, the best of so many structures are averaged; 1: the best alone.
+        Where the choice falls on linear models, the best of so many structures are averaged, half of it with the plain model where
+        that is as good; 1: the best alone.
     space, solver, tol, max_iter, random_state, verbose
         As in :class:`MultiViewRKM`.
 
@@ -271,9 +272,8 @@ class RKMForecaster(BaseEstimator):
             z, _ = forward_table(transforms, series)
             known = None if inputs is None else transformed_inputs(inputs, shared_transform(transforms))
             lost = max(transform.lost for transform in transforms)
-            self._members.append(
-                Member(transforms, fit_windows(z[lost:], None if known is None else known[lost:], options))
-            )
+            model = fit_windows(z[lost:], None if known is None else known[lost:], options)
+            self._members.append(Member(transforms, model, plan.weight(member)))
 
     def _store(self, choice: Choice) -> None:
         first, plan = self._members[0], choice.plan

@@ -294,7 +294,9 @@ ROWS: Rows = {
     "latent.Units": UNITS,
     "latent.Tail": {"": {"theta1": "nonnegative"}},  # the higher powers overflow for data beyond 1e77
     "choosing.Selection": {"": {"candidates": "list c", "reason": "text"}},
-    "forecast.Member": {"": {"transforms*": "forecast.SeriesTransform", "model": "forecast.WindowModel"}},
+    "forecast.Member": {
+        "": {"transforms*": "forecast.SeriesTransform", "model": "forecast.WindowModel", "weight": "order"}
+    },
     "forecast.SeriesTransform": {
         "": {"season": "count", "difference": "count", "log": "flag", "season_rate": "number", "level_rate": "number"}
     },

@@ -15,6 +15,8 @@ from gramian.rows.base import NO_ROWS, Block, Result, Sum
 
 KEPT_BYTES = 2**29
 """Prepared blocks are kept while they take no more than about this; above, each pass makes them anew."""
+PREPARED_BYTES = 16
+"""What is prepared of a cell takes about so many bytes: the value and its mask, in the order that a pass reads."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,13 @@ class ArrayRows:
         return total
 
     def prepare(self, task: Callable[..., Any], *common: Any) -> ArrayRows:
+        if PREPARED_BYTES * int(self.X.size) > KEPT_BYTES:
+            return replace(self, preparation=(task, *common), kept=None)
+        return self.keeping(task, *common)
+
+    def keeping(self, task: Callable[..., Any], *common: Any) -> ArrayRows:
+        """The same rows with what was prepared of every block, whatever it takes."""
         prepared = replace(self, preparation=(task, *common), kept=None)
-        if 16 * int(self.X.size) > KEPT_BYTES:
-            return prepared
         return replace(prepared, kept=tuple(prepared.map(_prepared)))
 
 

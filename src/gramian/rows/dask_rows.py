@@ -7,7 +7,8 @@ Groups are fixed once, so sums are added in the same order whatever happens to t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -17,13 +18,18 @@ import numpy as np
 
 from gramian._arrays import single_blas_thread
 from gramian._checks import check_block_weights, check_table
-from gramian.rows.array import ArrayRows
+from gramian.rows.array import PREPARED_BYTES, ArrayRows
 from gramian.rows.base import NO_ROWS, Result, Sum
+from gramian.rows.kept_memory import kept_memory
 
 TREE_GROUPS = 8
 """More partial sums than this are added on the workers, in pairs; fewer come home."""
 LOCAL_GROUPS = 8
 """Groups of blocks where there is no client."""
+KEPT_SHARE = 0.3
+"""The share of a worker's memory that what is prepared of its blocks may take."""
+UNKNOWN_MEMORY = 2.0**31
+"""What a worker is taken to have that does not say."""
 
 
 def is_dask(X: Any) -> bool:
@@ -67,7 +73,27 @@ class DaskRows:
         return reduce(add, parts)
 
     def prepare(self, task: Callable[..., Any], *common: Any) -> DaskRows:
-        return replace(self, preparation=(task, *common))
+        """The rows with what was prepared of them, kept by the workers for as long as these rows are: a lost group is made again."""
+        if self.client is None:
+            return replace(self, preparation=(task, *common))
+        limits = _memory_limits(self.client)
+        futures = self._submitted(_prepared_group, (task, *common), [KEPT_SHARE * limits[home] for home in self.homes])
+        return replace(self, groups=tuple((future,) for future in futures))
+
+    def _submitted(self, run: Callable[..., Any], task: Any, *each: Sequence[Any]) -> list[Any]:
+        """One task per group, where it is at home; ``each`` holds one more argument per group."""
+        return [
+            self.client.submit(
+                run,
+                task,
+                *(arguments[i] for arguments in each),
+                *group,
+                workers=[home],
+                allow_other_workers=True,
+                pure=False,
+            )
+            for i, (group, home) in enumerate(zip(self.groups, self.homes))
+        ]
 
     def _run(self, run: Callable[..., Any], task: Any, common: Any, merge: bool = False) -> list[Any]:
         """``run`` on every group, where it is at home; answers in the order of the groups."""
@@ -76,19 +102,8 @@ class DaskRows:
 
             tasks = [dask.delayed(run, pure=False)(task, common, self.preparation, *group) for group in self.groups]
             return list(dask.compute(*tasks))
-        futures = [
-            self.client.submit(
-                run,
-                task,
-                common,
-                self.preparation,
-                *group,
-                workers=[home],
-                allow_other_workers=True,
-                pure=False,
-            )
-            for group, home in zip(self.groups, self.homes)
-        ]
+        count = len(self.groups)
+        futures = self._submitted(run, task, [common] * count, [self.preparation] * count)
         try:
             while merge and len(futures) > TREE_GROUPS:
                 pairs = [futures[i : i + 2] for i in range(0, len(futures), 2)]
@@ -102,17 +117,35 @@ class DaskRows:
 # ---------------------------------------------------------------- what runs where the rows are
 
 
-def _fold_group(task: Any, common: Any, preparation: Any, *blocks: ArrayRows) -> Any:
+def _fold_group(task: Any, common: Any, preparation: Any, *blocks: Any) -> Any:
     """The sum over the blocks of a group, None if all are empty."""
-    with single_blas_thread():
-        parts = [replace(block, preparation=preparation).fold(task, *common) for block in blocks if len(block)]
+    with single_blas_thread(), kept_memory():
+        parts = [block.fold(task, *common) for block in _filled(preparation, blocks)]
     return reduce(add, parts) if parts else None
 
 
-def _map_group(task: Any, common: Any, preparation: Any, *blocks: ArrayRows) -> list[Any]:
-    with single_blas_thread():
-        parts = [replace(block, preparation=preparation).map(task, *common) for block in blocks if len(block)]
+def _map_group(task: Any, common: Any, preparation: Any, *blocks: Any) -> list[Any]:
+    with single_blas_thread(), kept_memory():
+        parts = [block.map(task, *common) for block in _filled(preparation, blocks)]
     return [result for part in parts for result in part]
+
+
+def _prepared_group(preparation: Any, memory: float, *blocks: Any) -> list[ArrayRows]:
+    """The blocks with what was prepared of them; beyond ``memory`` bytes it is made anew in each pass."""
+    found: list[ArrayRows] = []
+    with single_blas_thread(), kept_memory():
+        for block in _filled((), blocks):
+            memory -= PREPARED_BYTES * int(block.X.size)
+            found.append(block.keeping(*preparation) if memory >= 0 else replace(block, preparation=preparation))
+    return found
+
+
+def _filled(preparation: Any, blocks: Any) -> Iterator[ArrayRows]:
+    """The blocks that have rows; a group that was prepared is a list of them."""
+    for block in blocks:
+        for one in block if isinstance(block, list) else [block]:
+            if len(one):
+                yield replace(one, preparation=preparation) if preparation else one
 
 
 def _added(first: Any, second: Any = None) -> Any:
@@ -203,6 +236,13 @@ def _client() -> Any:
         return default_client()
     except ValueError:
         return None
+
+
+def _memory_limits(client: Any) -> dict[str, float]:
+    """The memory of each worker, in bytes."""
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    known = {address: float(about.get("memory_limit") or UNKNOWN_MEMORY) for address, about in workers.items()}
+    return defaultdict(lambda: min(known.values(), default=UNKNOWN_MEMORY), known)
 
 
 def _is_persisted(X: Any) -> bool:

@@ -14,12 +14,11 @@ from gramian.rows.base import Block, Result, Rows, Sum
 
 @dataclass(frozen=True)
 class RowsInUnits:
-    """(x - mean) / scale of other rows; what is prepared is made anew in each pass."""
+    """(x - mean) / scale of other rows; what is prepared is kept where theirs would be."""
 
     rows: Rows
     mean: Array
     scale: Array
-    preparation: tuple[Any, ...] = ()
 
     @property
     def n_columns(self) -> int:
@@ -34,20 +33,15 @@ class RowsInUnits:
         return self.rows.feature_names
 
     def map(self, task: Callable[..., Result], *common: Any) -> list[Result]:
-        return self.rows.map(_converted, self.mean, self.scale, self.preparation, task, common)
+        return self.rows.map(_converted, self.mean, self.scale, task, common)
 
     def fold(self, task: Callable[..., Sum], *common: Any) -> Sum:
-        return self.rows.fold(_converted, self.mean, self.scale, self.preparation, task, common)
+        return self.rows.fold(_converted, self.mean, self.scale, task, common)
 
     def prepare(self, task: Callable[..., Any], *common: Any) -> RowsInUnits:
-        return replace(self, preparation=(task, *common))
+        return replace(self, rows=self.rows.prepare(_converted, self.mean, self.scale, task, common))
 
 
-def _converted(
-    block: Block, mean: Array, scale: Array, preparation: tuple[Any, ...], task: Callable[..., Any], common: Any
-) -> Any:
-    block = replace(block, X=(np.asarray(block.X, dtype=np.float64) - mean) / scale)
-    if preparation:
-        prepare, *given = preparation
-        block = replace(block, prepared=prepare(block, *given))
-    return task(block, *common)
+def _converted(block: Block, mean: Array, scale: Array, task: Callable[..., Any], common: Any) -> Any:
+    """``task`` of the block in units, with what was prepared of it."""
+    return task(replace(block, X=(np.asarray(block.X, dtype=np.float64) - mean) / scale), *common)

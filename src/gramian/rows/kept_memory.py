@@ -1,0 +1,60 @@
+"""Memory that a task has freed stays with it until it ends: workers of Dask hand every freed array back at once, which costs a pass as
+much again in pages that are mapped anew."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from threading import Lock
+from typing import Any
+
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # names of glibc's mallopt
+KEPT = 1 << 28
+"""Freed blocks up to this size are used again."""
+DEFAULT = 1 << 17
+"""glibc's own threshold."""
+
+_lock = Lock()
+_tasks = 0
+
+
+@lru_cache(maxsize=1)
+def _libc() -> Any:
+    """glibc, where the process runs on it."""
+    try:
+        library = ctypes.CDLL("libc.so.6")
+        return library if hasattr(library, "mallopt") and hasattr(library, "malloc_trim") else None
+    except OSError:
+        return None
+
+
+@contextmanager
+def kept_memory() -> Iterator[None]:
+    """Within it freed memory is used again; where the environment asks for memory to be handed back, that is done at the end."""
+    asked = os.environ.get("MALLOC_TRIM_THRESHOLD_", "")
+    library = _libc() if asked.isdigit() else None
+    if library is None:
+        yield
+        return
+    _count(library, 1, int(asked))
+    try:
+        yield
+    finally:
+        _count(library, -1, int(asked))
+
+
+def _count(library: Any, change: int, asked: int) -> None:
+    """The first task to come sets the thresholds, the last to go sets them back."""
+    global _tasks
+    with _lock:
+        _tasks += change
+        if change > 0 and _tasks == 1:
+            library.mallopt(MMAP_THRESHOLD, KEPT)
+            library.mallopt(TRIM_THRESHOLD, KEPT)
+        elif _tasks == 0:
+            library.mallopt(MMAP_THRESHOLD, DEFAULT)
+            library.mallopt(TRIM_THRESHOLD, asked)
+            library.malloc_trim(0)

@@ -19,8 +19,8 @@ from gramian.rows import Block, Rows
 
 CHUNK_BYTES = 16_000_000
 SHIFT_ROWS = 256
-LONG = 16_384
-"""From so many rows on, float32 is worth its rounding."""
+LONG = 2**18
+"""From so many rows on, float32 is worth its rounding; below, the moments are the same to 1e-9 however the rows are cut."""
 UNSEEN = 1e-12
 """Rounding of float64 that does not show in the moments, over their trace, nor in a noise of a thousandth of it."""
 

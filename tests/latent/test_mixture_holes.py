@@ -88,5 +88,13 @@ def test_components_start_at_the_means_of_their_cells_with_some_noise():
     expected = (weights.T @ np.nan_to_num(X)) / (weights.T @ ~np.isnan(X))
     assert_allclose(components.parameters.mean * table.scale + table.shift, expected, atol=1e-10)
     assert_allclose(masses, weights.sum(axis=0))
-    assert (components.parameters.noise_variance >= STARTING_NOISE).all()
+
+
+def test_components_of_exact_rows_start_with_noise_all_the_same():
+    rng = np.random.default_rng(0)
+    exact = rng.standard_normal((60, 1)) @ np.ones((1, 4))
+    exact[0, 0] = np.nan
+    table = MixtureTable.of(exact, np.ones(60), nonempty(np.eye(2)[(exact[:, 1] > 0).astype(int)]))
+    components, _ = gaussian_rows(table, [1, 1], shared=False, rng=rng).start(Given())
+    assert_allclose(components.parameters.noise_variance.min(), STARTING_NOISE)
     assert STARTING_NOISE == 1e-3

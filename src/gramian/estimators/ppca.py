@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
 from gramian._arrays import Array, fitted_array, float_dtype, has_nan
@@ -27,36 +25,30 @@ from gramian._checks import (
 )
 from gramian._progress import Progress
 from gramian._types import Points, RandomState, Table, Weights, is_sparse
-from gramian.choosing.cells import MOST_ROWS, choose_by_cells
 from gramian.choosing.dimension import not_held_out
 from gramian.choosing.fold_stream import N_FOLDS, FoldStream
 from gramian.choosing.limits import FEW_ROWS, held_out_distance
 from gramian.choosing.selection import Selection
 from gramian.choosing.tables import choose_for_moments, choose_for_table
 from gramian.estimators._base import BaseEstimator, atomic, chosen_solver, forget, keep_columns
+from gramian.estimators._hole_fit import HoleFit
 from gramian.estimators._primal import TAIL_SIZE, PrimalMixin
-from gramian.exceptions import NumericalWarning
 from gramian.latent.anomaly import Tail
-from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components, free_parameters, lowest_of_valley
+from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
 from gramian.latent.gaussian import LatentGaussian, noise_of_each_q
 from gramian.latent.masked_table import ColumnSums, column_sums
-from gramian.latent.missing import MissingFit, fit_missing
+from gramian.latent.missing import MissingFit
 from gramian.latent.model import LatentModel, PrimalModel, fit_latent_model
 from gramian.latent.noise import zeroed
-from gramian.latent.primal import latent_model
 from gramian.latent.sample import STORED_LIMIT, MomentSample, TableSample, moment_sample, primal_sample
 from gramian.operators.covariance import Stored
 from gramian.operators.moments import Moments
 from gramian.rows import BatchRows, Rows, as_rows, is_dask, is_one_shot
-from gramian.rows.draws import FoldMoments, block_moments, dealt_folds, fold_moments, smallest_rows
+from gramian.rows.draws import FoldMoments, block_moments, dealt_folds, fold_moments
 from gramian.solvers import as_solver, solvers_for
 
-NO_NOISE = 1e-8
-"""With holes, a noise below this share of the mean variance is none."""
 FIRST_ROWS = 64
 """Holes are looked for here before the moments of all rows are."""
-SPARSE = 0.8
-"""Share of missing entries from which on the number of components is held to what the table can support."""
 PRIVATE = ("_model", "_moments", "_n_rows", "_tail", "_stream", "_column_weights", "_dtype", "_held_out_spe")
 LAZY = frozenset(
     [
@@ -491,107 +483,22 @@ class PPCA(PrimalMixin, BaseEstimator):
     # ------------------------------------------------------------ holes
 
     def _fit_holes(self, rows: Rows, sums: ColumnSums, start: MissingFit | None = None) -> None:
-        q = check_n_components(self.n_components)
-        if q == "mle" or isinstance(q, float):
-            raise ValueError(
-                f"n_components={q!r} needs complete data, but X contains NaN. Use 'auto', an integer or 'bic'."
-            )
-        self._check_shown(sums)
-        d = rows.n_columns
-        limit = min(sums.n_shown - int(self.center), d)
-        if isinstance(q, int) and q > limit:
-            raise ValueError(
-                f"n_components={q} must be at most {limit}, the largest possible rank for {sums.n_shown} samples and {d} features."
-            )
-        limit = min(limit, supported(sums))
-        if isinstance(q, int) and q > limit:
-            warnings.warn(
-                f"With {1 - sums.counts.sum() / (sums.weight * d):.0%} of the entries missing, too few are observed together to support "
-                f"n_components={q}: imputing by it would be worse than by column means. {limit} components are kept.",
-                NumericalWarning,
-                stacklevel=4,
-            )
-            q = limit
-        if self._chooses:
-            q, start = self._chosen_by_cells(rows, limit)
-        if start is not None and start.loadings.shape[1] != q:
-            start = None
-        with Progress("PX-EM", total=self.max_iter, verbose=self.verbose) as bar:
-            fitted = (
-                self._missing_fit(rows, q, bar, start)
-                if isinstance(q, int)
-                else self._missing_by_bic(rows, sums, limit, bar)
-            )
-        if not fitted.converged:
-            warnings.warn(
-                f"PX-EM did not converge in max_iter={self.max_iter} steps. Raise max_iter, or tol={self.tol:g}.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        holes = HoleFit(
+            check_n_components(self.n_components),
+            None if isinstance(self.noise_variance, str) else float(self.noise_variance),
+            self.center,
+            self.tol,
+            self.max_iter,
+            self.random_state,
+            self.verbose,
+            getattr(self, "feature_names_in_", None),
+        )
+        model, selection = holes.fitted(rows, sums, start)
+        if selection is not None:
+            self.selection_ = selection
         self.solver_, self.solver_reason_ = "px-em", "X has missing entries, whose likelihood has no closed form"
         self._column_weights = sums.counts
-        self._store_primal(model_of_missing(fitted, d), sums.shown)
-
-    def _check_shown(self, sums: ColumnSums) -> None:
-        """No column without a value; rows without one are dropped, and said."""
-        names = getattr(self, "feature_names_in_", None)
-        empty = np.flatnonzero(sums.counts == 0)
-        if len(empty):
-            named = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in empty[:10])
-            raise ValueError(f"No value is observed in column(s) {named}. Drop them, or give at least one value.")
-        dropped = sums.n_rows - sums.n_shown
-        if dropped:
-            warnings.warn(
-                f"{dropped} row(s) of X show no value at all and are dropped from the fit.",
-                NumericalWarning,
-                stacklevel=5,
-            )
-
-    def _chosen_by_cells(self, rows: Rows, limit: int) -> tuple[int, MissingFit | None]:
-        """q, and a model to start from."""
-        drawn = smallest_rows(rows, MOST_ROWS)
-        shown = ~np.isnan(drawn.rows).all(axis=1)
-        largest = max(1, min(limit, rows.n_columns - 1))
-        found = choose_by_cells(drawn.rows[shown], drawn.weights[shown], largest, center=self.center)
-        self.selection_ = (
-            not_held_out(1, "q = 1: too few cells are observed to hide any") if found is None else found.selection
-        )
-        q = min(int(self.selection_.chosen), max(limit, 0))
-        return q, None if found is None else found.start(q)
-
-    def _missing_fit(self, rows: Rows, q: int, bar: Progress, start: MissingFit | None = None) -> MissingFit:
-        return fit_missing(
-            rows,
-            q,
-            noise_variance=None if isinstance(self.noise_variance, str) else float(self.noise_variance),
-            center=self.center,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=self.random_state,
-            progress=bar,
-            start=start,
-        )
-
-    def _missing_by_bic(self, rows: Rows, sums: ColumnSums, limit: int, bar: Progress) -> MissingFit:
-        """The q of the smallest BIC, found by doubling and then halving the bracket: a fit costs too much to try every q.
-
-        0 says that there is no structure above the noise.
-        """
-        d, total = rows.n_columns, sums.shown
-        fits: dict[int, MissingFit] = {}
-
-        def bic(q: int) -> float:
-            if q not in fits:
-                fits[q] = self._missing_fit(rows, q, bar)
-            spread = fits[q].noise_variance + float((fits[q].loadings ** 2).sum()) / d
-            count = free_parameters(d, q, noise=isinstance(self.noise_variance, str), mean=self.center)
-            if fits[q].noise_variance <= NO_NOISE * spread:
-                # columns that determine each other: so many components explain everything, unless there are too few cells to tell
-                return -np.inf if float(sums.counts.sum()) > 2 * count else np.inf
-            return -2 * total * fits[q].log_likelihoods[-1] + count * float(np.log(total))
-
-        best = lowest_of_valley(bic, min(limit, d - 1))
-        return fits[best]
+        self._store_primal(model, sums.shown)
 
     # ------------------------------------------------------------ the fitted model
 
@@ -660,19 +567,6 @@ class PPCA(PrimalMixin, BaseEstimator):
         self.explained_variance_ratio_ = fitted_array(self.explained_variance_ratio_, dtype)
 
 
-def supported(sums: ColumnSums) -> int:
-    """How many components a very sparse table can support.
-
-    A row that shows m entries says m - 1 things about the loadings. Where more than `SPARSE` is missing and there are fewer
-    than five such things per loading, the maximum of the likelihood imputes worse than the column mean (measured).
-    """
-    d = len(sums.counts)
-    cells = float(sums.counts.sum())
-    if cells > (1 - SPARSE) * sums.weight * d:
-        return d
-    return int((cells - sums.shown) // (5 * d))
-
-
 def check_finite_or_missing(X: Points) -> None:
     """Raise ValueError if an entry is infinite."""
     assert_all_finite(X.data if sparse.issparse(X) else X, allow_nan=True, estimator_name="PPCA", input_name="X")
@@ -685,13 +579,3 @@ def has_holes(X: Points) -> bool:
     if holes and sparse.issparse(X):
         raise ValueError("Sparse X contains NaN. Missing values need a dense table: use '.toarray()'.")
     return holes
-
-
-def model_of_missing(fitted: MissingFit, n_features: int) -> PrimalModel:
-    """The canonical model of what PX-EM found, tiny noise set to exactly zero."""
-    spread = float((fitted.loadings**2).sum()) / n_features + fitted.noise_variance
-    noise = zeroed(fitted.noise_variance, spread, warn=fitted.loadings.shape[1] < n_features)
-    model = latent_model(fitted.mean, fitted.loadings, noise)
-    history = np.asarray(fitted.log_likelihoods)
-    spectrum = replace(model.spectrum, n_iter=fitted.n_iter, converged=fitted.converged, log_likelihoods=history)
-    return replace(model, spectrum=spectrum)

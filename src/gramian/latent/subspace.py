@@ -276,10 +276,11 @@ class DualSubspace:
         self, others: Sequence[DualSubspace], X: Points, diagonal: Array | None = None
     ) -> list[Projection]:
         """The same by several subspaces over the same points."""
+        parts = self.scores_and_gaps(others, X)
         at_home = np.asarray(self.kernel.diagonal(X) if diagonal is None else diagonal, dtype=np.float64)
         return [
             Projection(scores, np.maximum(at_home + gap, 0.0), subspace.dim)
-            for subspace, (scores, gap) in zip([self, *others], self.scores_and_gaps(others, X))
+            for subspace, (scores, gap) in zip([self, *others], parts)
         ]
 
     def scores_and_gaps(self, others: Sequence[DualSubspace], X: Points) -> list[tuple[Array, Array]]:

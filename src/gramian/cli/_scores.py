@@ -62,12 +62,14 @@ def _of_target(model: TableModel, level: float) -> tuple[list[str], Scorer]:
         return [np.where(given, likelihood, np.nan), chance, outside.astype(float), expected]
 
     def of_values(X: Array, table: Any) -> list[Array]:
+        from scipy.stats import norm  # a slow import that few need
+
         unit, shift = prepare.target_scale, prepare.target_mean
         mean, std = (np.ravel(part) * unit for part in estimator.predict(X, return_std=True))
         lower, upper = (np.ravel(end) * unit + shift for end in estimator.interval(X, level))
         values = known(table)
         off = (values - (mean + shift)) / np.maximum(std, np.finfo(float).tiny)
-        likelihood = -0.5 * off**2 - np.log(std) - 0.5 * np.log(2 * np.pi)
+        likelihood = norm.logpdf(off) - np.log(std)
         return [likelihood, off, ((values < lower) | (values > upper)).astype(float), mean + shift]
 
     if model.kind == "classifier":

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 import gramian
+from benchmarks._results import note
 from gramian import ModelFileError, load, save
 from gramian.features import FEATURE_MAPS
 from gramian.kernels import RBF, Linear, Matern
@@ -249,7 +250,11 @@ def mutated(content: bytes, rng: np.random.Generator) -> bytes:
 
 
 def fuzz(
-    n_files: int, seed: int = 0, chosen: dict[str, Any] | None = None, memory: bool = False
+    n_files: int,
+    seed: int = 0,
+    chosen: dict[str, Any] | None = None,
+    memory: bool = False,
+    say: Callable[[str], None] = lambda line: None,
 ) -> tuple[Counter[str], list[str]]:
     """Counts of what became of ``n_files`` mutated files, and a line for each that broke a promise."""
     counts: Counter[str] = Counter()
@@ -268,6 +273,9 @@ def fuzz(
             counts[outcome.partition(":")[0]] += 1
             if outcome.startswith("BROKEN"):
                 broken.append(f"{name}, file {number} of seed {seed}: {outcome}")
+                say(broken[-1])
+            if (number + 1) % 1000 == 0:
+                say(f"{number + 1} files: {dict(counts)}")
     return counts, broken
 
 
@@ -301,11 +309,15 @@ def main() -> None:
     given = [int(word) for word in sys.argv[1:]]
     n_files, seed = (*given, *(2000, 0)[len(given) :])
     start = time.process_time()
-    counts, broken = fuzz(n_files, seed, memory=True)
-    print(f"{n_files} mutated model files, seed {seed}, {time.process_time() - start:.0f} s of CPU")
+    counts, broken = fuzz(n_files, seed, memory=True, say=lambda line: print(line, flush=True))
+    seconds = time.process_time() - start
+    print(f"{n_files} mutated model files, seed {seed}, {seconds:.0f} s of CPU, {len(broken)} broken promises")
     for outcome, count in counts.most_common():
         print(f"{count:8d}  {outcome}")
-    print(*broken, sep="\n")
+    note(
+        "model files",
+        {"files": n_files, "seed": seed, "CPU seconds": round(seconds), "outcomes": dict(counts), "broken": broken},
+    )
 
 
 if __name__ == "__main__":

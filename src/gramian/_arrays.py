@@ -32,7 +32,7 @@ def fitted_array(values: Any, dtype: npt.DTypeLike) -> Any:
     values = np.asarray(values)
     if np.dtype(dtype) != np.float32 or values.dtype == np.float32:
         return values
-    largest = float(np.abs(values).max(initial=0.0))
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
     limits = np.finfo(np.float32)
     fits = largest == 0.0 or float(limits.tiny) <= largest <= float(limits.max)
     return values.astype(np.float32) if fits else values

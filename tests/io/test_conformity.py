@@ -127,6 +127,36 @@ def test_what_is_made_anew_on_first_need_is_not_read_from_a_file():
         decode(tree, tensors)
 
 
+FROM_THE_SOAK = {
+    "columns of one view less": ("MultiViewRKM", lambda model: model._columns.pop(), "_columns has the length 1"),
+    "a column that is not there": ("MultiViewRKM", lambda model: model._columns[0].fill(9), "index outside 0 to 3"),
+    "a huge mean": ("MultiViewRKM", lambda model: _dual(model).raw_mean.fill(1e300), "far too large"),
+    "a smoother without rows": (
+        "KernelPPCA",
+        lambda model: vars(model._preimage.smoother_).pop("X_"),
+        "smoother_.X_ is missing",
+    ),
+    "no members": ("RKMForecaster", lambda model: vars(model).pop("_members"), "is missing"),
+}
+
+
+def _dual(model):
+    return model._model.subspace.parts[0].subspace
+
+
+@pytest.mark.parametrize("name, change, words", FROM_THE_SOAK.values(), ids=FROM_THE_SOAK)
+def test_what_the_soak_of_mutated_files_found_is_refused(name, change, words):
+    X = np.random.default_rng(0).normal(size=(24, 4))
+    model = {
+        "MultiViewRKM": lambda: gramian.MultiViewRKM(1, views={"a": [0, 1], "b": [2, 3]}, kernel=RBF(1.0)).fit(X),
+        "KernelPPCA": lambda: gramian.KernelPPCA(2, kernel=RBF(1.0), preimage="gradient").fit(X),
+        "RKMForecaster": lambda: gramian.RKMForecaster(lags=4, random_state=0).fit(X[:, 0]),
+    }[name]()
+    assert problem_of(model) is None
+    change(model)
+    assert words in problem_of(model)
+
+
 UNREAL = {
     "a negative width": (RBF(1.0), "length_scale", -1.0, "above zero"),
     "a width that is a kernel": (RBF(1.0), "length_scale", Linear(), "above zero"),

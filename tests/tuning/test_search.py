@@ -355,6 +355,7 @@ def test_without_warm_start_a_fit_starts_anew(data):
 # ---------------------------------------------------------------- Optuna
 
 
+@pytest.mark.filterwarnings("ignore:The kept components")  # what is best depends on the version of Optuna
 def test_optuna_takes_every_kind_of_dimension():
     X, _ = load_iris(return_X_y=True)
     space = {

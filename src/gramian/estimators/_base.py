@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, float_dtype, row_chunks
+from gramian._arrays import Array, fitted_array, float_dtype, row_chunks
 from gramian._checks import check_table
 from gramian._types import Points, Table
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
@@ -95,9 +95,7 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             function(self._project(X[rows], **_sliced(options, rows)))
             for rows in row_chunks(X.shape[0], EVALUATION_ROWS)
         ]
-        return (
-            np.concatenate(parts).astype(dtype, copy=False) if len(parts) != 1 else parts[0].astype(dtype, copy=False)
-        )
+        return np.asarray(fitted_array(parts[0] if len(parts) == 1 else np.concatenate(parts), dtype))
 
     # ------------------------------------------------------------ latents
 

@@ -331,7 +331,7 @@ class DualMixin(LatentModelMixin):
         if "_preimage" not in self.__dict__ and "preimage_" in self.__dict__:
             return self.__dict__["preimage_"]  # from a model file of the first version
         if not self._auto_preimage:
-            return self._preimage
+            return self.__dict__.get("_preimage")
         return self._on_need("preimages", self._chosen_preimages) if self._has_inputs else None
 
     def _on_need(self, name: str, make: Any) -> Any:

@@ -58,9 +58,9 @@ MIXTURE = {
     "n_components_": "list",
     "n_components_*": "count",
     "_units?.mean": "d",
-    "_columns?": "# *",
     "_width?": "count",
     "n_features_in_": "=d",
+    "_columns?": "#d *",
 }
 
 PREIMAGE = {
@@ -74,6 +74,7 @@ PREIMAGE = {
         "row_weights_?": "+ n",
         "n_neighbors?": "count",
         "smoother_?": "preimage.KernelSmoother",
+        "smoother_?.X_": "n d",
         "half_diagonal_?": "n",
         "centers_?": "#n *",
     },
@@ -138,13 +139,13 @@ ROWS: Rows = {
             "_models**.subspace": "Subspace",
             "_mixing": "list k",
             "_mixing*": "+ *",
-            "_columns?*": "# *",
+            "n_features_in_": "=d",
+            "_columns?*": "#d *",
             "evidence_scale_?": "number",
             "evidence_offsets_?": "k",
             "kernel_": "Kernel",
             "_shift?": "d",
             "_scale?": "++ d",
-            "n_features_in_": "=d",
         }
     },
     "KernelPPCAMixture": {
@@ -178,7 +179,9 @@ ROWS: Rows = {
             "view_names_": "list v",
             "_widths": "list v",
             "_widths*": "count",
-            "_columns?*": "# *",
+            "n_features_in_?": "=d",
+            "_columns?": "list v",
+            "_columns?*": "#d *",
             "loadings_": "list v",
             "preimages_": "list v",
             "preimages_*?": "Preimage",
@@ -189,6 +192,7 @@ ROWS: Rows = {
     "RKMRegressor": {"*": {**REGRESSION, "_single": "flag"}},
     "RKMClassifier": {"*": {**REGRESSION, "classes_": "labels m", "temperature_?": "order"}},
     "RKMForecaster": {
+        "*": {"_members|_fit": "any"},  # the second of files of the first version
         "_members": {
             "_members": "list",
             "_members*": "forecast.Member",
@@ -203,7 +207,7 @@ ROWS: Rows = {
             "_members*.transforms": "list d",
             "_single": "flag",
             "_seed?": "count",
-        }
+        },
     },
     "LatentImputer": {
         "*": {
@@ -247,11 +251,11 @@ ROWS: Rows = {
         "": {
             "kernel": "Kernel",
             "points?": "~ n *",
-            "affine": "n",
+            "affine": "% n",
             "axes": "n q",
-            "raw_mean": "n",
+            "raw_mean": "% n",
             "images": "n q",
-            "gram?": "n n",
+            "gram?": "% n n",
             "kept": "arrays.Kept",
         }
     },

@@ -1,0 +1,61 @@
+"""The list of faults (benchmarks/faults.py) over every estimator: a table of fault, estimator and outcome, and a short soak."""
+
+import numpy as np
+import pytest
+from benchmarks.faults import FAULTS, kept, tried
+from benchmarks.promises import Outcome, outcome
+from benchmarks.soak import Case, soak
+from benchmarks.subjects import OURS
+
+from gramian._catalogue import ESTIMATORS
+
+TABLE = [(fault, subject) for subject in OURS.values() for fault in FAULTS if fault.concerns(subject)]
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("fault, subject", TABLE, ids=lambda one: getattr(one, "what", getattr(one, "name", "")))
+def test_a_fault_has_an_outcome_that_was_promised(fault, subject):
+    found = tried(fault, subject)
+    assert kept(fault, subject, found), f"{fault.id}: {found.kind} {found.words}"
+
+
+def test_every_estimator_is_tried():
+    assert set(OURS) == set(ESTIMATORS)
+
+
+@pytest.mark.parametrize("seed", [11])
+def test_a_short_soak_breaks_no_promise(seed):
+    found = soak(minutes=1.0, seed=seed, most=3 * len(OURS))
+    assert found["broken"] == []
+    assert found["outcomes"]["answer"] > len(OURS)
+
+
+def test_a_case_of_the_soak_is_a_function_of_its_seed_and_number():
+    one, two = Case.of(3, 14), Case.of(3, 14)
+    assert str(one) == str(two)
+    np.testing.assert_array_equal(one.X, two.X)
+
+
+def raised(error):
+    def work():
+        raise error
+
+    return work
+
+
+JUDGED = {
+    "an answer": (lambda: [np.ones(2), 3.0, np.array(["a"])], "answer"),
+    "NaN": (lambda: [np.array([1.0, np.nan])], "silent NaN"),
+    "infinity": (lambda: [np.float32(np.inf)], "silent NaN"),
+    "words": (raised(ValueError("n_components=-1 must be at least 1")), "said"),
+    "no words": (raised(ValueError()), "exception"),
+    "a bare LinAlgError": (raised(np.linalg.LinAlgError("SVD did not converge")), "exception"),
+    "an IndexError": (raised(IndexError("out of bounds")), "exception"),
+    "a warning of NumPy": (lambda: [np.float64(1.0) / np.zeros(1) * 0 + 1], "warning"),
+}
+
+
+@pytest.mark.parametrize("work, kind", JUDGED.values(), ids=JUDGED)
+def test_outcomes_are_judged(work, kind):
+    assert outcome(work).kind == kind
+    assert Outcome(kind).promised == (kind in ("answer", "said"))

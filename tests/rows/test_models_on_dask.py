@@ -121,7 +121,7 @@ def test_clusters_of_dask_rows_are_lazy():
         (KernelPPCA(2), "approximation='nystroem'"),
         (KernelPPCAMixture(2), "approximation='nystroem'"),
         (KernelPPCAClassifier(), "approximation='nystroem'"),
-        (MultiViewRKM(2), "approximation='nystroem'"),
+        (MultiViewRKM(2, kernel="rbf"), "approximation='nystroem'"),
         (RKMRegressor(kernel="rbf", approximation=None), "approximation='nystroem'"),
         (RKMClassifier(approximation=None), "approximation='nystroem'"),
         (LatentImputer(PPCAMixture(2)), "Use PPCA"),

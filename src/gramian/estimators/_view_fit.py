@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -77,6 +77,11 @@ class ViewOptions:
     random_state: Any
     verbose: int
 
+    @property
+    def stiefel(self) -> bool:
+        """Whether a Stiefel frame is asked for."""
+        return isinstance(as_solver(self.solver), Stiefel)
+
 
 def fit_views(rows: ViewRows, weights: Array, kept: Array, options: ViewOptions) -> ViewFit:
     """Fit complete rows, or rows that miss entries or views."""
@@ -89,30 +94,39 @@ def fit_views(rows: ViewRows, weights: Array, kept: Array, options: ViewOptions)
         return fit_missing_rows(rows, weights, options)
     views = tuple(training_view(spec, view, weights, kept) for spec, view in zip(options.specs, rows.views))
     table = ViewTable(views, weights / weights.sum(), float(weights.sum()))
-    return _fit_complete(table, row_hashes(rows.stacked), options)
+    hashes = row_hashes(rows.stacked)
+    folds, fold = content_folds(None, CHOICE_FOLDS, hashes)
+    held = fold == 0 if folds else None
+    return fit_complete(table, held, options, lambda sample, options: chosen_components(sample, hashes, options))
 
 
-def _fit_complete(table: ViewTable, hashes: Array, options: ViewOptions) -> ViewFit:
+def fit_complete(
+    table: Any, held: Any, options: ViewOptions, choose: Callable[[ViewSample, ViewOptions], tuple[Any, Selection]]
+) -> ViewFit:
+    """The model of complete rows, in memory or known by their moments.
+
+    ``held`` are the rows held out to see whether a noise has collapsed, as the table names them; ``choose`` settles q if that is open.
+    """
     space, reason = choose_space(options.space, table, options.names)
     seed = 0 if options.random_state is None else options.random_state
     solver = as_solver(
         options.solver, tol=options.tol, max_iter=options.max_iter, random_state=seed, rotate=options.rotate
     )
     beta = weights_of_views(options.view_weights, table, options.names)
-    sample = ViewSample(table, np.sqrt(beta), space)
+    sample = table.sample(np.sqrt(beta), space)
     q, selection = options.n_components, None
     if q == "auto":
-        q, selection = chosen_components(sample, hashes, options)
+        q, selection = choose(sample, options)
     q = check_n_components(q, rules=())
     solver, solver_reason = chosen_solver(solver, sample.operator().size, q)
     stiefel = isinstance(solver, Stiefel)
     how = f"{reason}; " + ("Stiefel as asked" if stiefel else "fixed maps, so an eigendecomposition")
     about = (table.total_weight, table.views, solver, solver_reason, ALGORITHMS[space, stiefel], how)
     if options.noise_variance == "per-view":
-        noise_fit = _per_view(sample, q, solver, hashes, options, quiet=selection is not None)
+        noise_fit = _per_view(sample, q, solver, held, options, quiet=selection is not None)
         while selection is not None and noise_fit.model.gaussian.n_components < (selection.chosen or 0):
             selection = _above_noise(selection, noise_fit.model.gaussian.n_components)
-            noise_fit = _per_view(sample, selection.chosen, solver, hashes, options, quiet=True)
+            noise_fit = _per_view(sample, selection.chosen, solver, held, options, quiet=True)
             if selection.chosen == selection.candidates[0]:
                 break
         found = of_noise_fit(noise_fit, *about)
@@ -149,15 +163,12 @@ def of_noise_fit(fitted: NoiseFit, *about: Any) -> ViewFit:
     return replace(found, log_likelihoods=fitted.log_likelihoods, n_iter=fitted.n_iter, converged=fitted.settled)
 
 
-def _per_view(
-    sample: ViewSample, q: Any, solver: Solver, hashes: Array, options: ViewOptions, *, quiet: bool
-) -> NoiseFit:
+def _per_view(sample: ViewSample, q: Any, solver: Solver, held: Any, options: ViewOptions, *, quiet: bool) -> NoiseFit:
     # one plain solve settles q: the fraction of the weighted variance, or the rank (with its warning)
     with warnings.catch_warnings():
         if quiet:
             warnings.simplefilter("ignore")
         plain = fit_latent_model(sample, q, solver, 0.0, default_fraction=DEFAULT_FRACTION)
-    folds, fold = content_folds(None, CHOICE_FOLDS, hashes)
     with Progress("ECM", verbose=options.verbose) as bar:
         fitted = fit_view_noises(
             sample.table,
@@ -166,7 +177,7 @@ def _per_view(
             sample.space,
             tol=float(np.sqrt(options.tol)),
             max_iter=options.max_iter,
-            held=fold == 0 if folds else None,
+            held=held,
             leaps=True,
             bound=COLLAPSE if quiet else 1.0,  # where q was chosen, held-out rows calibrate the rest
             names=None if quiet else options.names,

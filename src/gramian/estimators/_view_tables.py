@@ -38,7 +38,7 @@ def _is_view(item: Any) -> bool:
     return isinstance(item, list | tuple) and bool(item) and isinstance(item[0], list | tuple | np.ndarray)
 
 
-def _resolve_columns(views: Any, X: Any, n_columns: int) -> tuple[list[Any], list[Array]]:
+def resolve_columns(views: Any, X: Any, n_columns: int) -> tuple[list[Any], list[Array]]:
     """Names and integer columns of the views of a table; None is one view of all columns."""
     if views is None:
         return ["view0"], [np.arange(n_columns)]
@@ -186,7 +186,7 @@ class ViewLayout:
         kind = kind_of(X)
         if kind == "table":
             table = check_table(estimator, X, reset=True, missing=True, min_samples=2)
-            names, columns = _resolve_columns(views, X if hasattr(X, "columns") else table, table.shape[1])
+            names, columns = resolve_columns(views, X if hasattr(X, "columns") else table, table.shape[1])
             _say_uncovered(columns, table.shape[1], getattr(estimator, "feature_names_in_", None))
             layout = cls(kind, names, columns, [len(found) for found in columns])
             return layout, ViewRows.of([table[:, found] for found in columns])

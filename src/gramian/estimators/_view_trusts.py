@@ -118,9 +118,14 @@ def held_out_trusts(
     questions: Sequence[Question],
     preimage: Any,
     names: Sequence[Any],
+    folded: FoldedViews | None = None,
 ) -> list[Trust]:
-    """The trust and the standard deviations of each question, from complete rows and the fold of each."""
-    folded = FoldedViews.of(table, fold, exact=any(needs_preimage(view) for view in table.views))
+    """The trust and the standard deviations of each question, from complete rows and the fold of each.
+
+    ``folded``: folds of more rows than these, by their moments.
+    """
+    if folded is None:
+        folded = FoldedViews.of(table, fold, exact=any(needs_preimage(view) for view in table.views))
     width = sum(table.widths) if folded.moments is not None else len(fold)
     solver, _ = chosen_solver(as_solver("auto"), width, n_components)
     hashes = row_hashes(np.hstack(inputs))
@@ -142,7 +147,7 @@ def held_out_trusts(
                     gains = np.sqrt(np.maximum(part.eigenvalues - noise_variance, 0.0))
                     guess = decoded_inputs(part.subspace.parts[target], latents * gains, method, names[target])
                     residuals.append(inputs[target][part.held[rows]] - guess)
-                    share = float(table.weights[part.kept].sum())
+                    share = 1.0 - part.weight / table.total_weight
                     leverages.append(np.square(latents).sum(axis=1) / (table.total_weight * share))
                     weights.append(table.weights[part.held[rows]])
                 std = calibrated_std(

@@ -39,14 +39,23 @@ class FeatureSums:
         )
 
 
-def feature_sums(block: Block, features: Callable[[Block], Array], folds: ContentFolds, width: int) -> FeatureSums:
-    """The sums of a block, a piece at a time: a task for `Rows.fold`. Without folds all rows are in one."""
+def feature_sums(
+    block: Block, features: Callable[[Block], Array], folds: ContentFolds, width: int, hashed: Array | None = None
+) -> FeatureSums:
+    """The sums of a block, a piece at a time: a task for `Rows.fold`. Without folds all rows are in one.
+
+    ``hashed`` names the columns that folds go by, in their order; None: as they are.
+    """
     total: FeatureSums | None = None
     for part in row_chunks(len(block), max(256, CHUNK_BYTES // (8 * max(1, width)))):
         target = None if block.target is None else block.target[part]
         piece = Block(block.X[part], block.weights[part], target)
         made = check_finite(features(piece), "features")
-        fold = folds.assign(row_hashes(piece.X)) if folds else np.zeros(len(piece), dtype=np.intp)
+        fold = (
+            folds.assign(row_hashes(piece.X if hashed is None else piece.X[:, hashed]))
+            if folds
+            else np.zeros(len(piece), dtype=np.intp)
+        )
         parts = []
         for index in range(max(folds.n_folds, 1)):
             mine = np.flatnonzero(fold == index)
@@ -65,6 +74,7 @@ class MomentView:
     feature_map: Any = None
 
     positive_semidefinite = True
+    points = None
 
     @property
     def width(self) -> int:

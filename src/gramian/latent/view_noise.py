@@ -38,6 +38,10 @@ FEWEST_ROWS = 10
 """With fewer rows none is held out to see what a view's residual variance really is."""
 
 
+HeldOutRows = Array | Callable[[int, Array], Array]
+"""Which rows are held out (a mask); or, of rows known by their moments, what `held_out_residuals` of (q, noises) are."""
+
+
 @dataclass(frozen=True)
 class NoiseFit:
     """A fitted model of scaled views, the noise of each view, and the path there."""
@@ -71,7 +75,7 @@ def fit_view_noises(
     tol: float = 1e-3,
     max_iter: int = ROUNDS,
     floors: Array | None = None,
-    held: Array | None = None,
+    held: HeldOutRows | None = None,
     bound: float = 1.0,
     leaps: bool = False,
     names: Any = None,
@@ -80,7 +84,7 @@ def fit_view_noises(
 ) -> NoiseFit:
     """The ECM of section 8: top q eigenpairs of Σ K_v/σ²_v, then σ²_v = [tr K_v - tr(BᵀK_vB)] / D_v with B = V((l-1)/l)^½.
 
-    Stops when no log noise moves by more than ``tol``, or after ``max_iter`` rounds. With the rows to be ``held`` out (a mask), a
+    Stops when no log noise moves by more than ``tol``, or after ``max_iter`` rounds. With the rows to be ``held`` out, a
     noise that is still falling after 50 rounds, or has fallen below a twentieth of the view's residual variance on those rows, is
     bounded by that variance (times ``bound``), with a `NumericalWarning` if the views have ``names``. With ``leaps`` the rounds are
     extrapolated: the same optimum in fewer. The rounds run on the ``working`` table if there
@@ -105,7 +109,7 @@ def _fit_view_noises(
     tol: float,
     max_iter: int,
     floors: Array | None,
-    held: Array | None,
+    held: HeldOutRows | None,
     bound: float,
     leaps: bool,
     names: Any,
@@ -259,21 +263,21 @@ def _collapse_bounds(
     noises: Array,
     start: Array,
     settled: bool,
-    held: Array,
+    held: HeldOutRows,
 ) -> Array:
     """The held-out residual variance of the views whose noise collapsed; 0 for the others."""
     bounds = np.zeros(len(noises))
     suspects = [
         v
-        for v, view in enumerate(table.views)
-        if isinstance(view, ExplicitView)
+        for v in range(len(table.views))
+        if table.widths[v] > 0
         and table.dims[v] < q
         and start[v] > 0
         and (not settled or noises[v] < COLLAPSE * start[v])
     ]
-    if not suspects or len(table.weights) < FEWEST_ROWS:
+    if not suspects or table.n_rows < FEWEST_ROWS:
         return bounds
-    residuals = held_out_residuals(table, q, solver, space, noises, held)
+    residuals = held(q, noises) if callable(held) else held_out_residuals(table, q, solver, space, noises, held)
     for v in suspects:
         if noises[v] < (residuals[v] if not settled else COLLAPSE * residuals[v]):
             bounds[v] = min(residuals[v], start[v])  # a view is never noisier than it varies

@@ -1,0 +1,162 @@
+"""MultiViewRKM: any cut of the rows, in any order, in batches or on Dask, gives the model of the whole table, choices included."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+
+from gramian import MultiViewRKM, load, save
+from gramian.estimators import _view_rows
+from gramian.features import Identity, Nystroem
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+N = 150
+RNG = np.random.default_rng(0)
+Z = RNG.standard_normal((N, 2))
+X = np.hstack([Z @ RNG.standard_normal((2, 3)), Z @ RNG.standard_normal((2, 4)), 3 + Z @ RNG.standard_normal((2, 2))])
+X += 0.5 * RNG.standard_normal(X.shape)
+VIEWS = {"a": [0, 2, 1], "b": slice(3, 7), "c": [7, 8]}
+WEIGHTS = RNG.integers(0, 4, N).astype(float)
+
+
+class Doubled(Identity):
+    """A map with an inverse."""
+
+    def _features(self, X):
+        return 2.0 * X
+
+    def inverse_transform(self, F):
+        return np.asarray(F) / 2.0
+
+
+MODELS = {
+    "auto": MultiViewRKM(views=VIEWS),
+    "three folds": MultiViewRKM(views=VIEWS, n_folds=3),
+    "one noise": MultiViewRKM(views=VIEWS, noise_variance="ml", view_weights="balanced"),
+    "AC": MultiViewRKM(views=VIEWS, noise_variance=0.0),
+    "fraction": MultiViewRKM(0.8, views=VIEWS, n_folds=None),
+    "many components": MultiViewRKM(6, views=VIEWS),
+    "one view": MultiViewRKM(),
+    "a map": MultiViewRKM(2, views=VIEWS, kernel={"a": "linear", "b": Doubled(), "c": "linear"}),
+}
+WHOLE: dict = {}
+
+
+@pytest.fixture(autouse=True)
+def _few_rows_are_many(monkeypatch):
+    monkeypatch.setattr(_view_rows, "GATHERED_ROWS", 10)
+
+
+def answers(model):
+    latents = model.transform(X)
+    if len(model.view_names_) == 1:
+        return latents
+    return (
+        np.hstack([latents, *model.predict_view(X, "b", return_std=True)])
+        if model.noise_variance
+        else np.hstack([latents, model.predict_view(X, "b")])
+    )
+
+
+def whole(name):
+    if name not in WHOLE:
+        WHOLE[name] = clone(MODELS[name]).fit(X, sample_weight=WEIGHTS)
+    return WHOLE[name]
+
+
+def same(model, name):
+    expected = whole(name)
+    assert model.n_components_ == expected.n_components_
+    assert_allclose(model.noise_variances_, expected.noise_variances_, rtol=1e-9)
+    assert_allclose(model.eigenvalues_, expected.eigenvalues_, rtol=1e-9)
+    a, b = answers(model), answers(expected)
+    assert_allclose(a, b, rtol=1e-8, atol=1e-9 * abs(b).max())  # with its signs
+    assert [trust[:2] for trust in model.trusts_] == [trust[:2] for trust in expected.trusts_]
+    assert_allclose([trust[2] for trust in model.trusts_], [trust[2] for trust in expected.trusts_], rtol=1e-9)
+
+
+@st.composite
+def cuts(draw):
+    order = np.random.default_rng(draw(st.integers(0, 99))).permutation(N)
+    inner = draw(st.lists(st.integers(0, N), max_size=5))
+    return order, sorted([*inner, *(i + 1 for i in inner[:1] if i < N)])
+
+
+@pytest.mark.parametrize("name", MODELS)
+@settings(max_examples=2, deadline=None, derandomize=True)
+@given(cut=cuts())
+def test_batches_in_any_order_and_of_any_size_give_the_model_of_the_whole_table(name, cut):
+    order, stops = cut
+    batches = list(zip(np.split(X[order], stops), np.split(WEIGHTS[order], stops)))
+    model = clone(MODELS[name]).fit_batches(batches)
+    same(model, name)
+    assert model.latents_.shape == (0, model.n_components_)
+
+
+@pytest.mark.parametrize("kind", ["table", "list", "dict", "frame"])
+def test_rows_on_dask_in_any_container(kind):
+    dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
+    parts = {"a": X[:, [0, 2, 1]], "b": X[:, 3:7], "c": X[:, 7:]}
+    with dask.config.set(scheduler="threads"):
+        if kind == "table":
+            model = clone(MODELS["auto"]).fit(da.from_array(X, chunks=(40, 5)), sample_weight=WEIGHTS)
+        elif kind == "frame":
+            dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+            frame = pd.DataFrame(X, columns=list("pqrstuvwx"))
+            named = {"a": ["p", "r", "q"], "b": list("stuv"), "c": ["w", "x"]}
+            model = MultiViewRKM(views=named).fit(dd.from_pandas(frame, npartitions=3), sample_weight=WEIGHTS)
+            assert list(model.feature_names_in_) == list("pqrstuvwx")
+        else:
+            lazy = {name: da.from_array(view, chunks=(40, -1)) for name, view in parts.items()}
+            model = MultiViewRKM().fit(lazy if kind == "dict" else list(lazy.values()), sample_weight=WEIGHTS)
+    expected = whole("auto")
+    assert_allclose(model.eigenvalues_, expected.eigenvalues_, rtol=1e-9)
+    shown = X if kind in ("table", "frame") else parts if kind == "dict" else list(parts.values())
+    assert_allclose(model.transform(shown), expected.transform(X), rtol=1e-8, atol=1e-9)
+
+
+def test_batches_of_dicts_of_views():
+    parts = [
+        {"a": X[rows][:, [0, 2, 1]], "b": X[rows][:, 3:7], "c": X[rows][:, 7:]}
+        for rows in np.array_split(np.arange(N), 3)
+    ]
+    model = MultiViewRKM().fit_batches([(part, w) for part, w in zip(parts, np.array_split(WEIGHTS, 3))])
+    assert model.view_names_ == ["a", "b", "c"]
+    assert_allclose(model.eigenvalues_, whole("auto").eigenvalues_, rtol=1e-9)
+
+
+def test_a_model_of_rows_is_saved_and_explained(tmp_path):
+    model = clone(MODELS["auto"]).fit_batches([X])
+    save(model, tmp_path / "views.model")
+    again = load(tmp_path / "views.model")
+    assert_allclose(again.predict_view(X, "c"), model.predict_view(X, "c"))
+    assert "primal" in again.explain()
+
+
+def test_few_rows_are_fitted_as_in_memory_holes_and_maps_too(monkeypatch):
+    monkeypatch.undo()
+    holes = X.copy()
+    holes[::7, 4] = np.nan
+    for model, table in ((MultiViewRKM(2, views=VIEWS), holes), (MultiViewRKM(2, kernel=Nystroem("rbf", 20)), X)):
+        found = clone(model).fit_batches([table[:60], table[60:]])
+        expected = clone(model).fit(table)
+        assert_allclose(found.score(table), expected.score(table), rtol=1e-9)
+
+
+def test_what_is_no_sum_over_rows_is_refused_with_words_that_name_what_works():
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(TypeError, match="approximation='nystroem'"):
+        MultiViewRKM(2, kernel="rbf").fit(da.from_array(X, chunks=50))
+    with pytest.raises(ValueError, match="feature maps"):
+        MultiViewRKM(2, kernel="rbf").fit_batches([X])
+    with pytest.raises(ValueError, match="has no inverse"):
+        MultiViewRKM(2, kernel=Nystroem("rbf", 20)).fit_batches([X])
+    with pytest.raises(ValueError, match="solver='stiefel'"):
+        MultiViewRKM(2, solver="stiefel").fit_batches([X])
+    with pytest.raises(ValueError, match="LatentImputer"):
+        MultiViewRKM(2).fit_batches([np.where(RNG.random(X.shape) < 0.1, np.nan, X)])
+    with pytest.raises(ValueError, match="function that opens"):
+        MultiViewRKM(2).fit_batches(iter([X]))

@@ -119,6 +119,30 @@ def write_model_report(path: str | os.PathLike[str], model: TableModel, *, title
     -------
     dict
         Numbers of the report for machines.
+
+    References
+    ----------
+    docs/command_line.md: the same page by `gramian report`.
+
+    Examples
+    --------
+    >>> import os
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from click.testing import CliRunner
+    >>> from gramian import load
+    >>> from gramian.cli import main
+    >>> from gramian.io import write_table
+    >>> from gramian.report import write_model_report
+    >>> rng = np.random.default_rng(0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table, model, page = (os.path.join(folder, name) for name in ("a.csv", "a.safetensors", "a.html"))
+    ...     write_table(table, ["a", "b", "c"], list(rng.normal(size=(3, 30))))
+    ...     _ = CliRunner().invoke(main, ["fit", table, "-m", model, "--quiet"])
+    ...     facts = write_model_report(page, load(model))
+    ...
+    >>> facts["bytes"] > 5_000
+    True
     """
     check_name(path)
     check_extras()

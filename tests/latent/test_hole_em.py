@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from gramian.latent import missing
+from gramian.latent import hole_em, missing
 from gramian.latent.hole_em import block_filled, covariance_of, refitted
 from gramian.latent.masked_em import Parameters
 from gramian.latent.missing import LITTLE_NOISE, MissingProblem, fit_missing
@@ -54,6 +54,18 @@ def test_the_sums_are_those_of_each_row_conditioned_by_itself():
     assert_allclose(found.first, first, atol=1e-10)
     assert_allclose(found.second, second, atol=1e-10)
     assert found.weight == weights.sum()
+
+
+def test_the_parts_of_a_chunk_change_no_sum(monkeypatch):
+    assert hole_em.PARTS == 8
+    problem = MissingProblem.of(as_rows(table(700)))
+    start = problem.start(3)
+    monkeypatch.setattr(hole_em, "FEWEST_ROWS", 16)
+    found = filled(problem, start)
+    monkeypatch.setattr(hole_em, "PARTS", 1)
+    whole = filled(problem, start)
+    assert_allclose(found.second, whole.second, rtol=1e-12)
+    assert_allclose(found.log_likelihood, whole.log_likelihood, rtol=1e-12)
 
 
 def test_a_step_turns_its_axes_to_those_before():

@@ -19,6 +19,7 @@ from gramian.latent.views import ExplicitView, FactoredView, View, ViewSample
 from gramian.operators.centering import Centering
 from gramian.solvers.arrowhead import ArrowheadPairs, arrowhead_pairs
 from gramian.solvers.spectrum import Spectrum
+from gramian.solvers.turned import turned
 
 TARGET_RANK = 1e-12
 """Directions of the target below this share of its variance are none: the columns of two classes are one direction."""
@@ -81,6 +82,27 @@ class GramInputs:
 
     def decomposed(self, rows: Array) -> Decomposition:
         """One eigendecomposition of the centred Gram matrix of some rows."""
+        K, s, offset = self._centred(rows)
+        values, vectors = eigenpairs(K, DUAL_RANK)
+        mean, Y = self._target(rows, s)
+        axes = TargetAxes.of(values, np.sqrt(values)[:, None] * (vectors.T @ Y), Y.T @ Y, mean)
+        return Decomposition(axes, self, rows, Centering(s).apply(vectors) / np.sqrt(values), offset, vectors)
+
+    def seen_by(self, kept: Array, held: Array) -> tuple[Decomposition, Array]:
+        """The axes of the rows that were kept and the scores of those that were not, (k_x - K₀s)ᵀJVΛ^-½, without V itself."""
+        K, s, offset = self._centred(kept)
+        mean, Y = self._target(kept, s)
+        shown = Centering(s).transpose((self.gram[np.ix_(held, kept)] - offset).T)
+        values, found = turned(K, np.hstack([shown, Y]))
+        rank = int((values > DUAL_RANK * max(float(values[0]), 0.0)).sum())
+        values, found = values[:rank].copy(), found[:rank]
+        axes = TargetAxes.of(values, np.sqrt(values)[:, None] * found[:, len(held) :], Y.T @ Y, mean)
+        nothing = np.empty(0)
+        parts = Decomposition(axes, self, kept, nothing, nothing, nothing)
+        return parts, np.ascontiguousarray((found[:, : len(held)] / np.sqrt(values)[:, None]).T)
+
+    def _centred(self, rows: Array) -> tuple[Array, Array, Array]:
+        """JᵀK₀J of some rows, their normalised weights s, and K₀s."""
         s = self.weights[rows] / self.weights[rows].sum()
         K = self.gram[np.ix_(rows, rows)]
         offset = K @ s
@@ -88,12 +110,12 @@ class GramInputs:
         K -= offset[:, None]
         K -= offset[None, :] - float(s @ offset)
         K *= root[:, None] * root
-        values, vectors = eigenpairs(K, DUAL_RANK)
+        return K, s, offset
+
+    def _target(self, rows: Array, s: Array) -> tuple[Array, Array]:
+        """The mean of the target, and √s(y - mean)."""
         mean = s @ self.target[rows]
-        Y = root[:, None] * (self.target[rows] - mean)
-        cross = np.sqrt(values)[:, None] * (vectors.T @ Y)
-        axes = TargetAxes.of(values, cross, Y.T @ Y, mean)
-        return Decomposition(axes, self, rows, Centering(s).apply(vectors) / np.sqrt(values), offset, vectors)
+        return mean, np.sqrt(s)[:, None] * (self.target[rows] - mean)
 
     def projected(self, parts: Decomposition, rows: Array) -> Array:
         """(k_x - K₀s)ᵀ J V Λ^-½."""

@@ -69,13 +69,13 @@ def decomposed_folds(inputs: Any, folds: Folds, total_weight: float) -> list[Fol
     for number in range(len(folds.distinct)):
         held, kept = np.flatnonzero(folds.numbers == number), np.flatnonzero(folds.numbers != number)
         if isinstance(inputs, FeatureInputs):
-            parts = inputs.decomposed(kept, without=number)
+            whole = inputs.decomposed(kept, without=number)
+            scores = whole.scores(held)
+            # what later steps read is the axes and the scores: the coefficients can go
+            parts = replace(whole, coefficients=np.empty(0), offset=np.empty(0), vectors=np.empty(0))
         else:
-            parts = inputs.decomposed(kept)
-        share = float(inputs.weights[kept].sum())
-        # what later steps read is the axes and the scores: the coefficients over the kept rows can go
-        slim = replace(parts, coefficients=np.empty(0), offset=np.empty(0), vectors=np.empty(0))
-        found.append(Fold(held, slim, parts.scores(held), total_weight * share))
+            parts, scores = inputs.seen_by(kept, held)
+        found.append(Fold(held, parts, scores, total_weight * float(inputs.weights[kept].sum())))
     return found
 
 

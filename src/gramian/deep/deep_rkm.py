@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
@@ -21,36 +18,27 @@ from gramian._checks import (
     check_seed,
     check_table,
 )
-from gramian._content import cell_uniforms, row_hashes, smallest_positions
-from gramian._types import RandomState, Table, Views
+from gramian._types import RandomState, Views
 from gramian.deep._torch import torch
+from gramian.deep.draws import hashes_of_views, held_out_rows
 from gramian.deep.frame import FRAMES
+from gramian.deep.frozen_answers import FrozenAnswers
 from gramian.deep.intake import clean_views, split_views
 from gramian.deep.intervals import HeldOutError, error_of, held_out_errors
+from gramian.deep.prior import fitted_prior
 from gramian.deep.training import Plan, Run, TrainingRows
 from gramian.deep.wiring import ViewNets, built_nets
 from gramian.estimators._base import BaseEstimator, atomic, forget
 from gramian.estimators._view_tables import ViewLayout, ViewRows
 from gramian.estimators.multiview import MultiViewRKM
-from gramian.estimators.ppca_mixture import PPCAMixture
-from gramian.exceptions import NumericalWarning
 
 CROSS_WEIGHT = 1.0
 """``cross_weight="auto"`` with several views."""
-FEWEST_HELD_OUT = 5
-"""Distinct rows below which nothing is held out."""
-PRIOR_CLUSTERS, PRIOR_COMPONENTS, PRIOR_ROWS = 16, 4, 5000
-"""The mixture over latents that `sample` draws from: clusters, components of each, rows that it is fitted to."""
-PRIOR_TOL = 1e-4
-ROWS_PER_CLUSTER = 40
-"""A cluster of that mixture has at least this many rows on average."""
 SPREAD_DRAWS, SPREAD_ROWS = 8, 512
 """Posterior draws and rows by which the spread of a decoded view is measured."""
-FIRST_ROWS_DRAW = 16
-"""The draw (of `cell_uniforms`) by which rows are held out."""
 
 
-class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class DeepRKM(FrozenAnswers, BaseEstimator):
     """Encoders and decoders trained together with a latent Gaussian, for images and for several views [11].
 
     Every view v has an encoder φ_v and a decoder ψ_v. Training minimises three shares of variance: what the decoders miss of the
@@ -276,8 +264,8 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         for name, here in zip(layout.names, np.asarray(seen.any(axis=0))):
             if not here:
                 raise ValueError(f"View {name!r} is missing (NaN) for all rows at fit. Leave the view out.")
-        hashes = _hashes(views, seen)
-        held_out = shown[_held_out(hashes[shown], float(self.validation_fraction))]
+        hashes = hashes_of_views(views, seen)
+        held_out = shown[held_out_rows(hashes[shown], float(self.validation_fraction))]
         train = np.setdiff1d(shown, held_out)
         # training rows in the order of their hashes: what is drawn from them does not depend on where they stand
         train = train[np.argsort(hashes[train], kind="stable")]
@@ -291,7 +279,7 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._errors = (
             self._held_out_errors(views, seen, held_out if len(held_out) else train) if self.n_epochs_ else []
         )
-        self._fit_prior(hashes)
+        self.prior_ = fitted_prior(self.model_.latents_, hashes)
         return self
 
     def _trained(
@@ -342,7 +330,7 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             "view_weights",
         )
         settings = {name: value for name, value in self.get_params(deep=False).items() if name not in free}
-        rows = np.sort(_hashes(views, seen)).tobytes()
+        rows = np.sort(hashes_of_views(views, seen)).tobytes()
         return hashlib.sha256(rows + repr(sorted(settings.items(), key=lambda item: item[0])).encode()).hexdigest()
 
     def _fit_model(self, X: Views, layout: ViewLayout) -> None:
@@ -373,280 +361,7 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         held = [np.asarray(view[rows], dtype=np.float64) for view in views]
         return held_out_errors(held, seen[rows], predict, spread)
 
-    def _fit_prior(self, hashes: Array) -> None:
-        """A mixture over the latents of training rows [6]: N(0, I) has room where there are no rows."""
-        Z = self.model_.latents_ * np.sqrt(len(self.model_.latents_))
-        if len(Z) == len(hashes):
-            Z = Z[smallest_positions(hashes, PRIOR_ROWS)]
-        Z = Z[:PRIOR_ROWS]
-        n, q = Z.shape
-        clusters = max(1, min(PRIOR_CLUSTERS, n // ROWS_PER_CLUSTER))
-        prior = PPCAMixture(clusters, n_components=max(0, min(PRIOR_COMPONENTS, q - 1)), tol=PRIOR_TOL, random_state=0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # where it stands after 200 steps is a prior too
-            warnings.simplefilter("ignore", NumericalWarning)
-            self.prior_ = prior.fit(np.asarray(Z, dtype=np.float64))
-
-    # ------------------------------------------------------------ what MultiViewRKM says
-
-    def _given(self, X: Views) -> Any:
-        """X as a list of views, which ``model_`` takes too; a table is checked under this estimator's name."""
-        check_is_fitted(self)
-        return list(self._layout.rows(self, X).views)
-
-    def transform(self, X: Views) -> Array:
-        """The posterior mean E[z | whatever views a row shows] [8].
-
-        Parameters
-        ----------
-        X : table, list or dict of views
-            None, or NaN rows, where a view is missing.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components_)
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from gramian.deep import DeepRKM
-        >>> X = load_iris().data.astype("float32")
-        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
-        >>> model.transform(X).shape
-        (150, 2)
-        """
-        return self._asked("transform", X)
-
-    def _asked(self, method: str, X: Views) -> Any:
-        return getattr(self.model_, method)(self._given(X))
-
-    def posterior(self, X: Views) -> Any:
-        """z given the views shown, with ``.mean``, ``.covariance`` and ``.sample(n_draws)`` [8].
-
-        Parameters
-        ----------
-        X : table, list or dict of views
-            None, or NaN rows, where a view is missing.
-
-        Returns
-        -------
-        Posterior
-            The law of the latents of each row.
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from gramian.deep import DeepRKM
-        >>> X = load_iris().data.astype("float32")
-        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
-        >>> model.posterior(X[:5]).mean.shape
-        (5, 2)
-        """
-        return self.model_.posterior(self._given(X))
-
-    def scores(self, X: Views) -> Array:
-        """The principal scores of the concatenated features; unseen ones at their expectation.
-
-        Parameters
-        ----------
-        X : table, list or dict of views
-            None, or NaN rows, where a view is missing.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components_)
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from gramian.deep import DeepRKM
-        >>> X = load_iris().data.astype("float32")
-        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
-        >>> model.scores(X).shape
-        (150, 2)
-        """
-        return self._asked("scores", X)
-
-    def residual(self, X: Views) -> Array:
-        """Squared distance of the features shown to the principal subspace.
-
-        Parameters
-        ----------
-        X : table, list or dict of views
-            None, or NaN rows, where a view is missing.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from gramian.deep import DeepRKM
-        >>> X = load_iris().data.astype("float32")
-        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
-        >>> model.residual(X).shape
-        (150,)
-        """
-        return self._asked("residual", X)
-
-    def mahalanobis(self, X: Views) -> Array:
-        """The squared Mahalanobis distance of the features shown.
-
-        Parameters
-        ----------
-        X : table, list or dict of views
-            None, or NaN rows, where a view is missing.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from gramian.deep import DeepRKM
-        >>> X = load_iris().data.astype("float32")
-        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
-        >>> model.mahalanobis(X).shape
-        (150,)
-        """
-        return self._asked("mahalanobis", X)
-
-    def score_samples(self, X: Views) -> Array:
-        """The log-density of each row's *features*: ranks rows under one model, never compares two fits [11].
-
-        Parameters
-        ----------
-        X : table, list or dict of views
-            None, or NaN rows, where a view is missing.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-
-        References
-        ----------
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from gramian.deep import DeepRKM
-        >>> X = load_iris().data.astype("float32")
-        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
-        >>> model.score_samples(X).shape
-        (150,)
-        """
-        return self._asked("score_samples", X)
-
-    def score(self, X: Views, y: object = None) -> float:
-        """As ``model_.score``: a density of features, not comparable between fits. Compare fits by ``scoring="reconstruction"``.
-
-        Parameters
-        ----------
-        X : table, list or dict of views
-            None, or NaN rows, where a view is missing.
-        y : ignored
-
-        Returns
-        -------
-        float
-
-        References
-        ----------
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from gramian.deep import DeepRKM
-        >>> X = load_iris().data.astype("float32")
-        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
-        >>> isinstance(model.score(X), float)
-        True
-        """
-        return float(self.model_.score(self._given(X)))
-
-    def inverse_transform(self, Z: Table) -> Any:
-        """Every view of the latents Z through its decoder, in the container given to `fit`.
-
-        Parameters
-        ----------
-        Z : array-like of shape (n, n_components_)
-            Latent coordinates, one point per row.
-
-        Returns
-        -------
-        views, in the container given to `fit`
-
-        References
-        ----------
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from gramian.deep import DeepRKM
-        >>> X = load_iris().data.astype("float32")
-        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
-        >>> model.inverse_transform([[0.0, 0.0]]).shape
-        (1, 4)
-        """
-        check_is_fitted(self)
-        return self.model_.inverse_transform(Z)
-
-    def reconstruct(self, X: Views) -> Any:
-        """Every view given the views shown: `inverse_transform` of `transform`.
-
-        Parameters
-        ----------
-        X : table, list or dict of views
-            None, or NaN rows, where a view is missing.
-
-        Returns
-        -------
-        views, in the container given to `fit`
-
-        References
-        ----------
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from gramian.deep import DeepRKM
-        >>> X = load_iris().data.astype("float32")
-        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
-        >>> model.reconstruct(X).shape
-        (150, 4)
-        """
-        return self.inverse_transform(self.transform(X))
+    # ------------------------------------------------------------ the model on the frozen maps
 
     def calibrate(self, X: Views, questions: Any = None, **options: Any) -> DeepRKM:
         """As `MultiViewRKM.calibrate`; then standard deviations in input units are measured anew, on X.
@@ -948,23 +663,3 @@ class DeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if len(found) == 1:
             return found[0]
         return found
-
-
-def _hashes(views: list[Array], seen: Array) -> Array:
-    """The hash of a row over all views; a view that it does not show adds nothing."""
-    start, total = 0, np.zeros(len(seen), dtype=np.uint64)
-    for v, view in enumerate(views):
-        total += np.where(seen[:, v], row_hashes(view, start), np.uint64(v + 1))
-        start += view.shape[1]
-    return total
-
-
-def _held_out(hashes: Array, fraction: float) -> Array:
-    """Positions of the held-out rows: a share of the distinct rows, with all their copies, drawn by content."""
-    distinct, inverse = np.unique(hashes, return_inverse=True)
-    if len(distinct) < FEWEST_HELD_OUT:
-        return np.empty(0, dtype=np.intp)
-    uniforms = cell_uniforms(distinct, 1, FIRST_ROWS_DRAW)[:, 0]
-    chosen = np.zeros(len(distinct), dtype=bool)
-    chosen[np.argsort(uniforms, kind="stable")[: max(1, round(fraction * len(distinct)))]] = True
-    return np.flatnonzero(chosen[inverse])

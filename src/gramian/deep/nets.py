@@ -377,21 +377,22 @@ class Net:
 
     def _wrong_state(self) -> str | None:
         """What does not fit together in a net that was read from a file; nothing is allocated to find it."""
-        if not isinstance(self.spec, SPECS) or self.role not in ("encoder", "decoder"):
+        from gramian.deep.anchors import Anchored  # it builds on this module
+
+        core = self.spec.inner if isinstance(self.spec, Anchored) else self.spec
+        if not isinstance(core, SPECS) or self.role not in ("encoder", "decoder"):
             return f"a {self.role!r} with the spec {self.spec!r} is no net"
         if not isinstance(self.arrays, dict):
             return "the weights are no dict"
-        widths = getattr(self.spec, "hidden", getattr(self.spec, "channels", ()))
+        widths = getattr(core, "hidden", getattr(core, "channels", ()))
         n_weights = sum(np.size(held) for held in self.arrays.values())
-        if len(widths) > len(self.arrays) or (
-            not isinstance(self.spec, Identity) and self.wiring.n_columns > n_weights
-        ):
+        if len(widths) > len(self.arrays) or (not isinstance(core, Identity) and self.wiring.n_columns > n_weights):
             return f"the weights are too few for {self.spec!r}"
         try:
             self.spec.check()
             with torch.device("meta"):
                 layers = build(self.spec, self.role, self.wiring)
-        except (ValueError, RuntimeError, OverflowError) as error:
+        except (ValueError, TypeError, RuntimeError, OverflowError) as error:
             return f"the spec {self.spec!r} cannot be built ({error})"
         expected = {name: tuple(value.shape) for name, value in layers.state_dict().items()}
         if {name: np.shape(held) for name, held in self.arrays.items()} != expected:

@@ -21,10 +21,7 @@ from gramian._checks import (
     check_tolerance,
     check_weights,
 )
-from gramian._content import content_folds, row_hashes, smallest_positions
-from gramian._progress import Progress
 from gramian._types import RandomState, Table, Weights
-from gramian.choosing.mixtures import FEWEST_ROWS, FOLDS, choose_kernel_latents
 from gramian.choosing.selection import Selection
 from gramian.estimators._base import atomic, forget, keep_columns
 from gramian.estimators._kernel_fit import (
@@ -34,6 +31,7 @@ from gramian.estimators._kernel_fit import (
     stored_gram,
     warn_without_structure,
 )
+from gramian.estimators._kernel_restarts import Restarts
 from gramian.estimators._mixture import AUTO, MixtureMixin
 from gramian.estimators._preimages import inputs_of, warn_unsettled
 from gramian.estimators._units import standardizes
@@ -41,12 +39,10 @@ from gramian.exceptions import NumericalWarning
 from gramian.features import Nystroem
 from gramian.kernels import RBF
 from gramian.kernels.offset import warn_of_offset
-from gramian.latent.feature_mixture import OfNearestPoint, SummedFeatures, block_features
+from gramian.latent.feature_mixture import block_features
 from gramian.latent.feature_moments import draw_rows
 from gramian.latent.gaussian import Projection
-from gramian.latent.kernel_component import DualRows, FeatureRows, KernelRows, least_diagonal, project_rows
-from gramian.latent.kernel_kmeans import graph_starts, kmeans, landmark_members
-from gramian.latent.kernel_mixture import fit_kernel_mixture, raced
+from gramian.latent.kernel_component import DualRows, FeatureRows, least_diagonal, project_rows
 from gramian.latent.mixture import MixtureFit
 from gramian.latent.model import warn_if_indefinite
 from gramian.latent.units import Units
@@ -57,8 +53,6 @@ from gramian.solvers import as_solver
 
 INITS = ("kernel_kmeans", "kmeans", "random")
 DEFAULT_LANDMARKS = 500
-CHOOSING_ROWS = 1000
-"""q is chosen on the Gram matrix of at most so many distinct rows, drawn by content."""
 SPARSE_SHARE = 1e-6
 """A component with a smaller share of the weight is reported as empty."""
 ADVICE = "Use approximation='nystroem', which stores no Gram matrix."
@@ -66,8 +60,6 @@ ROWS_ADVICE = "Use approximation='nystroem', which is fitted in sums over rows"
 DRAWN_ROWS = 2000
 """Landmarks, width and the choice of q come from so many distinct rows of batches and Dask, drawn by content."""
 CHUNK_VALUES = 1 << 22
-FEW_ROWS_LATENTS = 2
-"""q where there are too few rows to hold any out."""
 PRIVATE = ("_components", "_columns", "_gram", "_units", "_width")
 
 
@@ -244,8 +236,9 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         self._units = Units.of(X[kept], weights[kept]) if standard else None
         table, given, inverse, weights = self._arranged(self._in_units(X), kept, weights[kept], inputs)
         rows = self._rows(table, weights, rng)
-        best = self._best(rows, given, weights, inverse, kept, X.shape[0], asked, rng)
-        self._store(best, asked)
+        start = None if isinstance(self.init, str) else self._merged_start(inverse, kept, X.shape[0], rows.size)
+        best, selection = self._restarts(asked, rng).best(rows, given, weights, start, rng)
+        self._store(best, asked, selection)
         self._fit_preimage(rows, given)
         self._store_responsibilities(X, kept, best.responsibilities[inverse])
         self._warn(best, asked)
@@ -306,46 +299,12 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         self.kernel_ = resolved_kernel(RBF("local") if self._auto_kernel() else self.kernel, table)
         features = self._feature_rows(table, drawn.rows.weights, rng)
         prepared = rows.prepare(block_features, features.feature_map)
-        best = self._best_of_rows(prepared, features, table, drawn.rows.weights, asked, rng)
-        self._store(best, asked)
+        drawn_rows = Block(table, drawn.rows.weights, prepared=features.features)
+        best, selection = self._restarts(asked, rng).best_of_sums(prepared, features, drawn_rows, rng)
+        self._store(best, asked, selection)
         self._fit_preimage(features, None)
         self._warn(best, asked)
         return self
-
-    def _best_of_rows(
-        self,
-        rows: Rows,
-        features: FeatureRows,
-        table: Array,
-        weights: Array,
-        asked: list[int | float] | None,
-        rng: np.random.Generator,
-    ) -> MixtureFit[Any]:
-        """The best of all starts; ``features`` are those of the drawn rows ``table``."""
-        own = isinstance(self.solver, str) and self.solver == AUTO
-        solver = None if own else as_solver(self.solver, tol=1e-8, random_state=int(rng.integers(2**31 - 1)))
-        total = float(rows.fold(weight_of_block))
-        best: MixtureFit[Any] | None = None
-        with Progress("EM", total=self.n_init * self.max_iter, verbose=self.verbose) as bar:
-            for attempt in range(self.n_init):
-                members = [np.ones((len(features.points), 1))]
-                if self.n_clusters > 1:
-                    members = landmark_members(features.point_features, self.n_clusters, rng, attempt)
-                starts = [OfNearestPoint(features.point_features, shares) for shares in members]
-                if asked is None:
-                    seen = starts[0](Block(table, weights, prepared=features.features))
-                    self.selection_ = self._chosen_latents(features, row_hashes(table), weights, seen)
-                    asked = [self.selection_.chosen] * int(self.n_clusters)
-                summed = SummedFeatures(tuple(asked), float(self.noise_variance), solver, rows, total)
-                found = raced(summed, starts, tol=float(self.tol), max_iter=int(self.max_iter), progress=bar)
-                level = found.levels[-1] / total
-                if best is None or level > best.objective:
-                    components = [features.behind(model) for model in found.components]
-                    history = np.array(found.levels) / total
-                    nobody = np.empty((0, self.n_clusters))
-                    best = MixtureFit(components, found.mixing, nobody, history, found.converged, found.n_rescued)
-        assert best is not None
-        return best
 
     def _auto_kernel(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == AUTO
@@ -413,70 +372,20 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
             feature_map, features, landmarks, np.asarray(feature_map.transform(landmarks), dtype=np.float64)
         )
 
-    def _best(
-        self,
-        rows: KernelRows[Any],
-        inputs: Array | None,
-        weights: Array,
-        inverse: Array,
-        kept: Array,
-        n_rows: int,
-        asked: list[int | float] | None,
-        rng: np.random.Generator,
-    ) -> MixtureFit[Any]:
+    def _restarts(self, asked: list[int | float] | None, rng: np.random.Generator) -> Restarts:
+        """How the EM is run."""
         own = isinstance(self.solver, str) and self.solver == AUTO
-        solver = None if own else as_solver(self.solver, tol=1e-8, random_state=int(rng.integers(2**31 - 1)))
-        best: MixtureFit[Any] | None = None
-        n_init = self.n_init if isinstance(self.init, str) else 1
-        with Progress("EM", total=n_init * self.max_iter, verbose=self.verbose) as bar:
-            for attempt in range(n_init):
-                if isinstance(self.init, str):
-                    starts = self._starts(rows, inputs, weights, attempt, rng)
-                else:
-                    starts = [self._merged_start(inverse, kept, n_rows, rows.size)]
-                if asked is None:
-                    hashes = row_hashes(rows.gram if isinstance(rows, DualRows) and rows.points is None else inputs)
-                    self.selection_ = self._chosen_latents(rows, hashes, weights, starts[0])
-                    asked = [self.selection_.chosen] * int(self.n_clusters)
-                found = fit_kernel_mixture(
-                    rows,
-                    starts,
-                    weights,
-                    asked,
-                    float(self.noise_variance),
-                    solver=solver,
-                    tol=float(self.tol),
-                    max_iter=int(self.max_iter),
-                    progress=bar,
-                )
-                if best is None or found.objective > best.objective:
-                    best = found
-        assert best is not None
-        return best
-
-    def _chosen_latents(self, rows: KernelRows[Any], hashes: Array, weights: Array, start: Array) -> Selection:
-        """One q for all components by held-out rows, on at most `CHOOSING_ROWS` of them."""
-        drawn = smallest_positions(hashes, CHOOSING_ROWS)
-        folds, fold = content_folds(None, FOLDS, hashes[drawn])
-        if not folds or len(drawn) < FEWEST_ROWS * start.shape[1]:
-            reason = f"q = {FEW_ROWS_LATENTS}: {len(drawn)} different rows are too few to hold any out"
-            return Selection([FEW_ROWS_LATENTS], np.zeros(1), np.zeros(1), FEW_ROWS_LATENTS, reason)
-        return choose_kernel_latents(
-            rows.gram_of(drawn), weights[drawn], start[drawn], fold, float(self.noise_variance)
+        return Restarts(
+            int(self.n_clusters),
+            asked,
+            float(self.noise_variance),
+            None if own else as_solver(self.solver, tol=1e-8, random_state=int(rng.integers(2**31 - 1))),
+            self.init if isinstance(self.init, str) else None,
+            int(self.n_init),
+            float(self.tol),
+            int(self.max_iter),
+            int(self.verbose),
         )
-
-    def _starts(
-        self, rows: KernelRows[Any], inputs: Array | None, weights: Array, attempt: int, rng: np.random.Generator
-    ) -> list[Array]:
-        if self.n_clusters == 1:
-            return [np.ones((rows.size, 1))]
-        if self.init == "random":
-            return [rng.dirichlet(np.ones(self.n_clusters), rows.size)]
-        if self.init == "kernel_kmeans":
-            return graph_starts(rows, weights, self.n_clusters, rng, attempt)
-        assert inputs is not None  # a precomputed kernel was refused
-        labels = kmeans(inputs, weights, self.n_clusters, rng, 1 if self.n_init > 1 else 10)
-        return [np.eye(self.n_clusters)[labels]]
 
     def _merged_start(self, inverse: Array, kept: Array, n_rows: int, size: int) -> Array:
         """Given responsibilities, averaged over the copies of a row."""
@@ -485,8 +394,10 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         np.add.at(merged, inverse, start)
         return merged / np.bincount(inverse, minlength=size)[:, None]
 
-    def _store(self, best: MixtureFit[Any], asked: list[int | float] | None) -> None:
+    def _store(self, best: MixtureFit[Any], asked: list[int | float] | None, selection: Selection | None) -> None:
         self._store_mixture(best)
+        if selection is not None:
+            self.selection_ = selection
         self.explained_variance_ = [model.gaussian.eigenvalues for model in best.components]
         self.noise_variance_ = float(self.noise_variance)
         largest = [] if asked is None else [q for q in asked if isinstance(q, int)]
@@ -636,7 +547,3 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         rows, info = inputs_of(self.preimage_, weights, values)
         warn_unsettled(info, stacklevel=4)
         return rows
-
-
-def weight_of_block(block: Block) -> float:
-    return float(block.weights.sum())

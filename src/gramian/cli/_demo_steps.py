@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -350,33 +351,45 @@ def duality() -> Step:
 
 
 def timings() -> Step:
-    """The same work by scikit-learn, timed in turns."""
+    """Jobs that people wait for, by scikit-learn too, timed in turns."""
     from sklearn.decomposition import PCA, KernelPCA
     from sklearn.impute import KNNImputer
+    from sklearn.mixture import GaussianMixture
 
-    from gramian import PPCA, KernelPPCA
-    from gramian.datasets import make_missing
+    from gramian import PPCA, KernelPPCA, PPCAMixture
+    from gramian.datasets import make_low_rank, make_missing
     from gramian.kernels import RBF
 
-    rng = np.random.default_rng(0)
-    tall = rng.normal(size=(20_000, 60)) @ rng.normal(size=(60, 60))
-    X = digits()[0]
-    holed = make_missing(X[:400], 0.1, random_state=0)
-    width = 25.0
+    q = 20
+    tall = make_low_rank(20_000, 60, rank=q, random_state=0)
+    holed = make_missing(tall[:3000, :40], 0.1, random_state=0)
+    some = tall[:2500]
+    width = 10.0
     gamma = 1 / (2 * width**2)
     contests: list[tuple[str, Callable[[], Any], str, Callable[[], Any]]] = [
-        ("fit 20000 x 60, 10 components", lambda: PPCA(10).fit(tall), "PCA", lambda: PCA(10).fit(tall)),
         (
-            "kernel, 1797 digits, 10 components",
-            lambda: KernelPPCA(10, kernel=RBF(width), random_state=0).fit(X),
-            "KernelPCA",
-            lambda: KernelPCA(10, kernel="rbf", gamma=gamma, random_state=0).fit(X),
+            f"fill holes: 3000 x 40, 10 % missing, q = {q}",
+            lambda: PPCA(q, random_state=0).fit(holed).impute(holed, return_std=True),
+            "KNNImputer (no intervals)",
+            lambda: KNNImputer().fit_transform(holed),
         ),
         (
-            "fill holes, 400 digits, 10 % missing",
-            lambda: PPCA(10, tol=1e-4, random_state=0).fit(holed).impute(holed),
-            "KNNImputer",
-            lambda: KNNImputer().fit_transform(holed),
+            f"kernel components: 2500 x 60, q = {q}",
+            lambda: KernelPPCA(q, kernel=RBF(width), random_state=0).fit(some),
+            "KernelPCA (no likelihood)",
+            lambda: KernelPCA(q, kernel="rbf", gamma=gamma, random_state=0).fit(some),
+        ),
+        (
+            f"four clusters: 20000 x 60, q = {q}, 20 steps",
+            lambda: PPCAMixture(4, q, max_iter=20, random_state=0).fit(tall),
+            "GaussianMixture (full)",
+            lambda: GaussianMixture(4, max_iter=20, random_state=0).fit(tall),
+        ),
+        (
+            f"many rows, nothing missing: 20000 x 60, q = {q}",
+            lambda: PPCA(q).fit(tall),
+            "PCA",
+            lambda: PCA(q).fit(tall),
         ),
     ]
     rows, numbers, words = [], {}, []
@@ -384,26 +397,35 @@ def timings() -> Step:
         mine, other_time = _in_turns(ours, theirs)
         rows.append([what, f"{1000 * mine:.0f} ms", other, f"{1000 * other_time:.0f} ms", f"{other_time / mine:.1f}"])
         numbers[what] = other_time / mine
-        words.append(f"{other} {other_time / mine:.1f}x")
+        words.append(f"{other.split(' ')[0]} {other_time / mine:.1f}x")
     section = Section("Timings")
     section.add(
         Text(
-            "Medians of three runs in turns on this machine, with everything that a fit leaves behind: "
-            "noise, likelihood, pre-image, intervals."
+            "Processor time on this machine, in turns, at sizes where one waits. Where nothing is missing and a covariance is all there "
+            "is to decompose, nobody can be faster than the other; with holes, kernels and clusters the model pays."
         ),
         Grid(["work", "gramian", "scikit-learn", "time", "times as long"], rows),
     )
     return Step("scikit-learn takes " + ", ".join(words) + " as long", numbers, section)
 
 
+LONG = 0.5
+"""Seconds from which one run is enough."""
+
+
 def _in_turns(first: Callable[[], Any], second: Callable[[], Any], repeats: int = 3) -> tuple[float, float]:
+    """Processor time of both, the median over a few turns; one turn where a run is long."""
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(repeats):
         for work, spent in zip((first, second), times):
-            started = time.perf_counter()
-            work()
-            spent.append(time.perf_counter() - started)
-    return median(times[0]), median(times[1])
+            started = time.process_time()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # twenty steps need not be the end
+                work()
+            spent.append(time.process_time() - started)
+        if max(times[0][0], times[1][0]) > LONG:
+            break
+    return max(median(times[0]), 1e-6), max(median(times[1]), 1e-6)
 
 
 STEPS: dict[str, Callable[[], Step]] = {

@@ -24,7 +24,7 @@ LEVEL = 0.9
 FLAG_LEVEL = 0.99
 HELD_OUT_CELLS = 100_000
 CLUSTER_FEATURES = 200
-CLUSTER_ROWS = 5_000
+CLUSTER_ROWS = 1_500
 WIDEST = 1000
 """Tables of more features are not fitted again to hide cells or rows: it would take too long."""
 ODD_ROWS = 10

@@ -20,8 +20,8 @@ STRENGTH = {
     "strong": "Columns tell most of what there is to know about each other.",
     "unknown": "",
 }
-TRUSTED = (0.84, 0.96)
-"""Shares inside 90 % intervals that pass as what was promised."""
+TRUSTED = 0.06
+"""A share inside 90 % intervals that is off by so much, or by what chance makes of few cells, passes as what was promised."""
 
 
 def glance(analysis: Analysis) -> Section:
@@ -88,17 +88,17 @@ def _trust(analysis: Analysis) -> Card:
         "How far to trust it",
         percent(held.coverage),
         f"of {plural(held.n_cells, 'cell')} that were hidden and then guessed lie inside their {100 * LEVEL:.0f} % intervals. "
-        f"{verdict(held.coverage)}",
+        f"{verdict(held.coverage, held.n_cells)}",
         coverage_bar(held.coverage, LEVEL),
         "the-model--and-why",
     )
 
 
-def verdict(coverage: float) -> str:
-    """What a coverage means for the reader."""
-    low, high = TRUSTED
-    if coverage < low:
+def verdict(coverage: float, n_cells: int) -> str:
+    """What a coverage means for the reader; 2.5 standard errors of a share of so many cells are put down to chance."""
+    allowed = max(TRUSTED, 2.5 * float(np.sqrt(LEVEL * (1 - LEVEL) / n_cells)))
+    if coverage < LEVEL - allowed:
         return "The intervals of this page are too narrow: take them wider than they are written."
-    if coverage > high:
+    if coverage > LEVEL + allowed:
         return "The intervals of this page are wider than they need be."
     return "The intervals of this page can be taken at their word."

@@ -48,7 +48,7 @@ def model(analysis: Analysis) -> Section:
         ),
         Text(
             f"Each guess comes with an interval that should hold the truth in {100 * LEVEL:.0f} of 100 cases. It did for "
-            f"{percent(held.coverage)}. {verdict(held.coverage)} This is the one number of the page for how far its intervals can "
+            f"{percent(held.coverage)}. {verdict(held.coverage, held.n_cells)} This is the one number of the page for how far its intervals can "
             "be trusted."
         ),
     )

@@ -46,7 +46,7 @@ def shares(model: KernelPPCA) -> tuple[float, float]:
 def figure_3() -> None:
     X = clouds()
     rows = {"smoother, all points\n(the paper's)": KernelSmoother(None), "fixed point": FixedPoint(max_iter=1000)}
-    figure, axes = plt.subplots(2, 3, figsize=(11, 5.0), sharex=True, sharey=True, constrained_layout=True)
+    figure, axes = plt.subplots(2, 3, figsize=(12, 6.4), sharex=True, sharey=True, constrained_layout=True)
     for line, (title, preimage) in zip(axes, rows.items()):
         for ax, q in zip(line, PRINTED):
             model = KernelPPCA(q, kernel=RBF(2.0), solver="eigh", preimage=preimage, random_state=0).fit(X)
@@ -62,14 +62,19 @@ def figure_3() -> None:
             ax.set_title(
                 f"q = {q}: explained {explained:.1f} %, noise {noise:.2f} %\n"
                 f"(printed: {PRINTED[q][0]:.1f} %, {PRINTED[q][1]:.2f} %)",
-                fontsize=9,
+                fontsize=12,
             )
             ax.set_aspect("equal")
-            ax.tick_params(labelsize=7)
+            ax.tick_params(labelsize=10)
             print(f"figure 3, {title.splitlines()[0]}, q = {q}: explained {explained:.2f} %, noise {noise:.2f} %")
-        line[0].set_ylabel(title, fontsize=9)
+        line[0].set_ylabel(title, fontsize=12)
     figure.legend(
-        *axes[0, 0].get_legend_handles_labels(), fontsize=8, ncols=4, loc="outside lower center", frameon=False
+        *axes[0, 0].get_legend_handles_labels(),
+        fontsize=12,
+        markerscale=1.6,
+        ncols=4,
+        loc="outside lower center",
+        frameon=False,
     )
     save(figure, "dp_figure_3.png")
 

@@ -1,4 +1,4 @@
-"""Reports of six real tables, opened in headless Chromium: python -m experiments.report_pages FOLDER
+"""Reports of six real tables, opened in headless Chromium: python -m experiments.report_pages FOLDER [KIND ...]
 
 Writes the pages, and for each a picture at 1280 and 390 pixels, light and dark, into FOLDER; prints the bytes of the page, the CPU
 seconds it took, and what the browser said on its console (nothing, if all is well). Needs ``chromium`` on the path, the package
@@ -63,12 +63,14 @@ def opened(page: Path, picture: Path, width: int, dark: bool) -> list[str]:
     return [line for line in ran.stderr.splitlines() if "CONSOLE" in line]
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, kinds: list[str]) -> None:
     """Make, open and measure every page."""
     if shutil.which("chromium") is None:
         raise SystemExit("chromium is not on the path.")
     folder.mkdir(parents=True, exist_ok=True)
     for kind, (path, target) in tables(folder).items():
+        if kinds and kind not in kinds:
+            continue
         started = time.process_time()
         table = read_table(path)
         prepare = Preprocessing.fit([table], Roles(target=target))
@@ -85,4 +87,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "report_pages"))
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "report_pages"), sys.argv[2:])

@@ -306,14 +306,16 @@ def strips(
     centre, scale = np.nanmean(table, axis=0), spread_of(table)
     gap = np.full((len(shown), 1), np.nan)
     blocks = [(shown - centre) / scale, gap, (rebuilt - centre) / scale, gap, (shown - rebuilt) / scale]
-    ax = single(ax, (8.0, 0.3 * len(rows) + 1.6))
+    ax = single(ax, (8.4, 0.3 * len(rows) + 2.2))
     colours = drawing_library().colormaps[DIVERGING].with_extremes(bad=PALE)
     drawn = ax.imshow(np.hstack(blocks), cmap=colours, vmin=-3, vmax=3, aspect="auto", interpolation="nearest")
     d = shown.shape[1]
     for one in (d, 2 * d + 1):
         ax.axvspan(one - 0.5, one + 0.5, color="white", lw=0)
     if d <= 13:
-        named_ticks(ax.xaxis, names * 3, [block * (d + 1) + j for block in range(3) for j in range(d)])
+        short = [name if len(name) <= 16 else f"{name[:15]}…" for name in names]
+        named_ticks(ax.xaxis, short * 3, [block * (d + 1) + j for block in range(3) for j in range(d)])
+        ax.set_xticks(ax.get_xticks(), short * 3, rotation=90, ha="center", rotation_mode="default")
     else:
         ax.set_xticks([])
     for block, title in enumerate(("original", "reconstruction", "residual")):

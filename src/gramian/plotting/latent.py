@@ -117,9 +117,9 @@ def draw_ellipses(ax: Any, points: Array, shapes: Array, level: float, colours: 
             units="xy",
             offsets=points[rows],
             transOffset=ax.transData,
-            facecolors=np.column_stack([colours[rows], np.full(len(rows), np.clip(5 / len(rows), 0.01, 0.15))]),
-            edgecolors=np.column_stack([colours[rows], np.full(len(rows), np.clip(40 / len(rows), 0.1, 0.5))]),
-            linewidths=0.5,
+            facecolors=np.column_stack([colours[rows], np.full(len(rows), 0.1 if len(rows) <= 20 else 0.0)]),
+            edgecolors=np.column_stack([colours[rows], np.full(len(rows), np.clip(12 / len(rows), 0.12, 0.6))]),
+            linewidths=0.8,
             zorder=1,
         )
     )

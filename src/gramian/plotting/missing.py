@@ -15,7 +15,6 @@ from gramian._checks import check_number, check_random_state, check_table
 from gramian._types import RandomState, Table
 from gramian.plotting._canvas import (
     BLUE,
-    DIVERGING,
     GREY,
     colorbar,
     column_names,
@@ -28,12 +27,14 @@ from gramian.plotting._canvas import (
 from gramian.plotting.images import spread_of, spread_rows
 
 MAX_ROWS = 400
+OBSERVED = 0.93
+"""The grey of cells that were observed."""
 
 
 def missingness_map(
     model: BaseEstimator, X: Table, *, feature_names: Iterable[Any] | None = None, ax: Any = None
 ) -> Any:
-    """The table as a map: observed cells in grey, missing ones in the colour of what the model puts there.
+    """The table as a map: observed cells in pale grey, missing ones in the colour of what the model puts there.
 
     Values are in standard deviations of each column. The share of missing cells stands under each column's name.
 
@@ -72,11 +73,14 @@ def missingness_map(
     values = ((filled - filled.mean(axis=0)) / spread_of(filled))[rows]
     missing = holes[rows]
     shade = matplotlib.colors.Normalize(-3, 3, clip=True)
-    greys = (0.91 - 0.05 * np.minimum(np.abs(values), 3.0))[..., None] * np.ones(3)
-    picture = np.where(missing[..., None], matplotlib.colormaps[DIVERGING](shade(values))[..., :3], greys)
+    colours = matplotlib.colors.ListedColormap(matplotlib.colormaps["plasma"](np.linspace(0.0, 0.88, 256)))
+    # no colour of the scale is near that of what was observed: a hole is seen whatever fills it
+    picture = np.where(missing[..., None], colours(shade(values))[..., :3], OBSERVED)
     names = column_names(model, table.shape[1], feature_names)
     ax = single(ax, (min(11.0, 2.4 + 0.36 * table.shape[1]), 4.2))
     ax.imshow(picture, aspect="auto", interpolation="nearest")
+    for edge in range(1, table.shape[1]):
+        ax.axvline(edge - 0.5, color="white", lw=1.0)
     shares = holes.mean(axis=0)
     written = [f"{name} ({100 * share:.0f} %)" if share > 0 else name for name, share in zip(names, shares)]
     named_ticks(ax.xaxis, written)
@@ -87,7 +91,7 @@ def missingness_map(
     ax.set(ylabel="row", title=f"{len(table)} rows, {100 * holes.mean():.1f} % of the cells missing")
     ax.title.set_fontsize("medium")
     ax.spines[:].set_visible(False)
-    colorbar(matplotlib.cm.ScalarMappable(shade, DIVERGING), ax, "imputed (standard deviations)")
+    colorbar(matplotlib.cm.ScalarMappable(shade, colours), ax, "imputed (standard deviations)")
     return ax
 
 

@@ -64,9 +64,24 @@ def em_trace(model: BaseEstimator, *, ax: Any = None, name: str | None = None) -
         fontsize="small",
         color=line.get_color() if drawn else GREY,
     )
-    ax.set(xlabel="step", ylabel="mean log-likelihood a row")
+    ax.set(xlabel="step", ylabel="mean log-likelihood per row")
+    if not drawn:
+        _to_gain(ax, steps, trace)
     ax.ticklabel_format(axis="y", useOffset=False)
     whole_ticks(ax.xaxis)
     if name is not None:
         legend(ax)
     return ax
+
+
+def _to_gain(ax: Any, steps: Any, trace: Any) -> None:
+    """Inside the picture, what is still to gain after each step, on a logarithmic axis: the last steps are seen there."""
+    gains = trace[-1] - trace[:-1]
+    shown = gains > 0
+    if shown.sum() < 4:
+        return
+    inner = plain(ax.inset_axes((0.42, 0.16, 0.55, 0.52)))
+    inner.semilogy(steps[:-1][shown], gains[shown], color=BLUE, marker="o", ms=2.5, lw=1)
+    inner.set_title("still to gain", fontsize="small", loc="left")
+    inner.tick_params(labelsize="small")
+    whole_ticks(inner.xaxis)

@@ -119,7 +119,7 @@ def surrogate_slice(search: Any, parameter: str | None = None, ax: Any = None, n
         ax.plot(tried, scores, "o", ms=4, color="0.55", label="trials")
         ax.set_xscale("log" if dimension.log else "linear")
     fine = np.isfinite(scores)
-    _readable_limits(ax, np.concatenate([scores[fine], mean]))
+    _limits_of_the_band(ax, mean - 2 * std, np.concatenate([mean + 2 * std, scores[fine]]))
     ax.set_xlabel(parameter)
     ax.set_ylabel(_objective(search))
     ax.legend(frameon=False)
@@ -173,6 +173,20 @@ def _axes(ax: Any) -> Any:
 def _objective(search: Any) -> str:
     name = search.objective_
     return f"score ({name})" if isinstance(name, str) else f"score ({getattr(name, '__name__', 'callable')})"
+
+
+def _limits_of_the_band(ax: Any, low: Any, high: Any) -> None:
+    """The band fills the picture; trials below it are counted at its foot."""
+    bottom, top = float(np.min(low)), float(np.max(high))
+    room = 0.08 * (top - bottom) or 0.05 * abs(top) or 1.0
+    ax.set_ylim(bottom - room, top + room)
+    below = 0
+    for line in ax.get_lines():
+        if line.get_label() == "trials":
+            below = int((np.asarray(line.get_ydata(), dtype=float) < bottom - room).sum())
+    if below:
+        words = f"{below} trial{'s' if below > 1 else ''} below"
+        ax.annotate(words, (0.01, 0.02), xycoords="axes fraction", fontsize="small", color="0.4")
 
 
 def _readable_limits(ax: Any, values: Any) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 FOLDER = Path(__file__).parent
 PAGES = ("plotting.md", "ppca.md")
 BLOCK = re.compile(r"```python\n(?P<code>.*?)```(?:\s*!\[[^\]]*\]\((?P<picture>pictures/[\w-]+\.png)\))?", flags=re.S)
+FIRST = "pictures/first.png"
 DPI = 100
 LARGEST = 60_000
 
@@ -53,9 +54,52 @@ def save(figure: Any, path: Path) -> int:
     return path.stat().st_size
 
 
+def first_picture() -> Any:
+    """The picture that the README opens with: holes filled, a map of rows, a forecast, each with how sure it is."""
+    import numpy as np
+    from matplotlib.figure import Figure
+    from sklearn.datasets import load_digits, load_iris
+
+    from gramian import PPCA, RKMForecaster, plotting
+    from gramian.datasets import make_mackey_glass, make_missing
+
+    figure = Figure(figsize=(11, 3.4), layout="constrained")
+    left, middle, right = figure.subplots(1, 3, width_ratios=(1, 1.1, 1.3))
+    digits = load_digits().data
+    holes = make_missing(digits, 0.35, random_state=0)
+    filled, std = PPCA(n_components=12).fit(holes).impute(holes, return_std=True)
+    chosen = [5, 17, 26, 41]
+    lines = [holes[chosen], filled[chosen], std[chosen] * 16 / std.max()]
+    gap = np.full((8, 1), np.nan)
+    tiles = [[np.hstack([row.reshape(8, 8), gap]) for row in line] for line in lines]
+    mosaic = np.vstack([np.vstack([np.hstack(line), np.full((1, 9 * len(chosen)), np.nan)]) for line in tiles])
+    left.imshow(np.ma.masked_invalid(mosaic), cmap="gray_r", vmin=0, vmax=16)
+    left.set_facecolor("#f3d9c4")
+    left.set_yticks([3.5, 12.5, 21.5], ["with holes", "filled", "uncertainty"])
+    left.set_xticks([])
+    left.spines[:].set_visible(False)
+    left.tick_params(length=0)
+    iris = load_iris()
+    flowers = make_missing(iris.data, 0.1, random_state=0)
+    rows = slice(None, None, 3)
+    kinds = iris.target_names[iris.target]
+    plotting.latent_scatter(PPCA(n_components=2).fit(flowers), flowers[rows], kinds[rows], ax=middle)
+    series = make_mackey_glass(460) + 0.05 * np.random.default_rng(0).standard_normal(460)
+    forecaster = RKMForecaster(lags=24, random_state=0).fit(series[:400])
+    plotting.forecast_fan(forecaster, 60, past=series[300:400], actual=series[400:], ax=right)
+    for box in [right.get_legend(), *figure.legends]:
+        if box is not None:
+            box.remove()
+    for ax, title in ((left, "holes"), (middle, "structure"), (right, "forecasts")):
+        ax.set_title(f"{title}, with uncertainty", fontsize="medium")
+    return figure
+
+
 def main() -> None:
-    """Draw all pages, or those named."""
-    for page in sys.argv[1:] or PAGES:
+    """Draw all pages, or those named; and the picture of the README."""
+    if not sys.argv[1:] or "README.md" in sys.argv[1:]:
+        print(f"{FIRST}: {save(first_picture(), FOLDER / FIRST) / 1000:.0f} kB")
+    for page in [page for page in sys.argv[1:] if page != "README.md"] or ([] if sys.argv[1:] else PAGES):
         for picture, figure in run(page):
             print(f"{picture}: {save(figure, FOLDER / picture) / 1000:.0f} kB")
 

@@ -9,6 +9,7 @@ from sklearn.datasets import load_digits, load_iris
 from gramian import PPCA, KernelPPCA, LatentOutlierDetector, MultiViewRKM, PPCAMixture, datasets, kernels
 
 matplotlib = pytest.importorskip("matplotlib")
+pytest.importorskip("matplotlib.figure")
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from gramian._arrays import Array
-from gramian._content import row_hashes, smallest_positions
+from gramian._content import content_folds, row_hashes, smallest_positions
+from gramian.choosing import Selection, choose
 from gramian.choosing.cells import hidden_cells
 from gramian.estimators.imputer import LatentImputer
 from gramian.estimators.ppca import PPCA
@@ -24,7 +25,7 @@ LEVEL = 0.9
 FLAG_LEVEL = 0.99
 HELD_OUT_CELLS = 100_000
 CLUSTER_FEATURES = 200
-CLUSTER_ROWS = 1_500
+CLUSTER_ROWS, CLUSTER_FOLDS, MOST_CLUSTERS, CLUSTER_DIMENSIONS, CLUSTER_STEPS = 1_000, 3, 5, 3, 30
 WIDEST = 1000
 """Tables of more features are not fitted again to hide cells or rows: it would take too long."""
 ODD_ROWS = 10
@@ -252,13 +253,32 @@ def _clusters(analysis: Analysis, random_state: int) -> Clusters | None:
     if len(X) > CLUSTER_ROWS:
         rows = X[np.sort(smallest_positions(row_hashes(X), CLUSTER_ROWS))]
         analysis.note("clusters", f"The mixtures are fitted to {len(rows)} of the {len(X)} rows.")
+    q = min(analysis.model.n_components_, CLUSTER_DIMENSIONS, X.shape[1] - 1)
     try:
-        best = PPCAMixture("auto", tol=1e-5, random_state=random_state).fit(rows)
+        selection = _number_of_clusters(rows, q, random_state)
+        best = PPCAMixture(int(selection.chosen), q, tol=1e-4, random_state=random_state).fit(rows)
     except ValueError:
         analysis.note("clusters", "The mixture could not be fitted to this table.")
         return None
-    candidates = [c["n_clusters"] if isinstance(c, dict) else c for c in best.selection_.candidates]
-    return Clusters(best, best.predict(X), candidates, best.selection_.scores.tolist())
+    return Clusters(best, best.predict(X), list(selection.candidates), selection.scores.tolist())
+
+
+def _number_of_clusters(rows: Array, q: int, random_state: int) -> Selection:
+    """What held-out rows prefer, by short climbs: a page must not keep its reader waiting."""
+    from gramian.estimators.ppca_mixture import PPCAMixture
+
+    _, fold = content_folds(rows, CLUSTER_FOLDS)
+    candidates = list(range(1, min(MOST_CLUSTERS, len(rows) // 15) + 1))
+    scores = np.full((CLUSTER_FOLDS, len(candidates)), -np.inf)
+    for held in range(CLUSTER_FOLDS):
+        kept, new = rows[fold != held], rows[fold == held]
+        for k, count in enumerate(candidates):
+            try:
+                model = PPCAMixture(count, q, tol=1e-3, max_iter=CLUSTER_STEPS, random_state=random_state).fit(kept)
+                scores[held, k] = model.score_samples(new).mean()
+            except ValueError:  # too few rows for so many
+                break
+    return choose(candidates, scores, what="clusters")
 
 
 # ---------------------------------------------------------------- small tables

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,26 +11,71 @@ from gramian._checks import check_number
 
 def available_memory() -> int:
     """Bytes that the process may still use: the least of what the machine has free and what limits leave."""
-    bounds = []
+    bounds = [bound for find in (_free, _left_by_cgroups, _left_by_the_shell) for bound in find()]
+    return max(0, min(bounds, default=4 * 2**30))
+
+
+def _free() -> Iterator[int]:
+    """What the machine has."""
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
-                bounds.append(1024 * int(line.split()[1]))
-        for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-            text = Path(name).read_text().strip() if Path(name).exists() else "max"
-            if text.isdigit():
-                bounds.append(int(text))
+                yield 1024 * int(line.split()[1])
+    except (OSError, ValueError):
+        return
+
+
+def _left_by_cgroups(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> Iterator[int]:
+    """What the limits of containers leave, those of the groups above the process's own too; pages of files do not count as used."""
+    try:
+        lines = own.read_text().splitlines()
     except OSError:
-        pass
+        lines = []
+    paths = [line.split(":", 2)[2].strip("/") for line in lines if line.count(":") >= 2]
+    names = (("", "memory.max", "memory.current"), ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes"))
+    for folder, limit, usage in names:
+        top = Path(root, folder)
+        places = {top}
+        for path in paths:
+            place = Path(top, path)
+            places |= {place, *(above for above in place.parents if above.is_relative_to(top))}
+        for place in places:
+            most = _number(place / limit)
+            if most is not None:
+                yield most - max(0, (_number(place / usage) or 0) - _file_pages(place))
+
+
+def _number(path: Path) -> int | None:
+    try:
+        text = path.read_text().strip()
+    except OSError:
+        return None
+    return int(text) if text.isdigit() else None
+
+
+def _file_pages(place: Path) -> int:
+    """Bytes of a group that only keep files at hand: they are given back when they are needed."""
+    try:
+        lines = (place / "memory.stat").read_text().splitlines()
+    except OSError:
+        return 0
+    values = dict(line.split()[:2] for line in lines if len(line.split()) >= 2)
+    return sum(int(values.get(name, 0)) for name in ("inactive_file", "active_file"))
+
+
+def _left_by_the_shell() -> Iterator[int]:
+    """What ``ulimit -v`` leaves of the address space."""
     try:
         import resource
-
-        soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if soft != resource.RLIM_INFINITY:
-            bounds.append(int(soft))
     except ImportError:
-        pass
-    return min(bounds, default=4 * 2**30)
+        return
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft != resource.RLIM_INFINITY:
+        try:
+            used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        except (OSError, ValueError):
+            used = 0
+        yield int(soft) - used
 
 
 def memory_budget(memory_limit: Any) -> int:

@@ -115,7 +115,8 @@ def test_formulas_are_escaped_when_asked(gramian, tmp_path, start, rows):
 
 
 def test_memory_and_skip(gramian, table, tmp_path):
-    assert "GB are allowed (--memory)" in gramian("impute", "full.csv", "-o", "o.csv", "--memory", "1kB").err
+    held = gramian("fit", "full.csv", "-m", "m", "--model", "views", "--views", "x=1-2,y=3-5", "--memory", "1kB")
+    assert "GB are allowed (--memory)" in held.err
     assert "must be a size" in gramian("impute", "full.csv", "-o", "o.csv", "--memory", "lots").err
     (tmp_path / "t.csv").write_text("1,2,3,4,5\n1,2,3,4,5\n" + table.read_text())
     ran = gramian("impute", "t.csv", "-o", "o.csv", "--skip", "2")

@@ -253,12 +253,53 @@ def test_streaming_gives_the_same_model(gramian, table, tmp_path, monkeypatch):
     assert_allclose(np.abs(pieces.components_), np.abs(whole.components_), atol=1e-9)
 
 
-def test_streaming_needs_complete_rows_and_a_model_that_can(gramian, holes, table):
-    ran = gramian("fit", "holes.csv", "-m", "m", "--stream")
+STREAMED = {
+    "ppca": ("holes.csv", "--components", "2"),
+    "mixture": ("holes.csv", "--clusters", "2", "--components", "1"),
+    "kernel": ("full.csv", "--components", "2", "--landmarks", "20"),
+    "kernel-mixture": ("full.csv", "--clusters", "2", "--components", "1", "--landmarks", "20"),
+    "regressor": ("full.csv", "--target", "e"),
+}
+
+
+@pytest.mark.parametrize("kind", STREAMED)
+def test_every_kind_that_streams_gives_the_model_of_the_table_with_holes_too(
+    gramian, table, holes, tmp_path, monkeypatch, kind
+):
+    from gramian.io import table as table_module
+
+    source, *options = STREAMED[kind]
+    gramian("fit", source, "-m", "whole", "--model", kind, *options, "--no-stream", "--no-check")
+    monkeypatch.setattr(table_module, "BATCH_CELLS", 35)
+    ran = gramian("fit", source, "-m", "pieces", "--model", kind, *options, "--memory", "1KB")  # too large to be held
+    assert ran.code == 0, ran
+    answer = "predict" if kind == "regressor" else "score"
+    for how in ("whole", "pieces"):
+        assert gramian(answer, how, source, "-o", f"{how}.npz").code == 0
+    whole, pieces = (np.load(tmp_path / f"{how}.npz")["x"] for how in ("whole", "pieces"))
+    assert_allclose(pieces[:, 0], whole[:, 0], rtol=1e-6, atol=1e-9 * abs(whole[:, 0]).max())
+
+
+def test_a_file_that_is_not_held_is_filled_as_one_that_is(gramian, holes, tmp_path, monkeypatch):
+    from gramian.io import table as table_module
+
+    gramian("impute", "holes.csv", "-o", "whole.csv", "--std", "whole-std.csv")
+    monkeypatch.setattr(table_module, "BATCH_CELLS", 35)
+    ran = gramian("impute", "holes.csv", "-o", "pieces.csv", "--std", "pieces-std.csv", "--memory", "1KB")
+    assert ran.code == 0, ran
+    assert "read in pieces" in ran.err
+    assert_allclose(matrix(tmp_path / "pieces.csv"), matrix(tmp_path / "whole.csv"), rtol=1e-5)
+    assert_allclose(matrix(tmp_path / "pieces-std.csv"), matrix(tmp_path / "whole-std.csv"), rtol=1e-4, atol=1e-12)
+    ran = gramian("impute", "holes.csv", "-o", "two.csv", "--model", "mixture", "--components", "1", "--memory", "1KB")
+    assert ran.code == 0, ran
+
+
+def test_streaming_needs_a_model_that_can_and_kernels_complete_rows(gramian, holes, table):
+    ran = gramian("fit", "holes.csv", "-m", "m", "--stream", "--model", "kernel")
     assert ran.code == 1
-    assert "a missing value. --stream needs complete rows" in ran.err
-    ran = gramian("fit", "full.csv", "-m", "m", "--stream", "--model", "kernel")
-    assert "--stream works with --model ppca" in ran.err
+    assert "a missing value, which this model cannot use" in ran.err
+    ran = gramian("fit", "full.csv", "-m", "m", "--stream", "--model", "classifier", "--target", "a")
+    assert "--stream works with --model ppca, mixture" in ran.err
 
 
 def test_rows_pass_by_in_pieces_without_changing_what_is_written(gramian, holes, tmp_path, monkeypatch):

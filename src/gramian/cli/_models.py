@@ -16,7 +16,6 @@ from gramian._content import row_hashes, smallest_positions
 from gramian.estimators.outliers import out_of_fold_scores
 from gramian.exceptions import NumericalWarning
 from gramian.io.preprocessing import Preprocessing
-from gramian.io.source import memory_available
 from gramian.io.table_model import TableModel
 from gramian.report.oddness import odd_limits
 
@@ -266,11 +265,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(_shown(item) for item in value[:12]) + (", ..." if len(value) > 12 else "")
     return str(value)
-
-
-def should_stream(kind: str, size: int, asked: bool | None) -> bool:
-    """Whether the rows are to pass by instead of being held: when asked, or when the file is large for the memory
-    left."""
-    if asked and kind != "ppca":
-        raise ValueError(f"--stream works with --model ppca, not with --model {kind}, which needs all rows at once.")
-    return bool(asked) if asked is not None else kind == "ppca" and size > memory_available() // 4

@@ -22,7 +22,7 @@ from gramian.cli._options import KINDS, Grouped, common_options, force_option, m
 @click.option(
     "--check/--no-check", default=True, help="Whether to say how good the model is on held-out rows. [default: yes]"
 )
-@click.option("--stream/--no-stream", default=None, help="Pass over the file in pieces (ppca). [default: large files]")
+@click.option("--stream/--no-stream", default=None, help="Pass over the file in pieces. [default: large files]")
 @model_options
 @role_options
 @read_options
@@ -46,8 +46,9 @@ def fit(
     gramian fit wine.csv -m classes.model --model classifier --target class
     gramian fit both.csv -m views.model --model views --views left=1-5,right=6-9
     """
-    from gramian.cli._models import approximated, check_needs, facts_lines, fitted, should_stream
+    from gramian.cli._models import approximated, check_needs, facts_lines, fitted
     from gramian.cli._session import Input, Session, check_output
+    from gramian.cli._streaming import should_stream, streamed
     from gramian.cli.forecast import prepared_series
     from gramian.io.model_file import save
 
@@ -61,8 +62,8 @@ def fit(
     if kind == "forecast":
         whole, prepare, _, options = prepared_series(session, opened, series, 0, options)
         model = fitted(kind, options, prepare, prepare.matrix(whole), None, session.verbose, check=check)
-    elif should_stream(kind, opened.source.size, stream):
-        model = _streamed(session, opened, options)
+    elif should_stream(kind, opened.source.size, stream, opened.source.memory):
+        model = streamed(kind, session, opened, options)
     else:
         whole = opened.table()
         prepare = opened.preprocessing([whole])
@@ -97,32 +98,3 @@ def _about_target(model: Any, whole: Any, X: Any) -> list[str]:
         )
         return [f"--model {model.kind} does not use --target: the clusters are compared with {target!r}"]
     return [f"--model {model.kind} does not use --target: column {target!r} is left out of the model"]
-
-
-def _streamed(session: Any, opened: Any, options: Any) -> Any:
-    """Two passes over the file, in pieces: what the columns are, then their moments."""
-    import numpy as np
-
-    from gramian.cli._models import estimator_for, facts_of, limits_of
-    from gramian.io.table_model import TableModel
-    from gramian.report.oddness import odd_limits
-
-    prepare = opened.preprocessing()
-    first: list[Any] = []
-
-    def pieces() -> Any:
-        for part in opened.reader.batches():
-            X = prepare.matrix(part)
-            if np.isnan(X).any():
-                row, feature = np.argwhere(np.isnan(X))[0]
-                column = prepare.names[int(prepare.owner[feature])]
-                raise ValueError(
-                    f"{part.place(int(row), column)}: a missing value. --stream needs complete rows: drop "
-                    "--stream, or the column."
-                )
-            first.append(X) if not first else None
-            yield X
-
-    estimator = estimator_for("ppca", options, prepare, session.verbose).fit_batches(pieces())
-    limits = limits_of(estimator, first[0])
-    return TableModel("ppca", estimator, prepare, limits, facts_of(estimator), odd_limits(estimator, first[0]))

@@ -45,18 +45,15 @@ def impute(
     \b
     gramian impute holes.csv -o full.csv --std uncertainty.csv
     """
-    import numpy as np
-
-    from gramian.cli._models import facts_lines, fitted, fitted_imputer
+    from gramian.cli._models import facts_lines
     from gramian.cli._session import Input, Session, check_distinct, check_output, load_model, opened_for, place
-    from gramian.cli._time_filling import TimeFilling, fill_by_time
-    from gramian.io.table_model import TableModel
+    from gramian.cli._streaming import should_stream, streamed_imputer
 
     check_output(output, force)
     check_output(std_file, force)
     check_distinct(output, std_file)
     session = Session(as_json=as_json, quiet=quiet, outputs=[output, std_file])
-    along: TimeFilling | None = None
+    along: Any = None
     if model_file is not None:
         model = load_model(model_file)
         if not hasattr(model.estimator, "impute"):
@@ -65,20 +62,12 @@ def impute(
         opened.reader.options = replace(opened.reader.options, skip=frozenset(opened.roles.drop))
     else:
         opened = Input(session, table, options)
-        whole = opened.table()
-        prepare = opened.preprocessing([whole])
-        X = prepare.matrix(whole)
-        plain = kind == "ppca" and options["components"] is None and options["noise"] is None and np.isnan(X).any()
-        clock = _clock_of(whole, opened.roles.drop, session) if plain else None
-        if clock is not None:
-            along = fill_by_time(clock, whole, prepare, options)
-            session.note(*along.notes())
-        if along is not None and along.fills(prepare, X):
-            model = TableModel("forecast", None, prepare, facts={"estimator": "RKMForecaster"})
-        elif plain:
-            model = fitted_imputer(prepare, X)
+        asked = kind != "ppca" or options["components"] is not None or options["noise"] is not None
+        if should_stream(kind, opened.source.size, None, opened.source.memory):
+            model = streamed_imputer(kind, not asked, session, opened, options)
+            session.note("the file is large for the memory that may be used: it is read in pieces, without its clock")
         else:
-            model = fitted(kind, options, prepare, X, None, session.verbose)
+            model, along = _held(session, opened, kind, options)
     how = {"digits": digits, "escape_formulas": escape_formulas}
     filled = _write(opened, model, along, output, std_file, how)
     total = sum(filled.values())
@@ -97,6 +86,30 @@ def impute(
     if len([count for count in filled.values() if count]) > len(busiest):
         lines.append("  ...")
     session.say(facts, [*lines, *facts_lines(model.facts)])
+
+
+def _held(session: Any, opened: Any, kind: str, options: Any) -> tuple[Any, Any]:
+    """The model of a table in memory, and what a clock says of its gaps."""
+    import numpy as np
+
+    from gramian.cli._models import fitted, fitted_imputer
+    from gramian.cli._time_filling import TimeFilling, fill_by_time
+    from gramian.io.table_model import TableModel
+
+    along: TimeFilling | None = None
+    whole = opened.table()
+    prepare = opened.preprocessing([whole])
+    X = prepare.matrix(whole)
+    plain = kind == "ppca" and options["components"] is None and options["noise"] is None and np.isnan(X).any()
+    clock = _clock_of(whole, opened.roles.drop, session) if plain else None
+    if clock is not None:
+        along = fill_by_time(clock, whole, prepare, options)
+        session.note(*along.notes())
+    if along is not None and along.fills(prepare, X):
+        return TableModel("forecast", None, prepare, facts={"estimator": "RKMForecaster"}), along
+    if plain:
+        return fitted_imputer(prepare, X), along
+    return fitted(kind, options, prepare, X, None, session.verbose), along
 
 
 def _clock_of(whole: Any, drop: Any, session: Any) -> Any:

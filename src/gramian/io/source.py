@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from gramian._memory import available_memory
 from gramian.io.model_file import is_pickle
 from gramian.io.packing import MAGIC, unpacked
 
@@ -135,17 +136,8 @@ def shown(text: Any, width: int = 60) -> str:
 
 
 def memory_available() -> int:
-    """Bytes of memory that the machine can still give; a guess of 4 GB where it does not say."""
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    try:
-        return int(os.sysconf("SC_PAGE_SIZE")) * int(os.sysconf("SC_PHYS_PAGES")) // 2
-    except (OSError, ValueError, AttributeError):
-        return 4 * 2**30
+    """Bytes of memory that the process may still use, limits of containers and of the shell included."""
+    return available_memory()
 
 
 def check_cells(source: Source, n_rows: int, n_columns: int) -> None:

@@ -1,0 +1,122 @@
+"""Files that need not fit into memory: fits that pass over the rows in pieces, as often as the model needs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian._content import SmallestRows
+from gramian._progress import Progress
+from gramian.cli._models import LANDMARKS, estimator_for, facts_of, limits_of
+from gramian.io.preprocessing import Preprocessing
+from gramian.io.source import memory_available
+from gramian.io.table_model import TableModel
+from gramian.report.oddness import odd_limits
+
+STREAMED = ("ppca", "mixture", "kernel", "kernel-mixture", "regressor")
+"""Kinds of models whose fits are sums over rows."""
+HELD_SHARE = 4
+"""A file is held in memory while it is no larger than this part of what may be used: parsed, it takes more than on disk."""
+DRAWN_ROWS = 2000
+"""Rows of smallest hash that the limits of flags are taken from."""
+
+
+def should_stream(kind: str, size: int, asked: bool | None, memory: int | None = None) -> bool:
+    """Whether the rows are to pass by instead of being held: when asked, or when the file is large for the memory that may be used."""
+    if asked and kind not in STREAMED:
+        raise ValueError(
+            f"--stream works with --model {', '.join(STREAMED)}, not with --model {kind}, which needs all rows at once."
+        )
+    if asked is not None:
+        return asked
+    return kind in STREAMED and size > memory_budget(memory) // HELD_SHARE
+
+
+def memory_budget(memory: int | None) -> int:
+    """What ``--memory`` says, else half of what the process may use."""
+    return memory_available() // 2 if memory is None else memory
+
+
+class Pieces:
+    """The rows of a file in numbers, piece by piece, in as many passes as are asked for; each says how fast it goes."""
+
+    def __init__(
+        self, opened: Any, prepare: Preprocessing, *, target: bool = False, holes: bool, verbose: int = 0
+    ) -> None:
+        self.opened, self.prepare, self.target, self.holes, self.verbose = opened, prepare, target, holes, verbose
+        self.passes = 0
+
+    def __call__(self) -> Iterator[Any]:
+        """One pass."""
+        self.passes += 1
+        start, done = time.monotonic(), 0
+        with Progress(f"pass {self.passes}", verbose=self.verbose) as bar:
+            for part in self.opened.reader.batches():
+                X = self.prepare.matrix(part)
+                self._check(X, part)
+                yield (X, self.prepare.targets(part)) if self.target else X
+                done += len(X)
+                seconds = max(time.monotonic() - start, 1e-9)
+                bar.step(rows=done, **{"rows/s": round(done / seconds)})
+
+    def _check(self, X: Array, part: Any) -> None:
+        if self.holes or not np.isnan(X).any():
+            return
+        row, feature = np.argwhere(np.isnan(X))[0]
+        column = self.prepare.names[int(self.prepare.owner[feature])]
+        raise ValueError(
+            f"{part.place(int(row), column)}: a missing value, which this model cannot use. Fill it first with: gramian impute IN -o FULL"
+        )
+
+    def drawn(self) -> Array:
+        """The distinct rows of smallest hash: one more pass."""
+        found: SmallestRows | None = None
+        for piece in self():
+            X = piece[0] if self.target else piece
+            some = SmallestRows.of(X, np.ones(len(X)), DRAWN_ROWS)
+            found = some if found is None else found + some
+        assert found is not None
+        return found.rows
+
+
+def streamed(kind: str, session: Any, opened: Any, options: Mapping[str, Any]) -> TableModel:
+    """What the columns are, then the fit: some passes over the file, one piece in memory at a time."""
+    prepare = opened.preprocessing()
+    if kind in ("kernel", "kernel-mixture") and not options.get("landmarks"):
+        options = {**options, "landmarks": LANDMARKS}
+        session.note(f"the rows pass by: the kernel is approximated with {LANDMARKS} landmarks (--landmarks N)")
+    estimator = estimator_for(kind, options, prepare, 0)
+    pieces = Pieces(
+        opened,
+        prepare,
+        target=kind == "regressor",
+        holes=kind in ("ppca", "mixture"),
+        verbose=session.verbose,
+    )
+    fitted = estimator.fit_batches(pieces)
+    return _with_limits(kind, fitted, prepare, pieces.drawn)
+
+
+def _with_limits(kind: str, estimator: Any, prepare: Preprocessing, drawn: Callable[[], Array]) -> TableModel:
+    rows = drawn()
+    return TableModel(
+        kind, estimator, prepare, limits_of(estimator, rows), facts_of(estimator), odd_limits(estimator, rows)
+    )
+
+
+def streamed_imputer(kind: str, plain: bool, session: Any, opened: Any, options: Mapping[str, Any]) -> TableModel:
+    """The model that fills the holes of a file that is not held: the calibrated one, or the one asked for."""
+    import gramian
+
+    prepare = opened.preprocessing()
+    pieces = Pieces(opened, prepare, holes=True, verbose=session.verbose)
+    if not plain:
+        estimator = estimator_for(kind, options, prepare, 0).fit_batches(pieces)
+        return TableModel(kind, estimator, prepare, facts=facts_of(estimator))
+    estimator = gramian.LatentImputer(standardize=False).fit_batches(pieces)
+    facts = {**facts_of(estimator.estimator_), "estimator": "LatentImputer"}
+    return TableModel("ppca", estimator, prepare, facts=facts)

@@ -101,7 +101,9 @@ STEPS: list[tuple[str, str, list[str]]] = [
         "Fill holes: `impute`",
         "A table of 154 metabolites in 52 samples, as a spreadsheet in a country with decimal commas writes "
         "it. Delimiter and decimal mark "
-        "are found out, the column of names is carried along, and what was observed is copied to the last character.",
+        "are found out, the column of names is carried along, and what was observed is copied to the last character. In a table with "
+        "a clock (dates, months, years at even steps) the gaps of a column are filled from the values before and after them, unless "
+        "hidden cells are nearer to what the other columns say; a note says which.",
         [
             "head -3 metabolites.csv | cut -c1-110",
             "gramian impute metabolites.csv -o full.csv --std uncertainty.csv",

@@ -33,12 +33,11 @@ class Series:
     def decides(self) -> bool:
         return int(hashlib.sha256(self.name.encode()).hexdigest()[1], 16) % 2 == 0
 
-    @property
-    def origins(self) -> list[int]:
-        """Five lengths of the past: the last leaves one horizon, the first at least 60 % of the series."""
+    def origins(self, count: int = 5) -> list[int]:
+        """Lengths of the past: the last leaves one horizon; the first of five leaves at most 40 % of the series."""
         n, h = len(self.values), self.horizon
         stride = max(1, min(h, int(0.4 * n - h) // 4))
-        return [n - h - stride * back for back in range(4, -1, -1)]
+        return [n - h - stride * back for back in range(count - 1, -1, -1)]
 
 
 RDATASETS: dict[str, tuple[str, int, int]] = {

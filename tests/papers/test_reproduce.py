@@ -56,6 +56,13 @@ def test_every_row_of_the_theory_pages_errata_is_checked():
     assert sorted(rows) == sorted(checked)
 
 
+def test_the_page_of_the_site_has_every_claim_with_its_expected_verdict():
+    page = (THEORY.parent / "papers.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([\w-]+)` \|.*\| ([^|]+) \|$", page, flags=re.MULTILINE))
+    expected = {claim.name: claim.expected for claim in PAPERS.values() if claim.name not in ERRATA}
+    assert {name: rows.get(name) for name in expected} == expected
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", PINNED)
 def test_a_claim_gives_its_numbers_again(name):

@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from gramian._content import row_hashes
-from gramian.choosing import target_kernel
+from gramian.choosing import target_design, target_kernel
+from gramian.choosing.target_design import families
 from gramian.choosing.target_kernel import choose_target_kernel, drawn_rows
 from gramian.choosing.target_landmarks import landmark_loss
 from gramian.kernels import RBF, Linear, Sum
@@ -20,7 +21,8 @@ def noisy(values, seed=1):
 
 
 def test_the_constants_are_these():
-    assert (target_kernel.MOST_ROWS, target_kernel.LANDMARKS, target_kernel.WIDTHS) == (2000, 200, (2.0, 1.0, 0.5))
+    assert (target_kernel.MOST_ROWS, target_design.LANDMARKS, target_design.WIDTHS) == (2000, 200, (2.0, 1.0, 0.5))
+    assert (target_kernel.LEAST_RELEVANCE, target_kernel.RELEVANT_WIDTHS) == (0.03, (2.0, 1.0, 0.5, 0.25))
 
 
 @pytest.mark.parametrize(
@@ -61,6 +63,49 @@ def test_squashed_inputs_are_taken_where_they_predict_better():
     assert choice.squash
     assert len(choice.selection.candidates) == 6
     assert not choose_target_kernel(X, noisy(X[:, 0]), np.ones(200), 5, squashed).squash
+
+
+@pytest.mark.parametrize("kind", [0, 1, 2], ids=["linear", "gaussian", "sum"])
+def test_slopes_are_those_of_the_ridge_regression(kind):
+    X, weights = rows(60, 3), np.random.default_rng(2).uniform(0.5, 1.5, 60)
+    weights /= weights.sum()
+    Y = np.column_stack([np.sin(X[:, 0]) + X[:, 1], X[:, 2] ** 2])
+    design, ridge = families(X, weights, row_hashes(X), (1.0,))[kind][0], 1e-3
+    centre = np.sqrt(weights)[:, None] * (np.eye(60) - weights)
+
+    def fitted(Z):
+        """Kernel ridge regression in the dual, from the kernel itself."""
+        dual = centre @ design.kernel(X) @ centre.T + ridge * np.eye(60)
+        values = design.kernel(Z, X) - weights @ design.kernel(X)
+        return values @ centre.T @ np.linalg.solve(dual, centre @ Y)
+
+    step = 1e-5
+    slopes = []
+    for j in range(3):
+        move = step * np.eye(3)[j]
+        slopes.append((fitted(X + move) - fitted(X - move)) / (2 * step))
+    expected = np.sqrt(np.einsum("n,jnk->j", weights, np.square(slopes)))
+    assert_allclose(design.slopes(X, Y, weights, ridge), expected, rtol=1e-4)
+
+
+def test_columns_that_do_not_matter_count_less_where_that_predicts_better():
+    X = rows(200, 8)
+    Y = noisy(np.sin(2 * X[:, 0]) + X[:, 1] ** 2)
+    choice = choose_target_kernel(X, Y, np.ones(200), 5, weigh=True)
+    assert choice.selection.chosen["relevance"]
+    assert choice.relevance[:2].min() > 3 * choice.relevance[2:].max()
+    assert choice.relevance.max() == 1.0
+    assert choice.relevance.min() >= target_kernel.LEAST_RELEVANCE
+    alike = choose_target_kernel(X, noisy(X @ np.ones(8)), np.ones(200), 5, weigh=True)
+    assert alike.relevance is None
+    assert not alike.selection.chosen["relevance"]
+
+
+@pytest.mark.parametrize("X, Y", [(rows(100, 1), noisy(rows(100, 1)[:, 0])), (rows(100, 3), np.zeros((100, 1)))])
+def test_one_column_and_a_constant_target_have_no_relevances(X, Y):
+    choice = choose_target_kernel(X, Y, np.ones(100), 5, weigh=True)
+    assert choice.relevance is None
+    assert choice.selection is None or "relevance" not in choice.selection.chosen
 
 
 def test_nothing_to_hold_out_is_the_median_width():

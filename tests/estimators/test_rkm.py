@@ -250,3 +250,22 @@ def test_clone_and_repr():
     model = RKMClassifier(7, kernel=kernels.RBF(2.0))
     assert clone(model).get_params()["kernel__length_scale"] == 2.0
     assert "7" in repr(model)
+
+
+def test_columns_count_by_how_much_they_matter_unless_the_kernel_is_given():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 6)) * [1.0, 50.0, 1.0, 1.0, 0.01, 1.0]
+    y = np.sin(2 * X[:, 0]) + 0.05 * rng.standard_normal(150)
+    model = RKMRegressor().fit(X[:100], y[:100])
+    assert model.relevance_.argmax() == 0
+    assert model.relevance_[1:].max() < 0.3
+    assert "column 0 1," in model.explain()
+    given = RKMRegressor(kernel="rbf").fit(X[:100], y[:100])
+    assert given.relevance_ is None
+    assert np.square(model.predict(X[100:]) - y[100:]).mean() < 0.2 * np.square(given.predict(X[100:]) - y[100:]).mean()
+    # the same as multiplying the standardised columns beforehand and giving the kernel
+    scaled = (X - X[:100].mean(axis=0)) / X[:100].std(axis=0) * model.relevance_
+    kernel = model.selection_.chosen["kernel"]
+    by_hand = RKMRegressor(kernel=kernel, standardize=False).fit(scaled[:100], y[:100])
+    assert_allclose(model.predict(X[:100]), by_hand.predict(scaled[:100]), atol=0.02)
+    assert by_hand.held_out_error_ == pytest.approx(model.held_out_error_, rel=0.05)

@@ -1,37 +1,71 @@
-"""Which kernel a target wants: linear, Gaussian or their sum, and whether far inputs are squashed, by held-out error [10]."""
+"""Which kernel a target wants: linear, Gaussian or their sum, whether far inputs are squashed, and how much each column counts [10]."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._content import row_hashes, smallest_positions
+from gramian._content import row_hashes
 from gramian.choosing.selection import Selection, choose
-from gramian.features import Nystroem
-from gramian.kernels import RBF, Kernel, Linear, Scaled, Sum
-from gramian.kernels._scales import MEDIAN_ROWS, median_distance
+from gramian.choosing.target_design import LANDMARKS, RANK_TOL, WIDTHS, Design, families, middle_distance
+from gramian.kernels import RBF, Kernel
 from gramian.latent.target_axes import FeatureInputs
 from gramian.latent.target_folds import Folds, dealt_folds
 from gramian.latent.target_single import component_losses, decomposed_folds
 
 MOST_ROWS = 2000
 """Kernels are compared on at most this many distinct rows, those of smallest hash."""
-LANDMARKS = 200
-"""Landmarks that stand for the Gaussian kernel while kernels are compared."""
-WIDTHS = (2.0, 1.0, 0.5)
-"""Widths that are tried, in median distances; the widest is the simplest."""
-RANK_TOL = 1e-12
+LEAST_RELEVANCE = 0.03
+"""Of a column, over that of the most relevant one."""
+RELEVANT_WIDTHS = (*WIDTHS, 0.25)
+"""Widths for columns that were multiplied by their relevance: few of them set distances, so that narrow kernels have enough neighbours."""
 
 
 @dataclass(frozen=True)
 class KernelChoice:
-    """The kernel for the inputs, whether far values are squashed first, and the evidence (None where nothing can be held out)."""
+    """The kernel for the inputs, whether far values are squashed first, and the evidence (None where nothing can be held out).
+
+    ``relevance`` is what the columns are multiplied by, at most 1 each; None where all count alike.
+    """
 
     kernel: Kernel
     squash: bool
     selection: Selection | None
+    relevance: Array | None = None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A design and how it did: mean squared error over the variance of the target in each fold, at its best ridge."""
+
+    design: Design
+    loss: Array
+    ridge: float
+    squash: bool = False
+    relevance: Array | None = None
+
+    @property
+    def mean(self) -> float:
+        return float(self.loss.mean())
+
+
+@dataclass(frozen=True)
+class Contest:
+    """The target, its weights, the hashes of its rows and the folds on which designs are compared."""
+
+    Y: Array
+    raw_weights: Array
+    hashes: Array
+    folds: Folds
+
+    def tried(self, designs: Sequence[Design]) -> list[Trial]:
+        """Those that can be scored at all."""
+        found = [(design, ridge_losses(design.features, self.Y, self.raw_weights, self.folds)) for design in designs]
+        return [Trial(design, *scored) for design, scored in found if scored is not None]
 
 
 def choose_target_kernel(
@@ -41,46 +75,72 @@ def choose_target_kernel(
     n_folds: int,
     squashed: Array | None = None,
     hashes: Array | None = None,
+    *,
+    weigh: bool = False,
 ) -> KernelChoice:
     """Linear, Gaussian, or their sum, on the inputs X (as the model will see them) or on the ``squashed`` ones if there are any.
 
     Candidates are compared by ridge regression on their features, the ridge chosen for each: the target's mean squared
-    error on held-out rows over its variance. Within a family the best width stands. ``hashes`` decide what is drawn and held out:
-    those of the rows before they were brought to units, where they were.
+    error on held-out rows over its variance. Within a family the best width stands. With ``weigh``, the best is tried again with each
+    column multiplied by its relevance; that is taken where it is better by more than one standard error, since slopes were found on all rows.
+    ``hashes`` decide what is drawn and held out: those of the rows before they were brought to units, where they were.
     """
-    candidates, scores = [], []
     hashes = row_hashes(X) if hashes is None else hashes
     rows = drawn_rows(hashes, MOST_ROWS)
     hashes = hashes[rows]
-    folds = dealt_folds(None, n_folds, hashes)
-    Y, raw_weights = Y[rows], raw_weights[rows]
-    width = median_distance(X[rows][smallest_positions(hashes, MEDIAN_ROWS)])
+    contest = Contest(Y[rows], raw_weights[rows], hashes, dealt_folds(None, n_folds, hashes))
+    plain, seen = [], {}
     for squash, inputs in ((False, X), (True, squashed)):
         if inputs is None:
             continue
-        drawn = np.asarray(inputs[rows], dtype=np.float64)
-        own = median_distance(drawn[smallest_positions(hashes, MEDIAN_ROWS)]) if squash else width
-        for family in _families(drawn, raw_weights, hashes, own):
-            losses = [held_out_losses(features, Y, raw_weights, folds) for _, features in family]
-            tried = [
-                (float(loss.mean()), loss, kernel) for loss, (kernel, _) in zip(losses, family) if loss is not None
-            ]
+        seen[squash] = np.asarray(inputs[rows], dtype=np.float64)
+        for family in families(seen[squash], contest.raw_weights, hashes):
+            tried = contest.tried(family)
             if tried:
-                _, loss, kernel = min(tried, key=lambda one: one[0])
-                candidates.append({"kernel": kernel} if squashed is None else {"kernel": kernel, "squash": squash})
-                scores.append(-loss)
-    if not candidates:
-        return KernelChoice(RBF(width), False, None)
+                plain.append(replace(min(tried, key=lambda one: one.mean), squash=squash))
+    if not plain:
+        return KernelChoice(RBF(middle_distance(X[rows], hashes)), False, None)
     # what held-out rows prefer: none of these is simpler to a user, and taking the linear one within one standard error of the best
     # cost 2.4 % of error on the tables of experiments/regression_table.py that rules are settled on
-    order = np.argsort(-np.mean(scores, axis=1), kind="stable")
-    candidates = [candidates[i] for i in order]
-    selection = choose(candidates, np.array(scores)[order].T, what="kernel", score="held-out squared error")
-    return KernelChoice(selection.chosen["kernel"], selection.chosen.get("squash", False), selection)
+    plain.sort(key=lambda one: one.mean)
+    weighed = relevance_trials(contest, seen[plain[0].squash], plain[0]) if weigh else []
+    trials = [*plain, *sorted(weighed, key=lambda one: one.mean)]
+    candidates = [_named(trial, squashed is not None, bool(weighed)) for trial in trials]
+    scores = -np.array([trial.loss for trial in trials]).T
+    selection = choose(candidates, scores, what="kernel", score="held-out squared error")
+    chosen = trials[selection.index]
+    return KernelChoice(chosen.design.kernel, chosen.squash, selection, chosen.relevance)
 
 
-def held_out_losses(features: Array, Y: Array, raw_weights: Array, folds: Folds) -> Array | None:
-    """Mean squared error over the variance of the target in each fold of ridge regression on features, at the best ridge.
+def relevance_trials(contest: Contest, X: Array, best: Trial) -> list[Trial]:
+    """The best design with each column multiplied by its relevance, and with that found once more, at four widths.
+
+    The relevance of a column is the root mean square slope of the regression along it, over the largest.
+    """
+    found: list[Trial] = []
+    if not 1 < X.shape[1] <= LANDMARKS:
+        return found
+    weights = contest.raw_weights / contest.raw_weights.sum()
+    kind = 2 if best.design.linear and best.design.gaussian else 1 if best.design.gaussian else 0
+    relevance = np.ones(X.shape[1])
+    for widths in ((best.design.factor,), RELEVANT_WIDTHS):
+        slopes = relevance * best.design.slopes(X * relevance, contest.Y, weights, best.ridge)
+        largest = float(slopes.max())
+        if not 0 < largest < np.inf:
+            break
+        relevance = np.maximum(slopes / largest, LEAST_RELEVANCE)
+        tried = contest.tried(
+            families(X * relevance, contest.raw_weights, contest.hashes, widths if kind else ())[kind]
+        )
+        if not tried:
+            break
+        best = replace(min(tried, key=lambda one: one.mean), squash=best.squash, relevance=relevance)
+        found.append(best)
+    return found
+
+
+def ridge_losses(features: Array, Y: Array, raw_weights: Array, folds: Folds) -> tuple[Array, float] | None:
+    """Mean squared error over the variance of the target in each fold of ridge regression on features, and the best ridge.
 
     None where nothing can be held out, or nothing varies.
     """
@@ -94,31 +154,20 @@ def held_out_losses(features: Array, Y: Array, raw_weights: Array, folds: Folds)
     losses = component_losses(parts, Y, weights, [features.shape[1]])
     _, r = losses.best()
     # folds of a content hash are nearly even: dividing by the mean weight keeps their mean the overall error
-    return losses.squares[:, 0, r] / losses.weights.mean() / variance
-
-
-def _families(X: Array, raw_weights: Array, hashes: Array, width: float) -> list[list[tuple[Kernel, Array]]]:
-    """Kernels with explicit features, the simplest family first; members of a family differ by their width."""
-    landmarks = X[smallest_positions(hashes, LANDMARKS)]
-    linear = X if X.shape[1] <= LANDMARKS else landmark_features(Linear(), landmarks, X)
-    gaussians: list[tuple[Kernel, Array]] = [
-        (kernel, landmark_features(kernel, landmarks, X)) for kernel in (RBF(factor * width) for factor in WIDTHS)
-    ]
-    weights = raw_weights / raw_weights.sum()
-    size = float(weights @ np.square(X - weights @ X).sum(axis=1)) or 1.0  # then both parts have variances of about 1
-    sums: list[tuple[Kernel, Array]] = [
-        (Sum(Scaled(Linear(), 1.0 / size), kernel), np.hstack([linear / np.sqrt(size), features]))
-        for kernel, features in gaussians
-    ]
-    return [[(Linear(), linear)], gaussians, sums]
-
-
-def landmark_features(kernel: Kernel, landmarks: Array, X: Array) -> Array:
-    """Nystroem features of the rows of X over given landmarks."""
-    return np.asarray(Nystroem(kernel, len(landmarks)).fit_drawn(landmarks).transform(X))
+    return losses.squares[:, 0, r] / losses.weights.mean() / variance, float(losses.ridges[r])
 
 
 def drawn_rows(hashes: Array, limit: int) -> Array:
     """Positions of all copies of the at most ``limit`` distinct rows of smallest hash."""
     distinct = np.unique(hashes)
     return np.flatnonzero(hashes <= distinct[min(limit, len(distinct)) - 1])
+
+
+def _named(trial: Trial, squashes: bool, weighs: bool) -> dict[str, Any]:
+    """A candidate in words: the kernel, and what else differs between candidates."""
+    named: dict[str, Any] = {"kernel": trial.design.kernel}
+    if squashes:
+        named["squash"] = trial.squash
+    if weighs:
+        named["relevance"] = trial.relevance is not None
+    return named

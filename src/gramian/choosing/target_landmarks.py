@@ -8,7 +8,8 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._content import row_hashes, smallest_positions
-from gramian.choosing.target_kernel import drawn_rows, held_out_losses, landmark_features
+from gramian.choosing.target_design import landmark_map
+from gramian.choosing.target_kernel import drawn_rows, ridge_losses
 from gramian.kernels import Kernel
 from gramian.latent.target_folds import dealt_folds
 
@@ -42,9 +43,9 @@ def landmark_loss(
     folds = dealt_folds(None, n_folds, hashes)
     errors = []
     for count in (n_landmarks, len(X)):
-        features = landmark_features(kernel, X[smallest_positions(hashes, count)], X)
-        losses = held_out_losses(features, Y, raw_weights, folds)
-        if losses is None:
+        features = np.asarray(landmark_map(kernel, X[smallest_positions(hashes, count)]).transform(X))
+        scored = ridge_losses(features, Y, raw_weights, folds)
+        if scored is None:
             return None
-        errors.append(float(losses.mean()))
+        errors.append(float(scored[0].mean()))
     return LandmarkLoss(n_landmarks, len(X), errors[0], errors[1])

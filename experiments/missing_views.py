@@ -153,14 +153,9 @@ def coverage(kind: str) -> str:
     return f"| {kind} | " + " | ".join(cells) + " |"
 
 
-def page(count: int) -> str:
+def table_lines(count: int) -> list[str]:
+    """A Markdown table with a line per half, and the questions that the mean answers better."""
     lines = [
-        "# A missing view with nothing said, measured",
-        "",
-        "Written by `python -m experiments.missing_views --write`; the script says how. `MultiViewRKM()` is fitted once and asked for "
-        "either view from the other; ridge regression and PLS are fitted to each question. Errors are over that of the better "
-        "peer: 1 is as good as the better of ridge and PLS.",
-        "",
         "| tables | number | mean of error / best | geometric mean | ridge | PLS | above 1.02 of the mean's error | 90 % intervals, pooled | 5 % of tables below | CPU seconds (own, ridge, PLS) |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
@@ -169,12 +164,24 @@ def page(count: int) -> str:
         row, *more = measured(part, count)
         print(row, *more, sep="\n", flush=True)
         lines.append(row)
-        notes += [f"- {part}:{line.partition(':')[2]}" for line in more]
-    lines += [
+        notes += [f"{part}:{line.partition(':')[2]}" for line in more]
+    told = "; ".join(notes) if notes else "none"
+    return [
+        *lines,
         "",
-        "Questions answered worse than by the mean of the training rows (error over the mean's):",
+        f"Questions answered worse than by the mean of the training rows (error over the mean's): {told}.",
+    ]
+
+
+def page(count: int) -> str:
+    lines = [
+        "# A missing view with nothing said, measured",
         "",
-        *notes,
+        "Written by `python -m experiments.missing_views --write`; the script says how. `MultiViewRKM()` is fitted once and asked for "
+        "either view from the other; ridge regression and PLS are fitted to each question. Errors are over that of the better "
+        "peer: 1 is as good as the better of ridge and PLS.",
+        "",
+        *table_lines(count),
         "",
     ]
     lines += [

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from gramian import PPCA, KernelPPCA, LatentImputer, MultiViewRKM, NumericalWarning, PPCAMixture, load, save
-from gramian.choosing.cell_scales import column_scales, corrected_deviations
+from gramian.choosing.cell_scales import PRIOR_CELLS, PRIOR_TABLE, column_scales, corrected_deviations
 from gramian.choosing.cells import HiddenPredictions, candidates, choose_by_cells, hidden_cells
 from gramian.latent.small_sample import inflation
 from oracles.tables import TABLES, with_holes
@@ -229,6 +229,15 @@ def test_a_column_without_hidden_cells_gets_the_scale_of_all():
     scales = column_scales(3.0 * gen.standard_normal(5000), np.repeat([0, 1], 2500), 3)
     assert_allclose(scales, 3.0, rtol=0.1)
     assert (column_scales(np.empty(0), np.empty(0, dtype=int), 2) == 1).all()
+
+
+def test_few_hidden_cells_do_not_narrow_deviations_much_but_widen_them():
+    assert (PRIOR_CELLS, PRIOR_TABLE) == (30.0, 100.0)
+    at = np.full(50, 0.5 * 1.6448536269514722)  # the model's deviations are twice too wide on 50 cells
+    none = np.zeros(50, dtype=int)
+    assert_allclose(column_scales(at, none, 2)[1], 0.5 ** (50 / 150))
+    assert_allclose(column_scales(4 * at, none, 2)[1], 2.0)
+    assert_allclose(column_scales(np.repeat(at, 1000), np.repeat(none, 1000), 2)[1], 0.5, rtol=2e-3)
 
 
 def test_a_model_that_misses_more_than_the_mean_is_not_taken():

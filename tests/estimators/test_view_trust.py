@@ -7,6 +7,7 @@ from sklearn.linear_model import Ridge
 
 import gramian
 from gramian import MultiViewRKM, features, kernels
+from gramian.estimators._view_trusts import drawn_back
 
 
 def made(n, seed):
@@ -188,3 +189,20 @@ def test_default_intervals_cover_what_they_say_at_small_samples(n):
         mean, std = model.predict_view({"l": left[n:]}, "r", return_std=True)
         inside.append((np.abs(mean - right[n:]) < 1.645 * std).mean())
     assert 0.84 < np.mean(inside) < 0.95
+
+
+def test_rows_beyond_all_held_out_rows_are_drawn_back_and_told_wide(train):
+    model = MultiViewRKM(random_state=0).fit(train)
+    mean = {name: X.mean(axis=0) for name, X in train.items()}
+    far = {name: mean[name] + 1000.0 * (train[name][:1] - mean[name]) for name in ("a", "b")}
+    near, _ = model.predict_view({name: train[name] for name in ("a", "b")}, "y", return_std=True)
+    found, std = model.predict_view(far, "y", return_std=True)
+    assert np.abs(found - mean["y"]).max() < 3 * np.abs(near - mean["y"]).max()
+    plug_in = model.predict_view(far, "y", small_sample=False)
+    assert np.abs(plug_in - mean["y"]).max() > 100 * np.abs(near - mean["y"]).max()  # the law itself goes on
+    assert (np.abs(found - plug_in) <= 1.01 * std).all()
+
+
+def test_latents_within_the_reach_stay():
+    latents = np.array([[3.0, 4.0], [0.6, 0.8], [0.0, 0.0]])
+    assert_allclose(drawn_back(latents, 2.5), [[1.5, 2.0], [0.6, 0.8], [0.0, 0.0]])

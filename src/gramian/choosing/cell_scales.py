@@ -9,6 +9,8 @@ from gramian.latent.small_sample import LEVEL, inflation
 
 PRIOR_CELLS = 30.0
 """The scale of a column is pulled towards that of all columns as by so many hidden cells."""
+PRIOR_TABLE = 100.0
+"""Where hidden cells say that deviations are too wide, their scale is pulled towards 1 as by so many cells: few cells are often lucky."""
 NORMAL_90 = 1.6448536269514722
 COVER = 2 * LEVEL - 1  # 90 %
 
@@ -28,6 +30,8 @@ def column_scales(deviations: Array, columns: Array, n_columns: int) -> Array:
         return np.ones(n_columns)
     sizes = np.abs(deviations)
     every = _scale(sizes)
+    if every < 1:
+        every = every ** (sizes.size / (sizes.size + PRIOR_TABLE))
     found = np.full(n_columns, every)
     for j in range(n_columns):
         mine = sizes[columns == j]

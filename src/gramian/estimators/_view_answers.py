@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from gramian._arrays import Array
 from gramian.estimators._view_decoding import decoded_inputs
 from gramian.estimators._view_tables import ViewRows
-from gramian.estimators._view_trusts import Trust, nearest_trust
+from gramian.estimators._view_trusts import Trust, drawn_back, nearest_trust
 from gramian.exceptions import NumericalWarning
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection, noisy_rows, signal_variance
 from gramian.latent.small_sample import draw_factors, inflation
@@ -45,6 +45,9 @@ class ViewAnswers:
     preimages: Sequence[Any]
     input_std: Sequence[Array | None]  # of what decoding leaves of training rows, for views that are not linear
     total_weight: float
+    reaches: Sequence[
+        float
+    ] = ()  # how far the latents of held-out rows went, one per trust; models of old files have none
 
     # ------------------------------------------------------------ rows
 
@@ -109,16 +112,24 @@ class ViewAnswers:
         """View v given the others, with standard deviations: held-out ones where there are, else those of the law [8, 12].
 
         A prediction whose question was asked at fit has the standard deviation s of the held-out residuals, times √(1 + |E z|²/N),
-        and wider where a row shows less than the rows of that question. Else, and with ``small_sample=False`` (the plug-in law),
+        and wider where a row shows less than the rows of that question. Latents beyond those of all held-out rows are drawn back to the
+        farthest, and what that moves is added to the deviation. Else, and with ``small_sample=False`` (the plug-in law),
         diag(W_v Cov[z | o] W_vᵀ) + σ²_v.
         """
         posterior = self.posterior(rows, v)
+        known = {shown: self._trust(shown, v) for shown in _shown(rows.seen)} if small_sample else {}
+        straight = posterior.mean
+        posterior = replace(posterior, mean=straight.copy())
+        for shown, trust in known.items():
+            if trust is not None and len(self.reaches):
+                where = _showing(rows.seen, shown)
+                reach = next(r for r, one in zip(self.reaches, self.trusts) if one is trust)
+                posterior.mean[where] = drawn_back(straight[where], reach)
         mean = self.inputs(v, posterior.mean)
         linear = self.subspace.parts[v].invertible
         variance = self._plug_in(v, posterior) if linear else self._decoded_variance(v, posterior, mean)
         variance = np.broadcast_to(variance, mean.shape).copy()
         degrees = None
-        known = {shown: self._trust(shown, v) for shown in _shown(rows.seen)} if small_sample else {}
         leverage = np.square(posterior.mean).sum(axis=1)[:, None] / self.total_weight
         asked = np.zeros(len(mean), dtype=bool)
         for shown, trust in known.items():
@@ -129,6 +140,9 @@ class ViewAnswers:
             extra = np.maximum(variance[where] - usual, 0.0)
             variance[where] = (np.square(trust[3]) + extra) * (1.0 + leverage[where])
             asked |= where
+        moved = (posterior.mean != straight).any(axis=1)
+        if moved.any():
+            variance[moved] += np.square(self.inputs(v, straight[moved]) - mean[moved])
         if small_sample and not asked.all():
             factor, degrees = inflation(self.counts[v], self.gaussian.n_components, posterior.mean[~asked])
             variance[~asked] *= factor

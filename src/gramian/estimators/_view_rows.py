@@ -27,7 +27,7 @@ from gramian.estimators._view_fit import (
 )
 from gramian.estimators._view_specs import is_feature_map, is_linear
 from gramian.estimators._view_tables import ViewLayout, ViewRows, kind_of, resolve_columns
-from gramian.estimators._view_trusts import FEWEST_ROWS, Trust, held_out_trusts, questions_of
+from gramian.estimators._view_trusts import FEWEST_ROWS, HeldOutTrusts, held_out_trusts, questions_of
 from gramian.exceptions import NumericalWarning
 from gramian.features import FeatureMap
 from gramian.latent.model import LatentModel
@@ -342,7 +342,7 @@ class SummedViews:
                 found[v] = error / (scales[v] ** 2 * self.table.dims[v])
         return found
 
-    def trusts(self, model: LatentModel[Any], preimage: Any, names: Sequence[Any]) -> list[Trust]:
+    def trusts(self, model: LatentModel[Any], preimage: Any, names: Sequence[Any]) -> HeldOutTrusts | None:
         """As `trusts_of_rows`: errors from the moments of all rows, residuals of the drawn ones."""
         parts, gaussian = model.subspace.parts, model.gaussian
         if (
@@ -351,7 +351,7 @@ class SummedViews:
             or not self.folds
             or len(self.drawn.weights) < FEWEST_ROWS
         ):
-            return []
+            return None
         scales = np.array([part.scale for part in parts])
         folded = self.folded
         return held_out_trusts(

@@ -8,6 +8,7 @@ of the inputs, are the standard deviations.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -39,6 +40,14 @@ FEWEST_ROWS = 10
 
 Trust = tuple[list[Any], Any, float, Array]
 """Names of the views shown, the name of the view they predict, the trust, and the standard deviations of the view's columns."""
+
+
+@dataclass(frozen=True)
+class HeldOutTrusts:
+    """The trusts of the questions asked, and the reach of each: how far from 0 the latents of held-out rows went."""
+
+    trusts: list[Trust]
+    reaches: list[float]
 
 
 def questions_of(targets: Sequence[int], n_views: int) -> list[Question]:
@@ -79,7 +88,7 @@ def trusts_of_rows(
     preimage: Any,
     names: Sequence[Any],
     built: Any = None,
-) -> list[Trust] | None:
+) -> HeldOutTrusts | None:
     """The trusts of a fitted model from the rows that show everything; None where those are too few, or the model has no noise.
 
     ``built`` are the training views behind the model, where the rows are those that it was fitted to.
@@ -119,7 +128,7 @@ def held_out_trusts(
     preimage: Any,
     names: Sequence[Any],
     folded: FoldedViews | None = None,
-) -> list[Trust]:
+) -> HeldOutTrusts:
     """The trust and the standard deviations of each question, from complete rows and the fold of each.
 
     ``folded``: folds of more rows than these, by their moments.
@@ -130,7 +139,7 @@ def held_out_trusts(
     solver, _ = chosen_solver(as_solver("auto"), width, n_components)
     hashes = row_hashes(np.hstack(inputs))
     looked_at = hashes <= hashes[smallest_positions(hashes, RESIDUAL_ROWS)].max()  # with all copies
-    trusts: list[Trust] = []
+    found = HeldOutTrusts([], [])
     with pinned(len(fold)):
         folds = folded.folds(scales, n_components, solver)
         kept = [np.flatnonzero(looked_at[part.held]) for part in folds]
@@ -139,7 +148,7 @@ def held_out_trusts(
             methods = [_fold_preimage(table, part.kept, target, preimage) for part in folds]
             for given in [given for given, v in questions if v == target]:
                 ridge = choose_ridge(folds, (given, target), n_components, noise_variance)
-                residuals, leverages, weights = [], [], []
+                residuals, leverages, weights, reach = [], [], [], 0.0
                 for part, rows, shown, method in zip(folds, kept, seen, methods):
                     if not len(rows):
                         continue
@@ -148,20 +157,29 @@ def held_out_trusts(
                     guess = decoded_inputs(part.subspace.parts[target], latents * gains, method, names[target])
                     residuals.append(inputs[target][part.held[rows]] - guess)
                     share = 1.0 - part.weight / table.total_weight
-                    leverages.append(np.square(latents).sum(axis=1) / (table.total_weight * share))
+                    squares = np.square(latents).sum(axis=1)
+                    leverages.append(squares / (table.total_weight * share))
+                    reach = max(reach, float(np.sqrt(squares.max())))
                     weights.append(table.weights[part.held[rows]])
                 std = calibrated_std(
                     np.concatenate(residuals), np.concatenate(leverages), np.concatenate(weights), table.total_weight
                 )
                 # the ridge of kernel regression is κσ²N: with all rows in, κ is smaller
                 trust = noise_variance / (folded.kept_share * ridge)
-                trusts.append(([names[w] for w in given], names[target], float(trust), std))
-    return trusts
+                found.trusts.append(([names[w] for w in given], names[target], float(trust), std))
+                found.reaches.append(reach)
+    return found
 
 
 def _fold_preimage(table: ViewTable, kept: Array, target: int, preimage: Any) -> Any:
     view = table.views[target]
     return fitted_preimage(view.take(kept), preimage, None) if needs_preimage(view) else None
+
+
+def drawn_back(latents: Array, reach: float) -> Array:
+    """Latents farther from 0 than the reach, brought back to it: nobody has seen how a trend goes on beyond all rows [12]."""
+    far = np.sqrt(np.square(latents).sum(axis=1))
+    return latents * np.minimum(1.0, reach / np.where(far > 0, far, 1.0))[:, None]
 
 
 def nearest_trust(trusts: Sequence[Trust], given: Sequence[Any], view: Any, n_views: int) -> Trust | None:

@@ -29,7 +29,7 @@ from gramian.estimators._view_fit import CHOICE_FOLDS, ViewFit, ViewOptions, fit
 from gramian.estimators._view_rows import SummedViews, check_specs, gathered, rows_of_batches, rows_on_dask, surveyed
 from gramian.estimators._view_specs import NestedKernels, kernel_per_view
 from gramian.estimators._view_tables import ViewLayout, ViewRows, usable_rows
-from gramian.estimators._view_trusts import FEWEST_ROWS, Trust, asked_question, trusts_of_rows
+from gramian.estimators._view_trusts import FEWEST_ROWS, HeldOutTrusts, Trust, asked_question, trusts_of_rows
 from gramian.kernels import Linear, Precomputed
 from gramian.latent.dimension import check_n_components
 from gramian.latent.gaussian import Posterior, noisy_rows
@@ -259,10 +259,12 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         stops = np.cumsum([0, *(len(view) for view in summed.features.columns)])
         counts = [survey.counts[start:stop] for start, stop in pairwise(stops)]
         self._store_fit(fitted, ViewRows.of([view[:1000] for view in summed.inputs]), counts)
-        self.trusts_: list[Trust] = (
-            summed.trusts(self._model, self.preimage, layout.names) if self._calibrates(layout) else []
-        )
+        self._keep_trusts(summed.trusts(self._model, self.preimage, layout.names) if self._calibrates(layout) else None)
         return self
+
+    def _keep_trusts(self, found: HeldOutTrusts | None) -> None:
+        self.trusts_: list[Trust] = [] if found is None else found.trusts
+        self._reaches: list[float] = [] if found is None else found.reaches
 
     def _keep_layout(self, layout: ViewLayout) -> None:
         self._container, self._columns, self._widths = layout.kind, layout.columns, layout.widths
@@ -294,9 +296,11 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         fitted = fit_views(rows, weights, kept, self._options(layout))
         self._dtype = str(rows.dtype)
         self._store_fit(fitted, rows, [weights @ ~np.isnan(view) for view in rows.views])
-        self.trusts_ = []
-        if self._calibrates(layout):
-            self.trusts_ = self._held_out(rows, weights, None, self.n_folds or CHOICE_FOLDS, fitted.views) or []
+        self._keep_trusts(
+            self._held_out(rows, weights, None, self.n_folds or CHOICE_FOLDS, fitted.views)
+            if self._calibrates(layout)
+            else None
+        )
         return self
 
     def _check_params(self) -> None:
@@ -381,6 +385,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
             float(self.eigenvalues_[0] / self._gaussian.eigenvalues[0])
             if self.n_components_
             else max(float(count.max()) for count in counts),
+            getattr(self, "_reaches", ()),
         )
 
     def _rows(self, X: Views) -> ViewRows:
@@ -650,7 +655,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
                 f"calibrate needs at least {FEWEST_ROWS} distinct rows that show all views, got "
                 f"{int(rows.complete_rows.sum())}. Give more rows."
             )
-        self.trusts_ = found
+        self._keep_trusts(found)
         return self
 
     def _held_out(self, rows: ViewRows, weights: Array, asked: Any, n_folds: int, built: Any = None) -> Any:

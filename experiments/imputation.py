@@ -100,7 +100,7 @@ def soft_impute(T: np.ndarray) -> np.ndarray:
     mean, scale = np.nanmean(T, axis=0), np.nanstd(T, axis=0)
     Z = (T - mean) / np.where(scale > 0, scale, 1.0)
     seen = ~np.isnan(Z)
-    apart = seen & (np.random.default_rng(0).random(Z.shape) < 0.1)
+    apart = seen & (np.random.default_rng(1).random(Z.shape) < 0.1)
 
     def path(shown: np.ndarray) -> Iterator[np.ndarray]:
         filled = np.where(shown, Z, 0.0)

@@ -48,7 +48,7 @@ def imputation(quick: bool) -> list[str]:
     from experiments import imputation as patterns
     from experiments import imputation_tables as many
 
-    found = patterns.lines(2, ("10 %",)) if quick else patterns.lines(8)
+    found = patterns.lines(2, ("10 %",)) if quick else patterns.lines(9)
     return [
         "Mean over tables of error / best, cells hidden at random or in blocks:",
         "",
@@ -56,7 +56,7 @@ def imputation(quick: bool) -> list[str]:
         "",
         "Real tables, a fifth of the cells hidden, geometric means of the ratio of errors:",
         "",
-        *many.lines(("decide", "report"), most=3 if quick else 50, max_rows=300),
+        *many.lines(("decide", "report"), most=3 if quick else 30, max_rows=200),
     ]
 
 

@@ -14,8 +14,8 @@ from gramian._arrays import Array, single_blas_thread
 from gramian._checks import check_random_state, check_table
 from gramian._types import RandomState, Table
 from gramian.tuning.evaluation import Evaluation
-from gramian.tuning.fast import Distances, KernelEvaluation, best_count, parsimonious
-from gramian.tuning.objectives import NOISE_SHARE, denoising, reconstruction
+from gramian.tuning.fast import Distances, KernelEvaluation, best_count
+from gramian.tuning.objectives import NOISE_SHARE, denoising
 
 ROWS = 400
 """At most this many rows (a random part of the table) are looked at."""
@@ -54,7 +54,7 @@ def suggest(X: Table, *, random_state: RandomState = 0) -> Proposal:
 
     Models are judged by denoising: on held-out rows to which noise was added, by how near they come to the clean row. Copying the
     input cannot win (a kernel has to beat that too), so that a linear model and kernels of all widths compare fairly, at every q. With missing cells only the linear
-    model remains, judged by cells hidden from it. Where scores are equal to a standard error, the simpler model is proposed.
+    model remains. Where scores are equal to a standard error, the simpler model is proposed. Its q is the one that ``n_components="auto"`` takes.
 
     Parameters
     ----------
@@ -111,13 +111,7 @@ def suggest(X: Table, *, random_state: RandomState = 0) -> Proposal:
     counts = list(range(1, max(2, min(LARGEST_Q, n_train - 1, d - 1 if d > 1 else 1) + 1)))
     if not seen.all():
         reasons.append(f"{(~seen).mean():.1%} of the cells are missing: only PPCA takes them, so the model is linear")
-        linear = _by_count(
-            Evaluation(PPCA(), reconstruction, table, None, folds, {}, 0), [q for q in counts if q <= 20]
-        )
-        q = linear.parsimonious()
-        reasons.append(
-            f"q = {q} predicts hidden cells of held-out rows best, to a standard error (error {-linear.mean(q):.4g})"
-        )
+        q = _chosen_q(PPCA(), table, reasons)
         return Proposal("linear", None, q, PPCA(q), reasons)
     linear = _by_count(Evaluation(PPCA(), denoising, table, None, folds, {}, 0), counts)
     middle = median_distance(table)
@@ -149,22 +143,28 @@ def suggest(X: Table, *, random_state: RandomState = 0) -> Proposal:
         )
         gain = curves[width].top() - max(linear.top(), -(NOISE_SHARE**2))
         if gain > max(curves[width].error(), linear.error()):
-            q = curves[width].parsimonious()
-            reasons.append(
-                f"the kernel wins by more than a standard error; q = {q} is the smallest as good as the best"
-            )
+            reasons.append("the kernel wins by more than a standard error")
+            q = _chosen_q(KernelPPCA(kernel=RBF(width)), table, reasons)
             return Proposal("rbf", width, q, KernelPPCA(q, kernel=RBF(width)), reasons)
         reasons.append("the kernel does not win by more than a standard error, so the simpler linear model is proposed")
     if linear.top() < -(NOISE_SHARE**2):
         reasons.append(
             f"copying the noisy rows would leave {NOISE_SHARE**2:.0%}: hardly any structure was found, use with care"
         )
-    q = linear.parsimonious()
-    reasons.append(f"q = {q} is the smallest as good as the best, to a standard error")
+    q = _chosen_q(PPCA(), table, reasons)
     return Proposal("linear", None, q, PPCA(q), reasons)
 
 
 # ---------------------------------------------------------------- details
+
+
+def _chosen_q(model: Any, table: Array, reasons: list[str]) -> int:
+    """The q that a model left at "auto" chooses on these rows, by the one rule [10]; its reason is added."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # exact structure: the fit on the whole table says it
+        fitted = model.fit(table)
+    reasons.append(fitted.selection_.reason if hasattr(fitted, "selection_") else f"q = {fitted.n_components_}")
+    return int(fitted.n_components_)
 
 
 @dataclass(frozen=True)
@@ -186,9 +186,6 @@ class _Curve:
         """Standard error of the best mean over folds."""
         values = self.scores[self.best()]
         return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-
-    def parsimonious(self) -> int:
-        return parsimonious(self.scores)
 
 
 def _by_count(evaluation: Any, counts: list[int]) -> _Curve:

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from gramian.latent import target_fit
 from gramian.latent.target_calibration import calibrated_std, raised
-from gramian.latent.target_fit import FAINT, MOST_COMPONENTS, UNCHECKED, fit_target, single_view
+from gramian.latent.target_fit import MOST_COMPONENTS, TARGET_WEIGHT_WHEN_COUNTING, UNCHECKED, fit_target, single_view
 from gramian.latent.target_folds import dealt_folds
 from gramian.latent.view_noise import fit_view_noises
 from gramian.latent.views import ExplicitView, ViewSample, ViewTable
@@ -99,7 +99,7 @@ def test_local_errors_follow_the_inputs_only_where_asked():
 
 
 def test_the_policy_of_counting_is_pinned():
-    assert (FAINT, MOST_COMPONENTS, UNCHECKED) == (1e-5, 600, 0.05)
+    assert (TARGET_WEIGHT_WHEN_COUNTING, MOST_COMPONENTS, UNCHECKED) == (1e-5, 600, 0.05)
 
 
 @pytest.mark.parametrize("q", [1, 3])

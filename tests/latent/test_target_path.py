@@ -7,9 +7,9 @@ from numpy.testing import assert_allclose
 from gramian.latent.gaussian import LatentGaussian, Projection
 from gramian.latent.target_folds import Folds, dealt_folds
 from gramian.latent.target_path import (
+    MIN_IMPROVEMENT,
     N_RIDGES,
     RIDGE_RANGE,
-    WORTH,
     held_out,
     kept_spectrum,
     ridge_grid,
@@ -58,7 +58,7 @@ def test_the_ridge_is_the_best_of_the_grid_and_the_noise_where_none_may_be_chose
     largest = ridges_up_to(4.0)
     assert_allclose([largest[0], largest[-1], len(largest)], [4.0 * RIDGE_RANGE, 12.0, N_RIDGES])
     assert_allclose(ridge_grid(LatentGaussian(np.array([4.1, 1.0]), 0.1, 5.0)), largest)
-    assert (N_RIDGES, RIDGE_RANGE, WORTH) == (49, 1e-10, 1.01)
+    assert (N_RIDGES, RIDGE_RANGE, MIN_IMPROVEMENT) == (49, 1e-10, 1.01)
 
 
 def test_the_fewest_components_within_one_percent_of_the_least_error_are_taken():
@@ -72,7 +72,7 @@ def test_the_fewest_components_within_one_percent_of_the_least_error_are_taken()
         sample = ViewSample(table, np.array([1.0, 1e-3]), "primal")
         sizes = [1, 2, 3, 4]
         errors = [held_out(sample, [size], Eigh(), folds, noise_variance=0.0).error for size in sizes]
-        expected = next(size for size, error in zip(sizes, errors) if error <= WORTH * min(errors))
+        expected = next(size for size, error in zip(sizes, errors) if error <= MIN_IMPROVEMENT * min(errors))
         assert held_out(sample, sizes, Eigh(), folds, noise_variance=0.0).n_components == expected
         taken.add(expected)
     assert len(taken) > 2

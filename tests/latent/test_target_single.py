@@ -56,7 +56,7 @@ def test_the_quick_path_is_the_general_one(monkeypatch, kind, m, q, n_folds, wei
     quick = fitted(table, X, q, n_folds)
     monkeypatch.setattr(target_fit, "single_view", lambda *_: False)
     # the quick path counts components without the target: the limit of the general one's small weight
-    monkeypatch.setattr(target_fit, "FAINT", 1e-12)
+    monkeypatch.setattr(target_fit, "TARGET_WEIGHT_WHEN_COUNTING", 1e-12)
     slow = fitted(table, X, q, n_folds)
     assert quick.gaussian.n_components == slow.gaussian.n_components
     assert quick.n_iter == slow.n_iter

@@ -86,7 +86,7 @@ def load_ida(name: str) -> Bunch:
     Returns
     -------
     Bunch
-        ``data``, ``target`` (-1 or 1), and splits as row numbers, one split a row: ``official_train``,
+        ``data``, ``target`` (-1 or 1), and splits as row numbers, one split per row: ``official_train``,
         ``official_test`` (of the benchmark), ``regen_train``, ``regen_test`` (drawn anew, same sizes).
 
     References

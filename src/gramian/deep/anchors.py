@@ -22,7 +22,7 @@ DEFAULT_ANCHORS = 256
 """Anchors where ``n_anchors`` is None; fewer where there are fewer training rows."""
 
 
-def _widths(kernel: Any, codes: Tensor) -> Any:
+def _widths(kernel: Kernel, codes: Tensor) -> Any:
     """The length scale; "median" is that of the codes, so that the scale of the encoder does not matter."""
     scale = kernel.length_scale
     if isinstance(scale, str):
@@ -41,34 +41,34 @@ def _root(squares: Tensor) -> Tensor:
     return (squares + 1e-24).sqrt()
 
 
-def _rbf(kernel: Any, A: Tensor, B: Tensor, width: Any) -> Tensor:
+def _rbf(kernel: Kernel, A: Tensor, B: Tensor, width: Tensor | float) -> Tensor:
     return torch.exp(-0.5 * _squared(A / width, B / width))
 
 
-def _laplacian(kernel: Any, A: Tensor, B: Tensor, width: Any) -> Tensor:
+def _laplacian(kernel: Kernel, A: Tensor, B: Tensor, width: Tensor | float) -> Tensor:
     return torch.exp(-torch.cdist(A / width, B / width, p=1.0))
 
 
-def _matern(kernel: Any, A: Tensor, B: Tensor, width: Any) -> Tensor:
+def _matern(kernel: Kernel, A: Tensor, B: Tensor, width: Tensor | float) -> Tensor:
     r = _root(_squared(A / width, B / width)) * float(np.sqrt(2 * kernel.nu))
     polynomial = {0.5: 1.0, 1.5: 1.0 + r, 2.5: 1.0 + r + r**2 / 3.0}[float(kernel.nu)]
     return polynomial * torch.exp(-r)
 
 
-def _rational(kernel: Any, A: Tensor, B: Tensor, width: Any) -> Tensor:
+def _rational(kernel: Kernel, A: Tensor, B: Tensor, width: Tensor | float) -> Tensor:
     return (1.0 + _squared(A / width, B / width) / (2.0 * kernel.alpha)) ** -float(kernel.alpha)
 
 
-def _linear(kernel: Any, A: Tensor, B: Tensor, width: Any) -> Tensor:
+def _linear(kernel: Kernel, A: Tensor, B: Tensor, width: Tensor | float) -> Tensor:
     return A @ B.T
 
 
-def _polynomial(kernel: Any, A: Tensor, B: Tensor, width: Any) -> Tensor:
+def _polynomial(kernel: Kernel, A: Tensor, B: Tensor, width: Tensor | float) -> Tensor:
     gamma = 1.0 / A.shape[1] if kernel.gamma is None else float(kernel.gamma)
     return (gamma * (A @ B.T) + float(kernel.coef0)) ** int(kernel.degree)
 
 
-def _cosine(kernel: Any, A: Tensor, B: Tensor, width: Any) -> Tensor:
+def _cosine(kernel: Kernel, A: Tensor, B: Tensor, width: Tensor | float) -> Tensor:
     return torch.nn.functional.normalize(A) @ torch.nn.functional.normalize(B).T
 
 
@@ -83,7 +83,7 @@ TORCH_KERNELS: dict[type[Any], Callable[..., Tensor]] = {
 }
 
 
-def trained_kernel(kernel: Any) -> Kernel:
+def trained_kernel(kernel: Kernel) -> Kernel:
     """The kernel that a name or an object stands for, if it can be trained through."""
     found = as_kernel(kernel)
     if type(found) not in TORCH_KERNELS:
@@ -94,7 +94,7 @@ def trained_kernel(kernel: Any) -> Kernel:
     return found
 
 
-def whitened(kernel: Any, anchors: Tensor, codes: Tensor) -> Tensor:
+def whitened(kernel: Kernel, anchors: Tensor, codes: Tensor) -> Tensor:
     """f(x) = L⁻¹ k_M(x) for codes of rows, (n, m), in double precision inside."""
     anchors, rows = anchors.double(), codes.double()
     width = _widths(kernel, anchors) if hasattr(kernel, "length_scale") else None
@@ -109,7 +109,7 @@ def whitened(kernel: Any, anchors: Tensor, codes: Tensor) -> Tensor:
 class AnchoredEncoder(torch.nn.Module):
     """An encoder with a kernel on top: rows and anchors are encoded together, so that gradients reach both."""
 
-    def __init__(self, inner: Module, kernel: Any, anchors: Tensor) -> None:
+    def __init__(self, inner: Module, kernel: Kernel, anchors: Tensor) -> None:
         super().__init__()
         self.inner = inner
         self.kernel = kernel
@@ -124,7 +124,7 @@ class AnchoredEncoder(torch.nn.Module):
 class Whitening(torch.nn.Module):
     """The last layer of a frozen anchored encoder: the anchors' codes are fixed numbers."""
 
-    def __init__(self, kernel: Any, n_anchors: int, n_codes: int) -> None:
+    def __init__(self, kernel: Kernel, n_anchors: int, n_codes: int) -> None:
         super().__init__()
         self.kernel = kernel
         self.register_buffer("codes", torch.zeros(n_anchors, n_codes))

@@ -219,7 +219,7 @@ class PrimalMixin(LatentModelMixin):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features), or one row a row of Z
+        ndarray of shape (n_samples, n_features), or one row per row of Z
 
         References
         ----------

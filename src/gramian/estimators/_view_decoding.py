@@ -25,7 +25,7 @@ def fitted_preimage(view: View, preimage: Any, scores: Array | None) -> Any:
     if not needs_preimage(view):
         return None
     feature_map = view.feature_map if isinstance(view, ExplicitView) else None
-    kernel = view.kernel if isinstance(view, KernelView) else getattr(feature_map, "kernel_", Precomputed())
+    kernel: Any = view.kernel if isinstance(view, KernelView) else getattr(feature_map, "kernel_", Precomputed())
     method = preimage_for(kernel, preimage)
     method = clone(method) if hasattr(method, "get_params") else method
     uniform = np.full(view.n_rows, 1 / view.n_rows)

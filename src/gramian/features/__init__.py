@@ -11,7 +11,7 @@ from gramian.features.identity import Identity
 from gramian.features.nystroem import Nystroem
 from gramian.features.polynomial import Polynomial
 from gramian.features.random_fourier import RandomFourier
-from gramian.kernels.base import EXPLICIT_FEATURES
+from gramian.kernels.base import EXPLICIT_FEATURES, Kernel
 
 FEATURE_MAPS: dict[str, type[FeatureMap]] = {
     "nystroem": Nystroem,
@@ -31,7 +31,7 @@ def approximations() -> tuple[str, ...]:
     return tuple(name for name, made in FEATURE_MAPS.items() if made.size_parameter is not None)
 
 
-def approximation_of(name: str, kernel: Any, count: int, random_state: RandomState = None) -> FeatureMap:
+def approximation_of(name: str, kernel: Kernel | str, count: int, random_state: RandomState = None) -> FeatureMap:
     """The feature map of that name for a kernel, with ``count`` landmarks or features.
 
     Parameters

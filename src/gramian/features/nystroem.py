@@ -14,7 +14,7 @@ from gramian._content import SmallestRows
 from gramian._types import DType, Points, RandomState
 from gramian.features.base import DRAWN_ROWS, FeatureMap
 from gramian.kernels import Precomputed, as_kernel, finite_gram
-from gramian.kernels.base import TILE_ROWS
+from gramian.kernels.base import TILE_ROWS, Kernel
 from gramian.kernels.indefinite import warn_of_negative
 
 CUT = 1e-12
@@ -59,7 +59,7 @@ class Nystroem(FeatureMap):
 
     size_parameter = "n_landmarks"
 
-    def __init__(self, kernel: Any = "rbf", n_landmarks: int = 100, random_state: RandomState = None) -> None:
+    def __init__(self, kernel: Kernel | str = "rbf", n_landmarks: int = 100, random_state: RandomState = None) -> None:
         self.kernel = kernel
         self.n_landmarks = n_landmarks
         self.random_state = random_state

@@ -58,7 +58,11 @@ class RandomFourier(FeatureMap):
     size_parameter = "n_features"
 
     def __init__(
-        self, kernel: Any = "rbf", n_features: int = 100, orthogonal: bool = False, random_state: RandomState = None
+        self,
+        kernel: Kernel | str = "rbf",
+        n_features: int = 100,
+        orthogonal: bool = False,
+        random_state: RandomState = None,
     ) -> None:
         self.kernel = kernel
         self.n_features = n_features

@@ -20,7 +20,7 @@ from gramian.latent.subspace import Projecting, Space
 
 EMPTY = 1e-10
 """A component with a smaller share of the weight is empty: it keeps its parameters, and its mixing weight is 0."""
-NEXT_TO_NOTHING = 1e-100
+SMALLEST_SHARE = 1e-100
 """Responsibilities below this are 0: products with denormal numbers crawl."""
 RESCUES_PER_CLUSTER = 2
 """An EM rescues collapsed components at most so often per cluster."""
@@ -250,5 +250,5 @@ def responsibilities_of(terms: Array) -> tuple[Array, Array]:
     shares = np.exp(terms - highest)
     totals = shares.sum(axis=1, keepdims=True)
     shares /= totals
-    shares[shares < NEXT_TO_NOTHING] = 0.0
+    shares[shares < SMALLEST_SHARE] = 0.0
     return shares, (highest + np.log(totals))[:, 0]

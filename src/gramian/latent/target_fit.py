@@ -37,7 +37,7 @@ from gramian.solvers.eigh import Eigh
 from gramian.solvers.spectrum import Spectrum
 from gramian.solvers.stiefel import Stiefel
 
-FAINT = 1e-5
+TARGET_WEIGHT_WHEN_COUNTING = 1e-5
 """The weight of the target where components are counted: its own noise is large, so that the ECM weights it about as little."""
 MOST_COMPONENTS = 600
 """A fractional n_components never grows beyond this."""
@@ -99,7 +99,7 @@ def fit_target(
         q = fit_latent_model(counting, n_components, solver, 0.0).gaussian.n_components
     floors = _unchecked_floors(table)
     if folds is not None and q > 0:
-        counted = replace(quick, scales=quick.scales * np.sqrt(_faint(len(table.views))))
+        counted = replace(quick, scales=quick.scales * np.sqrt(_weights_when_counting(len(table.views))))
         first = held_out(
             counted, _sizes(q, n_components, sample, folds), solver, folds, noise_variance=0.0, robust=robust
         )
@@ -346,8 +346,8 @@ def _with_std(rows: CheckedRows, fitted: TargetModel, folds: Folds | None, local
     return replace(fitted, std=std, spread=None if spread is None else spread[0])
 
 
-def _faint(n_views: int) -> Array:
-    return np.append(np.ones(n_views - 1), FAINT)
+def _weights_when_counting(n_views: int) -> Array:
+    return np.append(np.ones(n_views - 1), TARGET_WEIGHT_WHEN_COUNTING)
 
 
 def _sizes(q: int, n_components: int | float, sample: ViewSample, folds: Folds) -> list[int]:

@@ -18,7 +18,7 @@ N_RIDGES = 49
 """Steps of the grid for κσ²: less than a factor of 2 each."""
 RIDGE_RANGE = 1e-10
 """The smallest κσ², as a share of the largest gain."""
-WORTH = 1.01
+MIN_IMPROVEMENT = 1.01
 """More components are taken where they lower the held-out error by more than this."""
 
 
@@ -76,7 +76,7 @@ def held_out(
     squares = np.einsum("n,krnm->kr", sample.table.weights, np.square(residuals))
     errors = np.einsum("n,krnm->kr", sample.table.weights, np.abs(residuals)) if robust else squares
     best_of_size = errors.min(axis=1)
-    k = int(np.flatnonzero(best_of_size <= WORTH * best_of_size.min())[0])  # the fewest components that do
+    k = int(np.flatnonzero(best_of_size <= MIN_IMPROVEMENT * best_of_size.min())[0])  # the fewest components that do
     r = int(np.flatnonzero(errors[k] <= best_of_size[k] * (1 + 1e-9))[-1])  # of equals the largest ridge
     variance = float(sample.table.traces[-1]) or 1.0
     return HeldOut(predictions[k, r], leverages[k, r], sizes[k], float(ridges[r]), float(squares[k, r]) / variance)

@@ -16,7 +16,7 @@ from gramian._progress import Progress
 from gramian.latent.gaussian import LatentGaussian, Projection
 from gramian.latent.target_axes import Decomposition, FeatureInputs, TargetAxes
 from gramian.latent.target_folds import Folds
-from gramian.latent.target_path import WORTH, HeldOut, ridge_predictions, ridges_up_to
+from gramian.latent.target_path import MIN_IMPROVEMENT, HeldOut, ridge_predictions, ridges_up_to
 from gramian.latent.view_noise import ROUNDS, ecm_rounds, mean_log_likelihood, scales_of
 
 ROUNDING = 1e-14
@@ -93,7 +93,7 @@ class Losses:
         """The fewest components within 1 % of the least loss, and of equal ridges there the largest."""
         total = self.loss.sum(axis=0)
         of_size = total.min(axis=1)
-        k = int(np.flatnonzero(of_size <= WORTH * of_size.min())[0])
+        k = int(np.flatnonzero(of_size <= MIN_IMPROVEMENT * of_size.min())[0])
         return k, int(np.flatnonzero(total[k] <= of_size[k] * (1 + 1e-9))[-1])
 
 

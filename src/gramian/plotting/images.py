@@ -335,7 +335,7 @@ def traversal_map(
     feature_names: Iterable[Any] | None,
     ax: Any,
 ) -> Any:
-    """Columns from top to bottom, steps from left to right, a block a component."""
+    """Columns from top to bottom, steps from left to right, one block per component."""
     names = column_names(model, rows.shape[2], feature_names)
     middle = rows[:, :, :].mean(axis=(0, 1))
     change = rows - middle

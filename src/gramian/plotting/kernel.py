@@ -24,7 +24,7 @@ def kernel_components(
     margin: float = 0.15,
     ax: Any = None,
 ) -> Array:
-    """Contours of equal principal scores over the plane, with the data: one panel a component ([ZH] figure 1).
+    """Contours of equal principal scores over the plane, with the data: one panel per component ([ZH] figure 1).
 
     Parameters
     ----------

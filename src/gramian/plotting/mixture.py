@@ -34,7 +34,7 @@ def responsibilities(
     X : array-like of shape (n_samples, n_features)
     kind : {"auto", "plane", "bars"}, default="auto"
         "plane": rows in the plane of two columns, their colours mixed by their probabilities; where X has just two columns the
-        plane itself is tinted, with lines where two components are equally likely. "bars": a column a row, stacked, sorted by
+        plane itself is tinted, with lines where two components are equally likely. "bars": one column per row, stacked, sorted by
         component and certainty. "auto" is "plane" for two columns.
     columns : pair of ints, default=(0, 1)
         Of the plane.
@@ -110,7 +110,7 @@ def tint(ax: Any, model: BaseEstimator, points: Array, colours: Array, n_grid: i
 
 
 def bars(ax: Any, shares: Array, names: list[str]) -> Any:
-    """Stacked probabilities, a column a row."""
+    """Stacked probabilities, one column per row."""
     likely = shares.argmax(axis=1)
     order = np.lexsort((-shares.max(axis=1), likely))
     edges = np.arange(len(shares) + 1) - 0.5

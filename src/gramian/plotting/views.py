@@ -62,7 +62,7 @@ def view_contributions(model: BaseEstimator, *, max_components: int = 20, ax: An
 
 
 def shares_of(model: BaseEstimator) -> Array:
-    """diag(UᵥᵀUᵥ), a row a view: the squared lengths of the unit axes' parts, which sum to one over the views."""
+    """diag(UᵥᵀUᵥ), one row per view: the squared lengths of the unit axes' parts, which sum to one over the views."""
     check_is_fitted(model)
     parts = getattr(getattr(getattr(model, "_model", None), "subspace", None), "parts", None)
     if parts is None:

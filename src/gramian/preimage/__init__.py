@@ -5,6 +5,7 @@ from __future__ import annotations
 from inspect import signature
 from typing import Any
 
+from gramian.kernels.base import Kernel
 from gramian.preimage.base import PreImage, PreImageInfo, has_identity_features
 from gramian.preimage.exact import Exact
 from gramian.preimage.fixed_point import FixedPoint
@@ -82,7 +83,7 @@ def as_preimage(preimage: Any, **options: Any) -> Any:
     return preimage
 
 
-def preimage_for(kernel: Any, preimage: Any, **options: Any) -> Any:
+def preimage_for(kernel: Kernel, preimage: Any, **options: Any) -> Any:
     """As :func:`as_preimage`, but `Exact` where the kernel is linear and ``preimage`` is one of this package.
 
     Parameters

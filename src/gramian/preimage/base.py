@@ -13,13 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from gramian._arrays import Array, float_dtype, row_chunks
 from gramian._types import Points, is_sparse
 from gramian.kernels import Constant, Linear, Scaled, Sum, as_kernel
+from gramian.kernels.base import Kernel
 
 CHUNK_VALUES = 1 << 21  # kernel values held at once by a method that looks at all training rows: 16 MB
 
 
 @dataclass(frozen=True)
 class PreImageInfo:
-    """What a pre-image method reports, one entry a point.
+    """What a pre-image method reports, one entry per point.
 
     ``converged`` is False where an iteration did not settle; ``fallback`` is True where the method had nothing to say
     and a simpler one answered; ``n_iter`` counts steps, 1 for closed forms.
@@ -103,7 +104,7 @@ class PreImage(BaseEstimator):
         X: Points,
         K0: Array | None = None,
         *,
-        kernel: Any,
+        kernel: Kernel,
         scores: Array | None = None,
         sample_weight: Array | None = None,
     ) -> PreImage:
@@ -392,7 +393,7 @@ class PreImage(BaseEstimator):
         for name, given in zip(("weights", "kernel_values"), pair):
             if given.ndim != 2 or given.shape[1] != expected or given.shape[0] != pair[0].shape[0]:
                 raise ValueError(
-                    f"{name} has shape {given.shape}; one row a point and one column for each of the {expected} fitted "
+                    f"{name} has shape {given.shape}; one row per point and one column for each of the {expected} fitted "
                     "rows are needed, in both arguments."
                 )
             if not np.isfinite(given).all():
@@ -400,7 +401,7 @@ class PreImage(BaseEstimator):
         return pair
 
 
-def has_identity_features(kernel: Any) -> bool:
+def has_identity_features(kernel: Kernel) -> bool:
     """Whether φ(x) is x, times a constant or beside one: then Σᵢ γᵢxᵢ is the nearest input, exactly.
 
     Parameters

@@ -12,6 +12,7 @@ from gramian._checks import check_count, check_number
 from gramian._content import content_folds, row_hashes, smallest_positions
 from gramian._types import Points, is_sparse
 from gramian.kernels import RBF, Precomputed
+from gramian.kernels.base import Kernel
 from gramian.latent.sample import DualSample
 from gramian.operators.gram import DenseGram, LazyGram
 from gramian.preimage.base import PreImage, PreImageInfo
@@ -172,7 +173,7 @@ class _Regression(NamedTuple):
 
 
 def _split_scores(
-    kernel: Any, X: Points, K0: Array, scores: Array, kept: Array, held_out: Array
+    kernel: Kernel, X: Points, K0: Array, scores: Array, kept: Array, held_out: Array
 ) -> tuple[Array, Array]:
     """Scores of the kept rows and of the held-out ones, by components that only the kept rows have formed."""
     if isinstance(kernel, Precomputed):

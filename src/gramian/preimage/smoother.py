@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import sparse
 
@@ -11,6 +9,7 @@ from gramian._arrays import Array
 from gramian._checks import check_count
 from gramian._types import Points
 from gramian.kernels import Precomputed
+from gramian.kernels.base import Kernel
 from gramian.preimage.base import PreImage, PreImageInfo, combined
 
 
@@ -73,7 +72,7 @@ class KernelSmoother(PreImage):
         return combined(similar / total[:, None], self.X_), info
 
 
-def half_diagonal(kernel: Any, X: Points, K0: Array | None) -> Array | None:
+def half_diagonal(kernel: Kernel, X: Points, K0: Array | None) -> Array | None:
     """k(xᵢ, xᵢ)/2, or None where it is the same for all rows and so says nothing about who is near."""
     if kernel.stationary:
         return None

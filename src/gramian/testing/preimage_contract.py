@@ -88,7 +88,7 @@ def check_preimage(preimage: Any, X: Any, *, kernel: Any = "rbf", tolerance: flo
     if hasattr(fitted, "transform_with_info"):
         rows, info = fitted.transform_with_info(weights, weights @ K0)
         _close(rows, found, 0.0, "transform_with_info against transform")
-        _require(np.shape(info.converged) == (len(weights),), "info.converged must have one entry a point")
+        _require(np.shape(info.converged) == (len(weights),), "info.converged must have one entry per point")
 
     for label, far in _far_points(K0, weights):
         answers = fitted.transform(far, far @ K0)

@@ -186,7 +186,7 @@ def _profiled(kernel: Any, products: Array) -> Array | None:
 
 @dataclass(frozen=True)
 class KernelEvaluation(Evaluation):
-    """Trials of KernelPPCA: one Gram matrix and one eigendecomposition a fold, whatever q."""
+    """Trials of KernelPPCA: one Gram matrix and one eigendecomposition per fold, whatever q."""
 
     counts: list[int] | None = None
     distances: Any = None
@@ -355,7 +355,7 @@ def kernel_path(plan: Any) -> Evaluation | None:
 
 @dataclass(frozen=True)
 class ClassifierEvaluation(Evaluation):
-    """Trials of KernelPPCAClassifier: one decomposition a class and fold serves every q."""
+    """Trials of KernelPPCAClassifier: one decomposition per class and fold serves every q."""
 
     counts: list[int] | None = None
     distances: Any = None

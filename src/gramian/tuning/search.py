@@ -134,7 +134,7 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
         y : array-like, default=None
             Targets; for a forecaster its exogenous inputs.
         **fit_params
-            Handed to the estimator's ``fit``; arrays with one entry a row, such as ``sample_weight``, are cut to the fold.
+            Handed to the estimator's ``fit``; arrays with one entry per row, such as ``sample_weight``, are cut to the fold.
             ``groups`` goes to the splitter.
 
         Returns

@@ -15,7 +15,7 @@ The noise is one number, or one per block of columns (a view, a group of sensors
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import add
 from typing import Any
 
@@ -146,6 +146,18 @@ def _product(left: Array, right: Array) -> Array:
     return (left.reshape(-1, left.shape[2]) @ right).reshape(*left.shape[:2], right.shape[1])
 
 
+@lru_cache(maxsize=64)
+def pivot_positions(q: int) -> Array:
+    """Where the entries (i, k) of packed symmetric systems stand, one row per pivot k, (q, q + 1).
+
+    >>> pivot_positions(2).tolist()
+    [[0, 1, 3], [1, 2, 4]]
+    """
+    i, k = np.arange(q + 1), np.arange(q)[:, None]
+    high, low = np.maximum(i, k), np.minimum(i, k)
+    return high * (high + 1) // 2 + low
+
+
 def eliminate(systems: Array, q: int) -> Array:
     """Sweep the first q pivots of packed symmetric systems in place; return log|M|.
 
@@ -155,8 +167,7 @@ def eliminate(systems: Array, q: int) -> Array:
     log_determinant = np.zeros(systems.shape[1:])
     product = np.ones(systems.shape[1:])
     column, scaled, term = (np.empty((q + 1, *systems.shape[1:])) for _ in range(3))
-    for k in range(q):
-        positions = [starts[max(i, k)] + min(i, k) for i in range(q + 1)]
+    for k, positions in enumerate(pivot_positions(q)):
         np.take(systems, positions, axis=0, out=column, mode="clip")  # the other modes copy once more
         pivot = column[k]
         product *= pivot

@@ -1,7 +1,8 @@
 """Growth: CPU and memory of every default fit as rows grow, beside the scikit-learn estimator that a user would take.
 
 `python -m benchmarks growth` also writes the table of docs/scaling.md. Each fit runs in a forked process of its own; a size is left out
-where the one before says that it would take more than `GRAMIAN_BENCH_LIMIT` seconds of CPU (60 by default).
+where the one before says that it would take more than `GRAMIAN_BENCH_LIMIT` seconds of CPU (60 by default). `GRAMIAN_BENCH_FITS` names
+the fits to measure (any part of their words, with commas between); the rows of the others stay as they are.
 """
 
 from __future__ import annotations
@@ -237,11 +238,13 @@ def cells(path: Costs) -> list[str]:
 
 def run() -> Iterator[Row]:
     limit = float(os.environ.get("GRAMIAN_BENCH_LIMIT", 60))
-    lines = []
-    for fit in FITS:
+    wanted = os.environ.get("GRAMIAN_BENCH_FITS", "").split(",")
+    table: dict[str, list[str]] = {}
+    for fit in (fit for fit in FITS if any(part in fit.words for part in wanted)):
         mine, other = measured(fit, limit)
         slope = "-" if mine.slope is None else f"{mine.slope:.1f}"
         peak = f"{mine.mebibytes[-1]:.0f} MiB at {mine.sizes[-1]:,}"
+        lines = table[fit.words] = []
         lines.append(f"| {fit.words} | {' | '.join(cells(mine))} | {slope} | {peak} | {fit.beyond} |")
         if fit.theirs is not None:
             slope = "-" if other.slope is None else f"{other.slope:.1f}"
@@ -252,11 +255,27 @@ def run() -> Iterator[Row]:
         holds = None if mine.slope is None else mine.slope <= fit.floor
         yield Row("P18", f"{fit.words}, N beyond 2,000", "linear growth", f"slope {fit.floor}", "1.1", found, holds)
     if not os.environ.get(QUICK):
-        write(lines, limit)
+        write(table, limit)
 
 
-def write(lines: list[str], limit: float) -> None:
+def written(page: str) -> dict[str, list[str]]:
+    """The rows of the table on the page, by the words of our fit."""
+    found: dict[str, list[str]] = {}
+    words = {fit.words for fit in FITS}
+    for line in page.partition(MARKS[0])[2].partition(MARKS[1])[0].splitlines():
+        first = line.split("|")[1].strip() if line.startswith("|") else ""
+        if first in words:
+            found[first] = [line]
+        elif first.startswith("&nbsp;"):
+            found[next(reversed(found))].append(line)
+    return found
+
+
+def write(measured: dict[str, list[str]], limit: float) -> None:
     """Put the table between its marks in docs/scaling.md."""
+    page = PAGE.read_text()
+    rows = {**written(page), **measured}
+    lines = [line for fit in FITS for line in rows.get(fit.words, [])]
     head = " | ".join(f"{n:,}" for n in SIZES)
     table = [
         MARKS[0],
@@ -270,7 +289,6 @@ def write(lines: list[str], limit: float) -> None:
         "",
         MARKS[1],
     ]
-    page = PAGE.read_text()
     before, _, rest = page.partition(MARKS[0])
     after = rest.partition(MARKS[1])[2] if rest else ""
     if not rest:

@@ -157,8 +157,9 @@ def check_table(
     except ValueError as error:
         if missing or "contains NaN" not in str(error):
             raise
+        first = str(error).splitlines()[0]  # the rest recommends estimators of scikit-learn
         raise ValueError(
-            f"{error}\nWithin gramian, LatentImputer fills the holes: make_pipeline(LatentImputer(), ...)."
+            f"{first} Within gramian, LatentImputer fills the holes: make_pipeline(LatentImputer(), ...)."
         ) from None
 
 

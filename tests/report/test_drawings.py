@@ -105,5 +105,5 @@ def test_the_chosen_candidate_is_marked():
 
 def test_names_are_cut_to_their_place():
     assert cut("abc", 100) == "abc"
-    assert cut("a" * 100, 73).endswith("…")
-    assert len(cut("a" * 100, 73)) == 10
+    assert cut("a" * 100, 78).endswith("…")
+    assert len(cut("a" * 100, 78)) == 10

@@ -7,8 +7,7 @@ name of time (years, days, ...). Steps may be of equal length, months, quarters,
 from __future__ import annotations
 
 import datetime
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -16,18 +15,14 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
+from gramian.io.dates import Moment, readings, written
 from gramian.io.table import Table
 
 NAMES = frozenset(
     ("year", "month", "day", "date", "time", "datetime", "timestamp", "t", "hour", "week", "quarter", "when", "ds")
 )
 """Names of columns of numbers that tell the time; never forecast."""
-_MONTH = re.compile(r"^(\d{4})[-/](\d{1,2})$")
-_QUARTER = re.compile(r"^(\d{4})[- ]?[Qq]([1-4])$")
-_SLASHED = re.compile(r"^(\d{1,2})([./-])(\d{1,2})\2(\d{4})$")
 SECONDS = {3600: (24, 168), 60: (60, 1440), 1: (60, 3600), 86400: (7,), 7 * 86400: (52,)}
-
-Moment = datetime.datetime
 
 
 @dataclass(frozen=True)
@@ -93,7 +88,7 @@ class Clock:
             else:
                 moments.append(self.last + i * self.step)
         out = np.empty(steps, dtype=object)
-        out[:] = [_written(moment, self.style) for moment in moments]
+        out[:] = [written(moment, self.style) for moment in moments]
         return out
 
 
@@ -125,63 +120,21 @@ def _of_dates(name: str, column: Array) -> Clock | None:
     if not all(isinstance(cell, str) for cell in cells):
         return None
     cells = [cell.strip() for cell in cells]
-    for style, moments in _readings(cells):
+    for style, moments in _even_readings(cells):
         clock = _with_step(name, moments, style)
         if clock is not None:
             return clock
     return None
 
 
-def _readings(cells: list[str]) -> Iterable[tuple[str, list[Moment]]]:
-    """Every way to read all the cells as times."""
-    ways: list[tuple[str, Callable[[str], Moment | None]]] = [
-        ("month", lambda cell: _matched(_MONTH, cell, lambda m: Moment(int(m[1]), int(m[2]), 1))),
-        ("quarter", lambda cell: _matched(_QUARTER, cell, lambda m: Moment(int(m[1]), 3 * int(m[2]) - 2, 1))),
-        ("iso", _iso),
-    ]
-    slashed = _SLASHED.match(cells[0])
-    if slashed is not None:
-        mark = slashed[2]
-        ways += [
-            (
-                f"%d{mark}%m{mark}%Y",
-                lambda cell: _matched(_SLASHED, cell, lambda m: Moment(int(m[4]), int(m[3]), int(m[1]))),
-            ),
-            (
-                f"%m{mark}%d{mark}%Y",
-                lambda cell: _matched(_SLASHED, cell, lambda m: Moment(int(m[4]), int(m[1]), int(m[3]))),
-            ),
-        ]
-    readable = []
-    for style, read in ways:
-        moments = [read(cell) for cell in cells]
-        if all(moment is not None for moment in moments):
-            readable.append((style, [moment for moment in moments if moment is not None]))
+def _even_readings(cells: list[str]) -> list[tuple[str, list[Moment]]]:
+    """The ways to read the cells; where day first and month first both fit, the one whose steps are even, or neither."""
+    readable = readings(cells)
     styles = [style for style, _ in readable]
     if styles[:1] == ["iso"] or len(readable) < 2:
         return readable
-    # day first and month first both fit: the one whose steps are even, and neither where both are
     even = [row for row in readable if _with_step("", row[1], row[0]) is not None]
     return even if len(even) == 1 else []
-
-
-def _matched(pattern: re.Pattern[str], cell: str, made: Callable[[re.Match[str]], Moment]) -> Moment | None:
-    found = pattern.match(cell)
-    if found is None:
-        return None
-    try:
-        return made(found)
-    except ValueError:
-        return None
-
-
-def _iso(cell: str) -> Moment | None:
-    if len(cell) < 8:
-        return None
-    try:
-        return Moment.fromisoformat(cell)
-    except ValueError:
-        return None
 
 
 def _with_step(name: str, moments: list[Moment], style: str) -> Clock | None:
@@ -222,17 +175,3 @@ def _months_later(moment: Moment, months: int, day: int) -> Moment:
     following = Moment(year + (month == 11), (month + 1) % 12 + 1, 1)
     length = (following - datetime.timedelta(days=1)).day
     return moment.replace(year=year, month=month + 1, day=length if day == 0 else min(day, length))
-
-
-def _written(moment: Moment, style: str) -> str:
-    if style == "month":
-        return f"{moment.year:04d}-{moment.month:02d}"
-    if style == "quarter":
-        return f"{moment.year:04d}Q{(moment.month + 2) // 3}"
-    if style == "iso":
-        return (
-            moment.date().isoformat()
-            if moment.time() == datetime.time() and moment.tzinfo is None
-            else moment.isoformat(sep=" ")
-        )
-    return moment.strftime(style)

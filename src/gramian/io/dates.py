@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+Moment = datetime.datetime
 MONTHS = {
     name: number
     for number, names in enumerate(
@@ -107,3 +108,78 @@ def _moment(match: re.Match[str], month_first: bool) -> datetime.datetime:
     if "half" in given:
         hour = hour % 12 + (12 if given["half"].lower().startswith("p") else 0)
     return datetime.datetime(year, month, day, hour, int(given.get("minute") or 0), int(given.get("second") or 0))
+
+
+# ---------------------------------------------------------------- read to be written again
+
+_MONTH = re.compile(r"^(\d{4})[-/](\d{1,2})$")
+_QUARTER = re.compile(r"^(\d{4})[- ]?[Qq]([1-4])$")
+_SLASHED = re.compile(r"^(\d{1,2})([./-])(\d{1,2})\2(\d{4})$")
+
+
+def readings(cells: Sequence[str]) -> list[tuple[str, list[Moment]]]:
+    """Every way to read all the cells as times, each with the style that `written` writes them in.
+
+    Examples
+    --------
+    >>> [style for style, _ in readings(["1/2/2024", "2/2/2024"])]
+    ['%d/%m/%Y', '%m/%d/%Y']
+    """
+    ways: list[tuple[str, Callable[[str], Moment | None]]] = [
+        ("month", lambda cell: _matched(_MONTH, cell, lambda m: Moment(int(m[1]), int(m[2]), 1))),
+        ("quarter", lambda cell: _matched(_QUARTER, cell, lambda m: Moment(int(m[1]), 3 * int(m[2]) - 2, 1))),
+        ("iso", _iso),
+    ]
+    slashed = _SLASHED.match(cells[0])
+    if slashed is not None:
+        mark = slashed[2]
+        ways += [
+            (
+                f"%d{mark}%m{mark}%Y",
+                lambda cell: _matched(_SLASHED, cell, lambda m: Moment(int(m[4]), int(m[3]), int(m[1]))),
+            ),
+            (
+                f"%m{mark}%d{mark}%Y",
+                lambda cell: _matched(_SLASHED, cell, lambda m: Moment(int(m[4]), int(m[1]), int(m[3]))),
+            ),
+        ]
+    readable = []
+    for style, read in ways:
+        moments = [read(cell) for cell in cells]
+        if all(moment is not None for moment in moments):
+            readable.append((style, [moment for moment in moments if moment is not None]))
+    return readable
+
+
+def _matched(pattern: re.Pattern[str], cell: str, made: Callable[[re.Match[str]], Moment]) -> Moment | None:
+    found = pattern.match(cell)
+    if found is None:
+        return None
+    try:
+        return made(found)
+    except ValueError:
+        return None
+
+
+def _iso(cell: str) -> Moment | None:
+    if len(cell) < 8:
+        return None
+    try:
+        return Moment.fromisoformat(cell)
+    except ValueError:
+        return None
+
+
+def written(moment: Moment, style: str) -> str:
+    """A time as the cells of a style write it."""
+    if style == "month":
+        return f"{moment.year:04d}-{moment.month:02d}"
+    if style == "quarter":
+        return f"{moment.year:04d}Q{(moment.month + 2) // 3}"
+    if style == "iso":
+        return (
+            moment.date().isoformat()
+            if moment.time() == datetime.time() and moment.tzinfo is None
+            else moment.isoformat(sep=" ")
+        )
+    return moment.strftime(style)

@@ -13,7 +13,9 @@ from gramian.io.column_summary import Summary, described, summaries
 from gramian.io.source import TableError, shown
 from gramian.io.table import Table
 
-COUNTER_NAMES = frozenset(("id", "index", "row", "rowid", "row_id", "row id", "unnamed: 0", "nr", "no", "#"))
+COUNTER_NAMES = frozenset(
+    ("id", "index", "row", "rowid", "row_id", "row id", "rownames", "unnamed: 0", "nr", "no", "#")
+)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from html import escape
 
 import numpy as np
 
-LETTER = 7.3
+LETTER = 7.8
 """Width of a letter, in pixels of the page."""
 LINE = 14.0
 COLOURS = 8

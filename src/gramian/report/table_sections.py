@@ -17,8 +17,9 @@ SHOWN_COLUMNS = 60
 def columns(analysis: Analysis) -> Section:
     """Every column with its numbers and its histogram."""
     prepare, section = analysis.prepare, Section("The columns")
-    for note in (*analysis.table.notes, *prepare.notes):
-        section.add(Note(note[:1].upper() + note[1:] + "."))
+    notes = [note[:1].upper() + note[1:] + "." for note in (*analysis.table.notes, *prepare.notes)]
+    if notes:
+        section.add(Note(" ".join(notes)))
     rows = [_described(analysis, j) for j in range(min(len(prepare.names), SHOWN_COLUMNS))]
     more = len(prepare.names) - SHOWN_COLUMNS
     caption = f"The first {SHOWN_COLUMNS} of {len(prepare.names)} columns." if more > 0 else ""

@@ -56,7 +56,7 @@ def filled_batches(path: str) -> object:
     from pyarrow import parquet
 
     def batches() -> object:
-        for batch in parquet.ParquetFile(path).iter_batches(GROUP):
+        for batch in parquet.ParquetFile(path, pre_buffer=False).iter_batches(GROUP):
             X = np.column_stack([column.to_numpy(zero_copy_only=False) for column in batch.columns])
             yield np.where(np.isnan(X), 2.0, X)
 

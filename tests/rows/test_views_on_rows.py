@@ -160,3 +160,50 @@ def test_what_is_no_sum_over_rows_is_refused_with_words_that_name_what_works():
         MultiViewRKM(2).fit_batches([np.where(RNG.random(X.shape) < 0.1, np.nan, X)])
     with pytest.raises(ValueError, match="function that opens"):
         MultiViewRKM(2).fit_batches(iter([X]))
+
+
+@pytest.mark.parametrize("kind", ["table", "dict", "list", "frame"])
+def test_views_on_dask_are_answered_lazily_and_in_kind(kind):
+    dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
+    holes = X.copy()
+    holes[::5, 7:] = np.nan
+    parts = {"a": holes[:, :3], "b": holes[:, 3:7], "c": holes[:, 7:]}
+    if kind in ("table", "frame"):
+        views = {"a": slice(0, 3), "b": slice(3, 7), "c": slice(7, 9)}
+        model, given = MultiViewRKM(2, views=views), holes
+        lazy = da.from_array(holes, chunks=(40, 5))
+        if kind == "frame":
+            dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+            given = pd.DataFrame(holes, columns=list("pqrstuvwx"))
+            lazy = dd.from_pandas(given, npartitions=3)
+    else:
+        model, given = MultiViewRKM(2), parts if kind == "dict" else list(parts.values())
+        arrays = {name: da.from_array(view, chunks=(40, -1)) for name, view in parts.items()}
+        lazy = arrays if kind == "dict" else list(arrays.values())
+    model.fit(given)
+    with dask.config.set(scheduler="threads"):
+        for ask in (
+            lambda rows: model.transform(rows),
+            lambda rows: model.score_samples(rows),
+            lambda rows: model.impute(rows),
+            lambda rows: model.impute(rows, return_std=True),
+            lambda rows: model.reconstruct(rows),
+            lambda rows: model.predict_view(rows, model.view_names_[1], return_std=True),
+        ):
+            found, expected = ask(lazy), ask(given)
+            assert all(hasattr(leaf, "compute") for leaf in leaves(found))
+            assert [type(found) if isinstance(found, dict | list | tuple) else None] == [
+                type(expected) if isinstance(expected, dict | list | tuple) else None
+            ]
+            for one, other in zip(leaves(found), leaves(expected), strict=True):
+                assert_allclose(np.asarray(one.compute()), np.asarray(other), rtol=1e-9, atol=1e-9)
+    if kind == "frame":
+        assert list(model.impute(lazy).columns) == list("pqrstuvwx")
+
+
+def leaves(found):
+    if isinstance(found, dict):
+        return list(found.values())
+    if isinstance(found, tuple):
+        return [leaf for part in found for leaf in leaves(part)]
+    return found if isinstance(found, list) else [found]

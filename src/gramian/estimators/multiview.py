@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -23,6 +24,7 @@ from gramian._checks import (
 from gramian._content import row_hashes, smallest_positions
 from gramian._types import RandomState, Table, Views, Weights
 from gramian.estimators._base import BaseEstimator, LatentModelMixin, atomic, forget, keep_columns
+from gramian.estimators._lazy_views import views_lazily
 from gramian.estimators._view_answers import ViewAnswers
 from gramian.estimators._view_decoding import decoded_inputs, fitted_preimage
 from gramian.estimators._view_fit import CHOICE_FOLDS, ViewFit, ViewOptions, fit_views
@@ -35,12 +37,20 @@ from gramian.latent.dimension import check_n_components
 from gramian.latent.gaussian import Posterior, noisy_rows
 from gramian.latent.view_subspace import ViewSubspace
 from gramian.preimage import as_preimage
-from gramian.rows import Rows, is_dask, lazily, refuse_dask
+from gramian.rows import Rows, is_dask, refuse_dask
 from gramian.solvers import solvers_for
 
 
 class NoDensityError(ValueError, AttributeError):
     """There is no density without noise: a ValueError to who asks, an absent method to who looks."""
+
+
+def score_samples(model: Any, X: Any) -> Array:
+    """The log-likelihood of what each row shows."""
+    return np.asarray(model._answers.log_density(model._rows(X)))
+
+
+_lazy_density = views_lazily(score_samples)
 
 
 class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
@@ -403,7 +413,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
     def _turned(self, latent: Array) -> Array:
         return latent if self._rotation is None else latent @ self._rotation
 
-    @lazily
+    @views_lazily
     def transform(self, X: Views) -> Array:
         """The posterior mean E[z | whatever a row shows] [8]; rows that show nothing get the prior mean 0.
 
@@ -564,7 +574,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
                 )
         except ValueError as error:
             raise NoDensityError(str(error)) from None
-        return lambda X: self._answers.log_density(self._rows(X))
+        return partial(_lazy_density, self)
 
     def score(self, X: Views, y: object = None) -> float:
         """The mean log-likelihood of the rows; at zero noise, where there is none, minus the mean squared residual.
@@ -672,6 +682,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
 
     # ------------------------------------------------------------ views
 
+    @views_lazily
     def predict_view(
         self,
         X: Views,
@@ -732,6 +743,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
             return draws.astype(rows.dtype, copy=False)
         return found.mean.astype(rows.dtype, copy=False), found.std.astype(rows.dtype, copy=False)
 
+    @views_lazily
     def impute(self, X: Views, return_std: bool = False, *, small_sample: bool = True) -> Any:
         """The views with what is missing at its expectation given what each row shows, in the container given; the rest untouched.
 
@@ -810,6 +822,7 @@ class MultiViewRKM(NestedKernels, LatentModelMixin, BaseEstimator):
         views = [answers.inputs(v, latent).astype(Z.dtype, copy=False) for v in range(len(self.view_names_))]
         return self._layout.contain(views)
 
+    @views_lazily
     def reconstruct(self, X: Views) -> Any:
         """Every view given the views shown: `inverse_transform` of `transform`.
 

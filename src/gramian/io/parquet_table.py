@@ -49,7 +49,7 @@ class ParquetReader:
         arrow = self._arrow
         with self.source.open() as stream:
             try:
-                file = arrow.parquet.ParquetFile(stream)
+                file = arrow.parquet.ParquetFile(stream, pre_buffer=False)
             except (arrow.ArrowException, OSError, ValueError) as error:
                 raise self._damaged(error) from error
             with file:

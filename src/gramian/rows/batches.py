@@ -140,10 +140,20 @@ def _file_batches(source: Any) -> Iterable[Any]:
             f"{str(source)!r} ends in none of {', '.join(FILE_FORMATS)}. Give a function that reads its batches."
         )
     try:
-        from pyarrow import dataset
+        from pyarrow import dataset, parquet
     except ImportError as error:
         raise ImportError('Reading batches of a file needs pyarrow: pip install "gramian[io]".') from error
-    return dataset.dataset(str(source), format=kind).to_batches(batch_size=BATCH_ROWS)
+    if kind == "parquet" and Path(source).is_file():
+        return _parquet_batches(parquet, source)
+    return dataset.dataset(str(source), format=kind).to_batches(
+        batch_size=BATCH_ROWS, batch_readahead=1, fragment_readahead=1
+    )
+
+
+def _parquet_batches(parquet: Any, source: Any) -> Iterator[Any]:
+    """Batches of a Parquet file; nothing of what was read is kept, which pyarrow does unless it is told not to."""
+    with parquet.ParquetFile(source, pre_buffer=False) as file:
+        yield from file.iter_batches(batch_size=BATCH_ROWS)
 
 
 # (is it this kind of source?, start a pass): a further kind of source is one more row

@@ -333,7 +333,7 @@ def class_lines() -> list[str]:
     return lines
 
 
-def page(regression: list[str], classes: list[str]) -> str:
+def page(regression: list[str], classes: list[str], intervals: list[str]) -> str:
     text = f"""# Regression and classification at the defaults, measured
 
 Written by `python -m experiments.regression_table --write`.
@@ -355,14 +355,18 @@ Root mean squared error on the test rows, in units of the training target's stan
 Share of test rows misclassified, and log-loss in brackets.
 
 {{classes}}
+
+## Intervals
+
+{{intervals}}
 """
-    return text.format(regression="\n".join(regression), classes="\n".join(classes))
+    return text.format(regression="\n".join(regression), classes="\n".join(classes), intervals="\n".join(intervals))
 
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--half", choices=("decide", "report"), default="report")
-    parser.add_argument("--limit", type=int, default=40, help="real tables")
+    parser.add_argument("--limit", type=int, default=20, help="real tables")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
@@ -373,7 +377,7 @@ def main(arguments: list[str]) -> None:
     classes = class_lines()
     print("\n".join(classes))
     if options.write:
-        PAGE.write_text(page(regression, classes), encoding="utf-8")
+        PAGE.write_text(page(regression, classes, interval_lines()), encoding="utf-8")
 
 
 if __name__ == "__main__":

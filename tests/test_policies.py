@@ -76,7 +76,7 @@ POLICIES = {
     },
     "latent.views": {"RANK_ROWS": 10000},
     "latent.whitened_components": {"FAR": 100000000.0},
-    "choosing.cell_scales": {"PRIOR_CELLS": 30.0, "NORMAL_90": 1.6448536269514722},
+    "choosing.cell_scales": {"PRIOR_CELLS": 30.0, "PRIOR_TABLE": 100.0, "NORMAL_90": 1.6448536269514722},
     "choosing.cells": {
         "N_DRAWS": 5,
         "SHARE": 0.1,
@@ -125,11 +125,14 @@ POLICIES = {
         "LOOSE_STEPS": 50,
     },
     "choosing.tables": {"GRAM_ROWS": 2000},
-    "choosing.target_kernel": {"MOST_ROWS": 2000, "LANDMARKS": 200, "RANK_TOL": 1e-12},
+    "choosing.target_design": {"LANDMARKS": 200, "RANK_TOL": 1e-12},
+    "choosing.target_kernel": {"MOST_ROWS": 2000, "LEAST_RELEVANCE": 0.03},
     "choosing.target_landmarks": {"COMPARED_ROWS": 1000},
     "choosing.trimmed": {"TRIMMED_SHARE": 0.25, "NOISE_FLOOR": 0.001, "CHOICE_ROWS": 5000},
     "choosing.views": {"GROWTH": 1.5, "EACH": 8, "PLATEAU": 0.002, "PATIENCE": 3},
     "choosing.window_ridge": {"FEWEST_WINDOWS": 6},
+    "estimators._class_choice": {"DEFAULT_FOLDS": 5, "MOSTLY_COPIES": 0.5},
+    "estimators._view_trusts": {"EVERY_SUBSET": 4, "MANY_VIEWS": 12, "LEAST_UNEXPLAINED": 1e-12, "FEWEST_ROWS": 10},
 }
 
 

@@ -6,8 +6,10 @@ An outcome is one of ``answer`` (finite numbers), ``said`` (an exception of a pr
 
 from __future__ import annotations
 
+import signal
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,12 +44,36 @@ class Outcome:
         return self.kind in ("answer", "said")
 
 
-def outcome(work: Callable[[], Iterable[Any]]) -> Outcome:
-    """Run ``work``, which gives arrays or numbers, and judge what came of it."""
+class Endless(BaseException):
+    """The time of a call is over."""
+
+
+@contextmanager
+def within(seconds: float | None) -> Iterator[None]:
+    """Raise :class:`Endless` after so many seconds of CPU; None: never."""
+
+    def over(signal_number: int, frame: Any) -> None:
+        raise Endless(f"no end after {seconds} s of CPU")
+
+    if seconds is None:
+        yield
+        return
+    before = signal.signal(signal.SIGVTALRM, over)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def outcome(work: Callable[[], Iterable[Any]], seconds: float | None = None) -> Outcome:
+    """Run ``work``, which gives arrays or numbers, and judge what came of it; after ``seconds`` of CPU it is an ``exception``."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         try:
-            answers = list(work())
+            with within(seconds):
+                answers = list(work())
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # a panic of Rust is no Exception

@@ -30,6 +30,15 @@ def test_a_short_soak_breaks_no_promise(seed):
     assert found["outcomes"]["answer"] > len(OURS)
 
 
+SOAKED = [(1, 104)]  # tiny rows of views, mostly missing: the square of the scale overflowed
+
+
+@pytest.mark.parametrize("seed, number", SOAKED)
+def test_what_the_soak_found_stays_mended(seed, number):
+    found = Case.of(seed, number).tried()
+    assert found.promised, found
+
+
 def test_a_case_of_the_soak_is_a_function_of_its_seed_and_number():
     one, two = Case.of(3, 14), Case.of(3, 14)
     assert str(one) == str(two)
@@ -59,3 +68,11 @@ JUDGED = {
 def test_outcomes_are_judged(work, kind):
     assert outcome(work).kind == kind
     assert Outcome(kind).promised == (kind in ("answer", "said"))
+
+
+def test_a_call_without_an_end_is_ended():
+    def forever():
+        while True:
+            pass
+
+    assert outcome(forever, seconds=0.05) == Outcome("exception", "Endless: no end after 0.05 s of CPU")

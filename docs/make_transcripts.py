@@ -245,8 +245,9 @@ content; outputs by their suffix. Delimiter, decimal comma, header, banner lines
 Empty cells, `NA`, `NaN`, `null`, `?` and the like are missing; `--missing -999` adds to them (a sentinel is never
 guessed). Columns are named by name or position: `--drop age,3,7-9`. `--id` names columns that are carried along, not
 modelled; text with many different values is treated so by itself. Large files pass by in pieces: `transform`, `score`,
-`predict` and `impute -m` always, `fit --model ppca` with `--stream` or when the file is large for the memory left
-(`--memory 4GB` says how much may be used). Plain large files are parsed by pyarrow where it is installed.
+`predict` and `impute -m` always; `impute`, and `fit` of ppca, mixture, kernel, kernel-mixture and regressor, when the file
+is large for the memory that may be used (`--memory 4GB`; by default half of what the process may use) or, for `fit`,
+with `--stream`, holes too. Plain large files are parsed by pyarrow where it is installed.
 
 Tables from strangers: a file that unpacks to more than 200 times its size (beyond 64 MB), a sheet of more than 50
 million cells and a header that claims more than the file holds are refused before memory is spent on them. A result

@@ -22,7 +22,7 @@ def test_samples_have_the_moments_of_the_latents():
 
 
 def test_clusters_and_components_follow_the_rows():
-    assert (PRIOR_CLUSTERS, PRIOR_COMPONENTS, PRIOR_ROWS, ROWS_PER_CLUSTER) == (16, 4, 5000, 40)
+    assert (PRIOR_CLUSTERS, PRIOR_COMPONENTS, PRIOR_ROWS, ROWS_PER_CLUSTER) == (32, 6, 5000, 40)
     small = fitted_prior(latents(30), np.arange(30, dtype=np.uint64))
     assert len(small.weights_) == 1
     assert small.n_components == 2

@@ -159,3 +159,39 @@ def test_after_training_the_running_frame_is_the_principal_subspace(X, monkeypat
     C = np.cov(features.T, bias=True)
     lost = 1 - np.trace(run.way.axes.T @ C @ run.way.axes) / np.linalg.eigvalsh(C)[::-1][:2].sum()
     assert lost < 1e-4
+
+
+class Watched(torch.nn.Linear):
+    """A layer that writes down what it is shown while it trains."""
+
+    def forward(self, x):
+        if self.training:
+            self.shown.append(x.detach().clone())
+        return super().forward(x)
+
+
+@pytest.mark.parametrize("is_trained", [True, False])
+def test_trained_encoders_see_noise_that_falls_with_the_learning_rate(X, is_trained, monkeypatch):
+    """The noise is so many of the view's mean deviations; a fixed encoder sees the rows as they are."""
+    encoder = Watched(X.shape[1], 4)
+    encoder.shown = []
+    encoder.requires_grad_(is_trained)
+    found = {}
+    monkeypatch.setattr(training.Run, "go", lambda run: found.setdefault("run", run))
+    DeepRKM(2, encoder=encoder, max_epochs=2, batch_size=len(X), random_state=0).fit(X)
+    run = found["run"]
+    mine = run.encoders[0]
+    run.modules.train()
+    mine.shown.clear()
+    for rate in (1.0, 0.5):
+        run._step(run.train, rate)
+    deviation = float(np.sqrt(run.train.variances[0] / X.shape[1]))
+    for rate, shown in zip((1.0, 0.5), mine.shown):
+        noise = float((shown - run.train.views[0]).std())
+        assert noise == pytest.approx(training.INPUT_NOISE * rate * deviation if is_trained else 0.0, rel=0.1)
+
+
+def test_policies_of_training():
+    """Chosen on rows that no reported figure uses: docs/deep.md."""
+    assert training.WEIGHT_DECAY == 0.5
+    assert training.INPUT_NOISE == 1.0

@@ -12,7 +12,7 @@ from gramian._content import smallest_positions
 from gramian.estimators.ppca_mixture import PPCAMixture
 from gramian.exceptions import NumericalWarning
 
-PRIOR_CLUSTERS, PRIOR_COMPONENTS, PRIOR_ROWS = 16, 4, 5000
+PRIOR_CLUSTERS, PRIOR_COMPONENTS, PRIOR_ROWS = 32, 6, 5000
 """The mixture over latents that `sample` draws from: clusters, components of each, rows that it is fitted to."""
 PRIOR_TOL = 1e-4
 ROWS_PER_CLUSTER = 40

@@ -23,6 +23,9 @@ WARM_UP = 0.25
 """Share of the steps in which the learning rate rises; it then falls to almost nothing."""
 WEIGHT_DECAY = 0.5
 """Of Adam, decoupled: weights shrink by this times the learning rate per step. The loss has no scale, so only shapes are smoothed."""
+INPUT_NOISE = 1.0
+"""Encoders see rows with noise of this many of the view's mean deviations, times the share of the learning rate: nets that see few
+rows learn them by heart without it, and the last steps are taken on the rows as they are."""
 COLUMNS = ("epoch", "loss", "reconstruction", "rkm", "cross", "held_out", "seconds")
 
 
@@ -120,6 +123,10 @@ class Run:
             raise ValueError(
                 f"n_components={self.plan.n_components} exceeds the {dim} features of the encoders. Lower it, or raise n_features."
             )
+        self.noises = [
+            INPUT_NOISE * float(np.sqrt(variance / x.shape[1])) if _is_trained(encoder) else 0.0
+            for encoder, x, variance in zip(self.encoders, self.train.views, self.train.variances)
+        ]
         self.moments = RunningMoments(self.widths)
         self.way = as_frame(self.plan.frame, dim, self.plan.n_components)
 
@@ -192,7 +199,8 @@ class Run:
         self._record(sums, held_out, time.process_time() - begun)
 
     def _step(self, batch: TrainingRows, rate: float) -> Array:
-        features = torch.cat([encoder(x) for encoder, x in zip(self.encoders, batch.views)], dim=1)
+        noisy = [x + rate * noise * torch.randn_like(x) if noise else x for x, noise in zip(batch.views, self.noises)]
+        features = torch.cat([encoder(x) for encoder, x in zip(self.encoders, noisy)], dim=1)
         values = features.detach().cpu().numpy()
         self._require_finite(values)
         self.moments.update(values, batch.seen)
@@ -294,6 +302,10 @@ class Run:
                 number, _, entry = name.partition(".")
                 states.setdefault(int(number), {})[entry] = value
             self.optimiser.load_state_dict({**whole, "state": states})
+
+
+def _is_trained(module: Module) -> bool:
+    return any(parameter.requires_grad for parameter in module.parameters())
 
 
 def _under(arrays: dict[str, Array], prefix: str) -> dict[str, Array]:

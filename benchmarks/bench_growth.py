@@ -159,8 +159,9 @@ FITS = (
 
 @dataclass
 class Costs:
-    """What the sizes cost so far."""
+    """What the sizes cost so far, of a fit whose slope may be up to ``floor``."""
 
+    floor: float
     sizes: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     mebibytes: list[float] = field(default_factory=list)
@@ -170,7 +171,7 @@ class Costs:
         if not self.sizes:
             return 0.0
         power = 1.0
-        if len(self.sizes) > 1:
+        if len(self.sizes) > 1 and self.floor >= 2:  # the others are linear beyond 2,000 rows, or fail their floor
             power = max(
                 1.0, float(np.log(self.seconds[-1] / self.seconds[-2]) / np.log(self.sizes[-1] / self.sizes[-2]))
             )
@@ -218,7 +219,7 @@ def cost(make: Callable[[], Any], data: Callable[[int], tuple[Any, Any]], n: int
 
 def measured(fit: Fit, limit: float) -> tuple[Costs, Costs]:
     """Both sides in turn, size by size."""
-    mine, other = Costs(), Costs()
+    mine, other = Costs(fit.floor), Costs(2.0)
     sizes = SIZES[:2] if os.environ.get(QUICK) else SIZES
     for n in sizes:
         for path, make in ((mine, fit.ours), (other, fit.theirs)):

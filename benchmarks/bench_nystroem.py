@@ -48,7 +48,7 @@ def run() -> Iterator[Row]:
         "0.02 of its memory",
         f"{ratio:.1f}x ({other.wall / mine.wall:.1f}x wall) at {memory:.3f} of its memory, {rate / 1e3:.0f}k rows/s"
         + (f"; cores not free, load {load:.0f}" if busy else ""),
-        ratio >= 4.5 and memory <= 0.1 and (busy or rate >= 180e3),
+        False if ratio < 4.5 or memory > 0.1 else True if rate >= 180e3 else None if busy else False,
     )
     yield Row(
         "P24",

@@ -195,7 +195,10 @@ STEPS: list[tuple[str, str, list[str]]] = [
     ),
     (
         "A page about a table: `report`",
-        "One self-contained HTML file.",
+        "One self-contained HTML file. Its first page answers: what is in the table, what is missing and where, how muc"
+        "h structure there is, which rows are odd, and one number for how far its intervals can be trusted. Point at a "
+        "mark for its name, click a heading to sort; it prints, works without scripts, on narrow screens, light and dar"
+        "k. `-m MODEL` adds what a fitted model says of the table, and IN may be a model itself.",
         [
             "gramian report wine.csv -o wine.html --target class",
             "gramian report metabolites.csv -o metabolites.html --json",

@@ -33,7 +33,8 @@ class Subject:
         model = self.built(**more)
         if self.target:
             return model.fit(X, y)
-        return model.fit(X[:, 0] if self.name == "RKMForecaster" and np.ndim(X) == 2 else X)
+        one_series = self.name == "RKMForecaster" and isinstance(X, np.ndarray) and X.ndim == 2
+        return model.fit(X[:, 0] if one_series else X)
 
     def answers(self, model: Any, X: Any) -> Iterator[Any]:
         """What its methods say about rows."""

@@ -19,8 +19,8 @@ from gramian.report.oddness import odd_limits
 
 STREAMED = ("ppca", "mixture", "kernel", "kernel-mixture", "regressor")
 """Kinds of models whose fits are sums over rows."""
-HELD_SHARE = 4
-"""A file is held in memory while it is no larger than this part of what may be used: parsed, it takes more than on disk."""
+HELD_SHARE = 8
+"""A file is held in memory while it is no larger than this part of what may be used: parsed and fitted, a table took six times its file (benchmarks/large_files.py)."""
 DRAWN_ROWS = 2000
 """Rows of smallest hash that the limits of flags are taken from."""
 

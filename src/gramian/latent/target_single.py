@@ -101,7 +101,8 @@ def component_losses(
     folds: list[Fold], target: Array, weights: Array, sizes: list[int], robust: bool = False
 ) -> Losses:
     """Ridge regression on the leading components of the inputs alone, for every size and ridge: Σ_p t_p c_p/(λ_p + κ)."""
-    ridges = ridges_up_to(float(folds[0].axes.values[0]))
+    # a fold may leave rows that are all alike, which have no axes
+    ridges = ridges_up_to(next((float(fold.axes.values[0]) for fold in folds if len(fold.axes.values)), 0.0))
     loss = np.empty((len(folds), len(sizes), len(ridges)))
     squares = np.empty_like(loss)
     for f, fold in enumerate(folds):

@@ -19,7 +19,7 @@ from sklearn.decomposition import PCA
 
 from experiments._page import write_block
 from gramian.deep import DeepRKM, nets
-from gramian.deep.training import INPUT_NOISE, WEIGHT_DECAY, one_cycle
+from gramian.deep.training import WEIGHT_DECAY, input_noise, one_cycle
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "deep.md"
 N_TRAIN, N_COMPONENTS, EPOCHS, BATCH, RATE = 16_000, 10, 60, 256, 2e-3
@@ -65,7 +65,7 @@ class Bottleneck(torch.nn.Module):
 def plain(X: np.ndarray, tests: list[np.ndarray], seed: int, noisy: bool) -> list[float]:
     """An autoencoder or a VAE (noise of the held-out error's size) trained as DeepRKM trains; its held-out errors per pixel."""
     shift, trace = X.mean(axis=0), float(X.var(axis=0).sum())
-    noise = INPUT_NOISE * float(np.sqrt(trace / 784))
+    noise = input_noise(784) * float(np.sqrt(trace / 784))
     model = Bottleneck(shift, float(np.sqrt(trace / 784)), seed, noisy)
     rows = torch.as_tensor(X, dtype=torch.float32)
     optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=WEIGHT_DECAY, fused=True)

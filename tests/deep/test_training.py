@@ -188,10 +188,12 @@ def test_trained_encoders_see_noise_that_falls_with_the_learning_rate(X, is_trai
     deviation = float(np.sqrt(run.train.variances[0] / X.shape[1]))
     for rate, shown in zip((1.0, 0.5), mine.shown):
         noise = float((shown - run.train.views[0]).std())
-        assert noise == pytest.approx(training.INPUT_NOISE * rate * deviation if is_trained else 0.0, rel=0.1)
+        assert noise == pytest.approx(
+            training.input_noise(X.shape[1]) * rate * deviation if is_trained else 0.0, rel=0.1
+        )
 
 
 def test_policies_of_training():
     """Chosen on rows that no reported figure uses: docs/deep.md."""
     assert training.WEIGHT_DECAY == 0.5
-    assert training.INPUT_NOISE == 1.0
+    assert (training.input_noise(64), training.input_noise(784), training.input_noise(16)) == (1.0, 1.0, 0.25)

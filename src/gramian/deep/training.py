@@ -23,9 +23,10 @@ WARM_UP = 0.25
 """Share of the steps in which the learning rate rises; it then falls to almost nothing."""
 WEIGHT_DECAY = 0.5
 """Of Adam, decoupled: weights shrink by this times the learning rate per step. The loss has no scale, so only shapes are smoothed."""
-INPUT_NOISE = 1.0
+INPUT_NOISE, NOISY_COLUMNS = 1.0, 64
 """Encoders see rows with noise of this many of the view's mean deviations, times the share of the learning rate: nets that see few
-rows learn them by heart without it, and the last steps are taken on the rows as they are."""
+rows learn them by heart without it, and the last steps are taken on the rows as they are. Over so many columns it averages out;
+views of fewer get less, in proportion."""
 COLUMNS = ("epoch", "loss", "reconstruction", "rkm", "cross", "held_out", "seconds")
 
 
@@ -37,6 +38,15 @@ def one_cycle(step: float, total: float) -> float:
     else:
         low, high, where = 1.0, 0.001, (step - turn) / max(total - turn, 1e-3)
     return float(low + (high - low) * 0.5 * (1 - np.cos(np.pi * min(where, 1.0))))
+
+
+def input_noise(n_columns: int) -> float:
+    """The noise that the encoder of a view sees at the largest learning rate, in mean deviations of the view.
+
+    >>> input_noise(784), input_noise(16)
+    (1.0, 0.25)
+    """
+    return INPUT_NOISE * min(1.0, n_columns / NOISY_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -124,7 +134,7 @@ class Run:
                 f"n_components={self.plan.n_components} exceeds the {dim} features of the encoders. Lower it, or raise n_features."
             )
         self.noises = [
-            INPUT_NOISE * float(np.sqrt(variance / x.shape[1])) if _is_trained(encoder) else 0.0
+            input_noise(x.shape[1]) * float(np.sqrt(variance / x.shape[1])) if _is_trained(encoder) else 0.0
             for encoder, x, variance in zip(self.encoders, self.train.views, self.train.variances)
         ]
         self.moments = RunningMoments(self.widths)

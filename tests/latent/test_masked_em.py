@@ -7,7 +7,14 @@ from scipy.stats import multivariate_normal
 from sklearn.decomposition import FactorAnalysis
 
 from gramian.latent import masked_em
-from gramian.latent.masked_em import Parameters, _regress_columns, chunk_statistics, expectation, row_posterior
+from gramian.latent.masked_em import (
+    Parameters,
+    _regress_columns,
+    chunk_statistics,
+    eliminate,
+    expectation,
+    row_posterior,
+)
 from gramian.latent.masked_table import Chunk, MaskedTable
 from gramian.latent.missing import fit_missing
 from gramian.latent.primal import latent_model
@@ -128,3 +135,12 @@ def test_a_column_that_few_rows_show_is_fitted_from_these_rows(share):
     normal = design.T @ design + np.diag([sum(c[0, 0] for _, c in latents), 0.0])
     expected = np.linalg.solve(normal, design.T @ X[:few, 2])
     assert_allclose([loadings[0, 2, 0], mean[0, 2]], expected, rtol=1e-8)
+
+
+def test_a_pivot_that_rounding_took_away_is_one():
+    """Huge equal loadings: the second pivot of I + VᵀV is 2 beside a first of 1e20, and comes out as 0."""
+    v = 1e10
+    systems = np.array([1 + v * v, v * v, 1 + v * v, 0.0, 0.0, 0.0])[:, None, None]
+    log_determinant = eliminate(systems, 2, least=1.0)
+    assert np.isfinite(systems).all()
+    assert log_determinant[0, 0] == pytest.approx(np.log(1 + 2 * v * v), abs=0.7)

@@ -128,7 +128,7 @@ def row_posterior(chunk: Chunk, parameters: Parameters) -> RowPosterior:
     systems[-1] += _by_block(1.0 / noise, chunk.squares)
     for k in range(q):
         systems[k * (k + 3) // 2] += 1.0
-    log_density = eliminate(systems, q)
+    log_density = eliminate(systems, q, least=1.0)
     log_density += np.maximum(systems[-1], 0.0)
     log_density += _by_block(LOG_2PI + np.log(noise), chunk.counts)
     log_density *= -0.5
@@ -158,10 +158,11 @@ def pivot_positions(q: int) -> Array:
     return high * (high + 1) // 2 + low
 
 
-def eliminate(systems: Array, q: int) -> Array:
+def eliminate(systems: Array, q: int, least: float = 0.0) -> Array:
     """Sweep the first q pivots of packed symmetric systems in place; return log|M|.
 
-    [[M, b], [bᵀ, g]] becomes [[-M⁻¹, M⁻¹b], [bᵀM⁻¹, g - bᵀM⁻¹b]]. Every pivot is at least 1, so none needs a search.
+    [[M, b], [bᵀ, g]] becomes [[-M⁻¹, M⁻¹b], [bᵀM⁻¹, g - bᵀM⁻¹b]]. Every pivot is positive, so none needs a search. Those of
+    M = I + VᵀV are at least 1 (``least``), which rounding forgets where the noise is next to nothing.
     """
     starts = [i * (i + 1) // 2 for i in range(q + 1)]
     log_determinant = np.zeros(systems.shape[1:])
@@ -169,7 +170,7 @@ def eliminate(systems: Array, q: int) -> Array:
     column, scaled, term = (np.empty((q + 1, *systems.shape[1:])) for _ in range(3))
     for k, positions in enumerate(pivot_positions(q)):
         np.take(systems, positions, axis=0, out=column, mode="clip")  # the other modes copy once more
-        pivot = column[k]
+        pivot = np.maximum(column[k], least, out=column[k])
         product *= pivot
         if k % 8 == 7:  # logarithms are dear, and eight pivots cannot overflow
             log_determinant += np.log(product)

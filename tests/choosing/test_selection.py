@@ -37,3 +37,13 @@ def test_failed_candidates_are_passed_over():
     assert choose([0, 1], gains).chosen == 1
     with pytest.raises(ValueError, match="No candidate"):
         choose([0, 1], np.full((2, 2), -np.inf))
+
+
+def test_scores_of_any_size_are_chosen_alike():
+    """Powers of two change no digit, and squares of huge gaps do not overflow."""
+    scores = np.array([[0.0, 1.0, 1.1], [0.1, 1.0, 0.9], [0.0, 1.0, 1.1]])
+    plain = choose([1, 2, 3], scores)
+    for unit in (2.0**-600, 2.0**800):
+        found = choose([1, 2, 3], scores * unit)
+        assert found.chosen == plain.chosen
+        np.testing.assert_array_equal(found.errors, plain.errors * unit)

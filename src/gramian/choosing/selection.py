@@ -93,8 +93,10 @@ def choose(
     for c in np.flatnonzero(np.isfinite(means)):
         gap = scores[:, best] - scores[:, c]
         mean = float(weights @ gap)
-        spread = float(weights @ (gap - mean) ** 2) * n_folds / (n_folds - 1) if n_folds > 1 else 0.0
-        errors[c] = np.sqrt(spread / n_folds)
+        # a power of two, so that squares of huge gaps do not overflow and no digit changes
+        unit = np.ldexp(1.0, int(np.frexp(np.abs(gap - mean).max())[1]))
+        spread = float(weights @ ((gap - mean) / unit) ** 2) * n_folds / (n_folds - 1) if n_folds > 1 else 0.0
+        errors[c] = unit * np.sqrt(spread / n_folds)
         as_good[c] = c == best or (mean <= errors[c] and bool((gap <= 0).any()))
     chosen = int(as_good.argmax())
     if chosen == best:

@@ -121,3 +121,10 @@ def test_what_a_view_shows_of_held_out_rows_is_features_or_kernel_values_over_th
 
 def test_the_policy_of_rounds_and_collapse_is_pinned():
     assert (ROUNDS, SMALLEST, COLLAPSE, FEWEST_ROWS, view_noise.PINNED) == (50, 1e-9, 0.05, 10, 2000)
+
+
+def test_a_leap_from_steps_that_hardly_bend_stays_within_reach():
+    """Steps that are all but equal point to infinity; exp of the answer must not overflow."""
+    first = np.zeros(2)
+    far = view_noise._leap(first, first + 1.0, first + 2.0 + 1e-9)
+    assert np.abs(far - 2.0).max() <= view_noise.FARTHEST + 1e-6

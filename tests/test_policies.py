@@ -67,7 +67,7 @@ POLICIES = {
     "latent.view_missing": {"FLAT": 1e-10},
     "latent.view_moments": {"CHUNK_BYTES": 16000000},
     "latent.view_noise": {
-        "FARTHEST": 20.0,
+        "FARTHEST": 300.0,
         "ROUNDS": 50,
         "SMALLEST": 1e-09,
         "ROUNDING": 1e-12,

@@ -31,7 +31,7 @@ SMALLEST = 1e-9
 ROUNDING = 1e-12
 """A likelihood lower by no more than this share of it is not lower."""
 FARTHEST = 300.0
-"""A leap ends where the logarithm of a noise has this size: its powers are numbers still."""
+"""A leap ends where the logarithm of a noise is this large: its powers are numbers still."""
 COLLAPSE = 0.05
 """A noise below this share of the held-out residual variance has collapsed: a component was spent on that view alone."""
 PINNED = 2000
@@ -225,7 +225,7 @@ def _leap(first: Array, second: Array, third: Array) -> Array:
     step, bend = second - first, (third - second) - (second - first)
     size = float(np.sqrt(bend @ bend))
     length = max(1.0, float(np.sqrt(step @ step)) / size) if size > 0 else 1.0
-    return np.clip(first + 2 * length * step + length**2 * bend, -FARTHEST, FARTHEST)
+    return np.minimum(first + 2 * length * step + length**2 * bend, FARTHEST)
 
 
 def _explained(sample: ViewSample, spectrum: Spectrum) -> Array:

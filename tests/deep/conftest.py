@@ -6,7 +6,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    import torch
+    torch = pytest.importorskip("torch", reason="needs torch: pip install 'gramian[deep]'")
 
     before = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -10,7 +10,7 @@ SIMULATED = [
     ("imputation, q known", 20, 30, (0.86, 0.95)),
     ("imputation, q known", 200, 6, (0.87, 0.93)),
     ("missing views", 20, 20, (0.86, 0.94)),
-    ("regression", 20, 10, (0.84, 0.97)),
+    ("regression", 20, 30, (0.84, 0.97)),
     ("regression", 200, 3, (0.84, 0.97)),
     ("latents", 50, 10, (0.87, 0.93)),
 ]

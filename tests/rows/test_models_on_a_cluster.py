@@ -61,7 +61,7 @@ def answers(model, table):
 @pytest.mark.parametrize("name", MODELS)
 def test_two_processes_give_the_model_of_the_table(name, client):
     model, table, y = MODELS[name]
-    rows = da.from_array(table, chunks=(np.diff([0, 37, 38, 90, 120]).tolist(), (4,)))  # one block has one row
+    rows = da.from_array(table, chunks=((37, 1, 52, 30), (4,)))  # one block has one row
     weighted = {} if isinstance(model, LatentImputer) else {"sample_weight": WEIGHTS}
     targets = [] if y is None else [da.from_array(y, chunks=50)]
     found = clone(model).fit(rows, *targets, **weighted)

@@ -77,15 +77,16 @@ class DaskRows:
         if self.client is None:
             return replace(self, preparation=(task, *common))
         limits = _memory_limits(self.client)
-        futures = self._submitted(_prepared_group, (task, *common), [KEPT_SHARE * limits[home] for home in self.homes])
+        work = Work(preparation=(task, *common))
+        futures = self._submitted(_prepared_group, work, [KEPT_SHARE * limits[home] for home in self.homes])
         return replace(self, groups=tuple((future,) for future in futures))
 
-    def _submitted(self, run: Callable[..., Any], task: Any, *each: Sequence[Any]) -> list[Any]:
+    def _submitted(self, run: Callable[..., Any], work: Work, *each: Sequence[Any]) -> list[Any]:
         """One task per group, where it is at home; ``each`` holds one more argument per group."""
         return [
             self.client.submit(
                 run,
-                task,
+                work,
                 *(arguments[i] for arguments in each),
                 *group,
                 workers=[home],
@@ -97,13 +98,13 @@ class DaskRows:
 
     def _run(self, run: Callable[..., Any], task: Any, common: Any, merge: bool = False) -> list[Any]:
         """``run`` on every group, where it is at home; answers in the order of the groups."""
+        work = Work(task, common, self.preparation)
         if self.client is None:
             import dask
 
-            tasks = [dask.delayed(run, pure=False)(task, common, self.preparation, *group) for group in self.groups]
+            tasks = [dask.delayed(run, pure=False)(work, *group) for group in self.groups]
             return list(dask.compute(*tasks))
-        count = len(self.groups)
-        futures = self._submitted(run, task, [common] * count, [self.preparation] * count)
+        futures = self._submitted(run, work)
         try:
             while merge and len(futures) > TREE_GROUPS:
                 pairs = [futures[i : i + 2] for i in range(0, len(futures), 2)]
@@ -117,22 +118,32 @@ class DaskRows:
 # ---------------------------------------------------------------- what runs where the rows are
 
 
-def _fold_group(task: Any, common: Any, preparation: Any, *blocks: Any) -> Any:
+class Work:
+    """What is done with rows, closed to Dask: a bare tuple that begins with a function is a task to its older schedulers."""
+
+    def __init__(self, task: Any = None, common: Any = (), preparation: Any = ()) -> None:
+        self.task = task
+        self.common = common
+        self.preparation = preparation
+
+
+def _fold_group(work: Work, *blocks: Any) -> Any:
     """The sum over the blocks of a group, None if all are empty."""
     with single_blas_thread(), kept_memory():
-        parts = [block.fold(task, *common) for block in _filled(preparation, blocks)]
+        parts = [block.fold(work.task, *work.common) for block in _filled(work.preparation, blocks)]
     return reduce(add, parts) if parts else None
 
 
-def _map_group(task: Any, common: Any, preparation: Any, *blocks: Any) -> list[Any]:
+def _map_group(work: Work, *blocks: Any) -> list[Any]:
     with single_blas_thread(), kept_memory():
-        parts = [block.map(task, *common) for block in _filled(preparation, blocks)]
+        parts = [block.map(work.task, *work.common) for block in _filled(work.preparation, blocks)]
     return [result for part in parts for result in part]
 
 
-def _prepared_group(preparation: Any, memory: float, *blocks: Any) -> list[ArrayRows]:
+def _prepared_group(work: Work, memory: float, *blocks: Any) -> list[ArrayRows]:
     """The blocks with what was prepared of them; beyond ``memory`` bytes it is made anew in each pass."""
     found: list[ArrayRows] = []
+    preparation = work.preparation
     with single_blas_thread(), kept_memory():
         for block in _filled((), blocks):
             memory -= PREPARED_BYTES * int(block.X.size)

@@ -25,13 +25,11 @@ test: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -q
 
 # The lowest versions that pyproject.toml allows, in their own environment: all that computes, reads and writes. Left out are
-# pages, papers and the demo, which repeat it at length, and three tests of Dask clusters: with the lowest distributed rows were seen to
-# move now and then, and a fit of a target model whose worker was killed did not end.
+# pages, papers and the demo, which repeat it at length, and two tests of Dask clusters, where the schedulers of 2024 move blocks.
 LOWEST_TESTS := tests --ignore=tests/papers --ignore=tests/test_docs.py --ignore=tests/test_users.py \
   --ignore=tests/cli/test_demo.py --ignore=tests/cli/test_transcripts.py \
   --deselect=tests/rows/test_dask_rows.py::test_rows_never_move_and_a_killed_worker_changes_nothing \
-  --deselect=tests/rows/test_models_on_dask.py::test_on_a_cluster_rows_do_not_move_and_the_numbers_are_those_of_the_table \
-  --deselect=tests/rows/test_models_on_a_cluster.py::test_a_worker_that_dies_or_comes_in_the_middle_of_a_fit_changes_nothing
+  --deselect=tests/rows/test_models_on_dask.py::test_on_a_cluster_rows_do_not_move_and_the_numbers_are_those_of_the_table
 $(LOWEST)/.test: pyproject.toml .ci/lowest.py
 	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python .ci/lowest.py > $(LOWEST)/lowest.txt

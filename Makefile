@@ -25,7 +25,7 @@ test: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -q
 
 # The lowest versions that pyproject.toml allows, in their own environment: all that computes, reads and writes. Left out are
-# pages, papers and the demo, which repeat it at length, and two tests of Dask clusters, where the schedulers of 2024 move blocks.
+# pages, papers and the demo, which repeat it at length, and two tests of Dask clusters, where rows were seen to move now and then.
 LOWEST_TESTS := tests --ignore=tests/papers --ignore=tests/test_docs.py --ignore=tests/test_users.py \
   --ignore=tests/cli/test_demo.py --ignore=tests/cli/test_transcripts.py \
   --deselect=tests/rows/test_dask_rows.py::test_rows_never_move_and_a_killed_worker_changes_nothing \

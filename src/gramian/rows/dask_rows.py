@@ -58,7 +58,7 @@ class DaskRows:
         if not blocks:
             raise ValueError(NO_ROWS)
         client = _client()
-        groups, homes = _grouped(blocks, client, persisted=_is_persisted(X))
+        groups, homes = _grouped(blocks, client)
         return cls(groups, homes, n_columns, dtype, names, client=client)
 
     def map(self, task: Callable[..., Result], *common: Any) -> list[Result]:
@@ -256,16 +256,7 @@ def _memory_limits(client: Any) -> dict[str, float]:
     return defaultdict(lambda: min(known.values(), default=UNKNOWN_MEMORY), known)
 
 
-def _is_persisted(X: Any) -> bool:
-    """Whether the blocks of a collection are in the workers' memory already."""
-    try:
-        from distributed.client import futures_of
-    except ImportError:
-        return False
-    return bool(futures_of(X))
-
-
-def _grouped(blocks: list[Any], client: Any, persisted: bool) -> tuple[tuple[tuple[Any, ...], ...], tuple[str, ...]]:
+def _grouped(blocks: list[Any], client: Any) -> tuple[tuple[tuple[Any, ...], ...], tuple[str, ...]]:
     """Groups of blocks and their homes: by the worker that holds them, so that no block has to move."""
     if client is None:
         cuts = [part.tolist() for part in np.array_split(np.arange(len(blocks)), min(LOCAL_GROUPS, len(blocks)))]
@@ -275,15 +266,8 @@ def _grouped(blocks: list[Any], client: Any, persisted: bool) -> tuple[tuple[tup
         raise ValueError("The Dask client has no workers. Start some, or close the client.")
     from distributed import wait
 
-    if persisted:
-        futures = client.compute(blocks)
-    else:  # even shares; a worker may steal a block from another, so where they end is looked up
-        shares = np.array_split(np.arange(len(blocks)), min(len(workers), len(blocks)))
-        futures = [
-            future
-            for share, home in zip(shares, workers)
-            for future in client.compute([blocks[i] for i in share], workers=[home], allow_other_workers=True)
-        ]
+    # no home is asked for here: the restriction would hold for every task of the recipe, also when that worker is gone
+    futures = client.compute(blocks)
     wait(futures)
     where = client.who_has(futures)
     by_home: dict[str, list[Any]] = {}

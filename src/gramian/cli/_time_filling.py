@@ -138,7 +138,7 @@ def hidden_gaps(column: Array) -> list[slice]:
     """Stretches of known values as long as the column's gaps, spread over it; none touches a gap or another.
 
     >>> hidden_gaps(np.r_[np.nan, np.arange(6.0), np.nan, np.nan, np.arange(6.0)])
-    [slice(3, 4, None), slice(11, 13, None)]
+    [slice(5, 6, None), slice(12, 14, None)]
     """
     from gramian.estimators._gap_filling import gaps_of
 

@@ -75,7 +75,7 @@ def suggest(X: Table, *, random_state: RandomState = 0) -> Proposal:
     --------
     >>> import numpy as np
     >>> from gramian import suggest
-    >>> rng = np.random.default_rng(0)
+    >>> rng = np.random.default_rng(2)
     >>> X = rng.standard_normal((120, 2)) @ rng.standard_normal((2, 8)) + 0.1 * rng.standard_normal((120, 8))
     >>> proposal = suggest(X)
     >>> proposal.kernel, proposal.n_components

@@ -100,6 +100,11 @@ def check_random_state(random_state: RandomState) -> np.random.Generator:
     return np.random.default_rng(int(random_state))
 
 
+def starting_generator(random_state: RandomState) -> np.random.Generator:
+    """The generator of the starts of an EM: with None always the same one, so that a fit depends on what the rows hold and on nothing else."""
+    return check_random_state(0 if random_state is None else random_state)
+
+
 def check_seed(random_state: RandomState) -> None:
     """Refuse what cannot seed, without making a generator (which costs as much as a small fit)."""
     made = (np.random.Generator, np.random.RandomState)

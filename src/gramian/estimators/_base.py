@@ -186,13 +186,13 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         X = self._check_rows(X)
         parts = [self._gaussian.posterior(self._project(X[rows])) for rows in row_chunks(X.shape[0], EVALUATION_ROWS)]
-        if len(parts) == 1:
-            return parts[0]
-        means = np.concatenate([part.mean for part in parts])
-        if all(part.covariance.ndim == 2 for part in parts):
-            return Posterior(means, parts[0].covariance)
-        covariances = [np.broadcast_to(p.covariance, (len(p.mean), *p.covariance.shape[-2:])) for p in parts]
-        return Posterior(means, np.concatenate(covariances))
+        mean, covariance = np.concatenate([part.mean for part in parts]), parts[0].covariance
+        if len(parts) > 1 and any(part.covariance.ndim == 3 for part in parts):
+            covariance = np.concatenate(
+                [np.broadcast_to(p.covariance, (len(p.mean), *p.covariance.shape[-2:])) for p in parts]
+            )
+        dtype = float_dtype(X)
+        return Posterior(fitted_array(mean, dtype), fitted_array(covariance, dtype))
 
     # ------------------------------------------------------------ distances and densities
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, float_dtype, row_chunks
+from gramian._arrays import Array, fitted_array, float_dtype, row_chunks
 from gramian._checks import (
     check_choice,
     check_count,
@@ -428,7 +428,12 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         rows = np.empty((n_samples, drawn[0][1].shape[1]))
         for taken, values in drawn:
             rows[taken] = values
-        return self._as_given(rows), labels
+        return np.asarray(fitted_array(self._as_given(rows), self._fitted_dtype)), labels
+
+    @property
+    def _fitted_dtype(self) -> np.dtype[Any]:
+        """Of the arrays that users read, and of draws: float32 where the rows of `fit` were."""
+        raise TypeError(f"{type(self).__name__} does not say what dtype its rows had.")
 
     # ------------------------------------------------------------ units
 

@@ -23,7 +23,7 @@ from gramian.estimators._base import EVALUATION_ROWS, LatentModelMixin
 from gramian.estimators._containers import like
 from gramian.latent.anomaly import Anomaly, anomaly_of, contributions_of
 from gramian.latent.dimension import free_parameters
-from gramian.latent.gaussian import Posterior, Projection, drawn_rows
+from gramian.latent.gaussian import Projection, drawn_rows
 from gramian.latent.model import PrimalModel
 from gramian.latent.primal import predictive, rebuilt, signal_std
 from gramian.latent.small_sample import SmallSample
@@ -248,13 +248,6 @@ class PrimalMixin(LatentModelMixin):
     @property
     def _fitted_dtype(self) -> Any:
         return np.asarray(self.mean_).dtype if self.mean_.dtype == self.components_.dtype else np.dtype(np.float64)
-
-    def posterior(self, X: Table) -> Posterior:
-        found = super().posterior(X)
-        dtype = float_dtype(X) if hasattr(X, "dtype") else np.dtype(np.float64)
-        return Posterior(fitted_array(found.mean, dtype), fitted_array(found.covariance, dtype))
-
-    posterior.__doc__ = LatentModelMixin.posterior.__doc__
 
     def get_covariance(self) -> Array:
         """C = WWᵀ + σ²I."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array
+from gramian._arrays import Array, fitted_array
 from gramian._types import Views
 from gramian.estimators._base import LatentModelMixin
 from gramian.estimators._lazy_views import views_lazily
@@ -105,10 +105,12 @@ class ViewLatents(LatentModelMixin):
         >>> z.mean.shape, z.sample(3).shape
         ((5, 2), (3, 5, 2))
         """
-        found = self._answers.posterior(self._rows(X))
-        if self._rotation is None:
-            return found
-        return Posterior(self._turned(found.mean), self._rotation.T @ found.covariance @ self._rotation)
+        rows = self._rows(X)
+        found = self._answers.posterior(rows)
+        mean, covariance = self._turned(found.mean), found.covariance
+        if self._rotation is not None:
+            covariance = self._rotation.T @ covariance @ self._rotation
+        return Posterior(fitted_array(mean, rows.dtype), fitted_array(covariance, rows.dtype))
 
     def scores(self, X: Views) -> Array:
         """The principal scores t = Uᵀ(φ - μ) of the concatenated (scaled) views; unseen ones at their expectation.

@@ -16,10 +16,10 @@ from gramian._checks import (
     check_choice,
     check_count,
     check_number,
-    check_random_state,
     check_table,
     check_tolerance,
     check_weights,
+    starting_generator,
 )
 from gramian._types import RandomState, Table, Weights
 from gramian.choosing.selection import Selection
@@ -100,6 +100,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         Relative change of the mean objective at which EM stops.
     max_iter : int, default=200
     random_state : None, int, Generator or RandomState
+        Of the starts. None: the same starts for the same rows, whatever their order and blocks.
     verbose : int, default=0
     solver : {"auto", "eigh", "em", "krylov", "arpack"} or object, default="auto"
         How a component's eigenpairs are found. "auto": small components are decomposed whole, the leading eigenpairs of large ones are
@@ -218,7 +219,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         """
         asked = self._check_params()
         forget(self, *PRIVATE)
-        rng = check_random_state(self.random_state)
+        rng = starting_generator(self.random_state)
         if self.approximation is None:
             refuse_dask(self, X, advice=ROWS_ADVICE)
         elif is_dask(X):
@@ -277,7 +278,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         forget(self, *PRIVATE)
         if self.approximation is None:
             raise ValueError(f"fit_batches needs an approximation, but approximation=None. {ROWS_ADVICE}.")
-        return self._fit_rows(BatchRows.of(batches, missing=False), asked, check_random_state(self.random_state))
+        return self._fit_rows(BatchRows.of(batches, missing=False), asked, starting_generator(self.random_state))
 
     def _fit_rows(self, rows: Rows, asked: list[int | float] | None, rng: np.random.Generator) -> KernelPPCAMixture:
         """Rows that are only summed over: batches that can be read again, Dask."""
@@ -437,6 +438,10 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
                 NumericalWarning,
                 stacklevel=4,
             )
+
+    @property
+    def _fitted_dtype(self) -> np.dtype[Any]:
+        return float_dtype(self.X_fit_)
 
     # ------------------------------------------------------------ evaluation
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array
+from gramian._arrays import Array, fitted_array
 from gramian._checks import (
     check_choice,
     check_count,
@@ -344,6 +344,9 @@ class MultiViewRKM(NestedKernels, ViewLatents, BaseEstimator):
             for view in fitted.views
         ]
         self._input_std = [self._decoding_error(v, rows) for v in range(len(rows.views))]
+        for name in ("latents_", "gamma_", "explained_variance_", "explained_variance_ratio_"):
+            setattr(self, name, fitted_array(getattr(self, name), self._dtype))
+        self.loadings_ = [None if W is None else fitted_array(W, self._dtype) for W in self.loadings_]
 
     def _decoding_error(self, v: int, rows: ViewRows) -> Array | None:
         """What decoding leaves of the training rows of a view that is not linear, root mean square per column."""
@@ -682,7 +685,7 @@ class MultiViewRKM(NestedKernels, ViewLatents, BaseEstimator):
             rows = answers.inputs(v, Z)
             if part.invertible:
                 rows = noisy_rows(rows, self.noise_variances_[v], rng)
-            views.append(rows)
+            views.append(fitted_array(rows, vars(self).get("_dtype", "float64")))
         return self._layout.contain(views)
 
     def explain(self) -> str:

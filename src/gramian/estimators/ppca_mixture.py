@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, float_dtype, row_chunks
+from gramian._arrays import Array, fitted_array, float_dtype, row_chunks
 from gramian._checks import (
     check_choice,
     check_count,
@@ -19,6 +19,7 @@ from gramian._checks import (
     check_table,
     check_tolerance,
     check_weights,
+    starting_generator,
 )
 from gramian._progress import Progress
 from gramian._types import RandomState, Table, Weights
@@ -78,6 +79,7 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         EM stops when the mean log-likelihood changes relatively by less.
     max_iter : int, default=200
     random_state : None, int, Generator or RandomState
+        Of the starts. None: the same starts for the same rows, whatever their order and blocks.
     verbose : int, default=0
 
     Attributes
@@ -205,7 +207,7 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         given = None
         if not isinstance(self.init, str):
             given = nonempty(self._given_responsibilities(self.init, len(table), int(self.n_clusters), kept))
-        best = self._climbed(as_rows(rows, weights, given), len(rows), with_responsibilities=True)
+        best = self._climbed(as_rows(rows, weights, given), len(rows), float_dtype(table), with_responsibilities=True)
         self._store_responsibilities(table, kept, best.responsibilities)
         self._warn(best)
         return self
@@ -258,12 +260,14 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         self._units = Units.of(rows) if standardizes(self.standardize, None) else None
         if self._units is not None:
             rows = RowsInUnits(rows, self._units.mean, self._units.scale)
-        self._warn(self._climbed(rows, sums.n_rows, with_responsibilities=False))
+        self._warn(self._climbed(rows, sums.n_rows, rows.dtype, with_responsibilities=False))
         return self
 
-    def _climbed(self, rows: Rows, n_rows: int, *, with_responsibilities: bool) -> MixtureFit[PrimalSubspace]:
+    def _climbed(
+        self, rows: Rows, n_rows: int, dtype: np.dtype[Any], *, with_responsibilities: bool
+    ) -> MixtureFit[PrimalSubspace]:
         """The best of all starts, stored: what is "auto" is settled first."""
-        rng = check_random_state(self.random_state)
+        rng = starting_generator(self.random_state)
         asked = self._settled(rows, n_rows, rng)
         K = len(asked)
         if n_rows < K:
@@ -288,7 +292,7 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
                 if best is None or found.objective > best.objective:
                     best = found
         assert best is not None
-        self._store(best)
+        self._store(best, dtype)
         return best
 
     @classmethod
@@ -432,15 +436,16 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
             raise ValueError(f"weights_init={self.weights_init!r} must be {K} numbers >= 0 that sum to 1.")
         return weights / weights.sum()
 
-    def _store(self, found: MixtureFit[PrimalSubspace]) -> None:
+    def _store(self, found: MixtureFit[PrimalSubspace], dtype: np.dtype[Any]) -> None:
         if hasattr(self, "selection_"):
             found = with_directions_above_noise(found)
         self._store_mixture(found)
         models = found.components
         scale = 1.0 if self._units is None else self._units.scale
-        self.means_ = self._as_given(np.stack([model.subspace.mean for model in models]))
-        self.loadings_ = [(model.subspace.components * scale).T * model.gaussian.gains for model in models]
-        self.noise_variances_ = np.array([model.gaussian.noise_variance for model in models])
+        self.means_ = fitted_array(self._as_given(np.stack([model.subspace.mean for model in models])), dtype)
+        loadings = [(model.subspace.components * scale).T * model.gaussian.gains for model in models]
+        self.loadings_ = [fitted_array(W, dtype) for W in loadings]
+        self.noise_variances_ = fitted_array([model.gaussian.noise_variance for model in models], dtype)
         self.noise_floor_ = found.noise_floor
 
     def _warn(self, found: MixtureFit[PrimalSubspace]) -> None:
@@ -464,6 +469,10 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+    @property
+    def _fitted_dtype(self) -> np.dtype[Any]:
+        return float_dtype(self.means_)
 
     # ------------------------------------------------------------ clusters and densities
 

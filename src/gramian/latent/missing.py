@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._checks import check_random_state, check_scale
+from gramian._checks import check_scale, starting_generator
 from gramian._progress import Progress
 from gramian._types import Points, RandomState
 from gramian.latent.hole_em import FilledSums, block_filled, covariance_of, refitted
@@ -111,7 +111,7 @@ def fit_missing(
     problem = MissingProblem.of(rows, noise_variance=noise_variance, center=center, blocks=blocks)
     if problem.scale == 0.0:  # every column constant
         return problem.constant(n_components)
-    rng = check_random_state(0 if random_state is None else random_state)
+    rng = starting_generator(random_state)
     if start is not None:
         return problem.result(problem.climb(problem.scaled(start), tol, max_iter, progress))
     first = problem.start(n_components)

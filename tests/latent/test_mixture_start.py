@@ -87,3 +87,18 @@ def test_given_responsibilities_and_given_means():
     found = shares(table, about_means(table, means, None))
     assert_allclose(found, expected / expected.sum(axis=1, keepdims=True), atol=1e-9)
     assert isinstance(nonempty_start(table, NearestCenters(table.scaled(means))), NearestCenters)
+
+
+@pytest.mark.parametrize("kind", ["kmeans", "random"])
+def test_a_seed_picks_the_same_rows_after_a_shift_a_rotation_and_another_order_of_columns(kind):
+    X = clusters()
+    turn = np.linalg.qr(np.random.default_rng(2).standard_normal((3, 3)))[0][:, ::-1]
+    plain, moved = MixtureTable.of(X, np.ones(120)), MixtureTable.of(10.0 * X @ turn + 7.0, np.ones(120))
+    first, second = (getattr(Draw.of(t, 2), kind)(3, 0, np.random.default_rng(5)) for t in (plain, moved))
+    assert_allclose(second.centers, first.centers @ turn, atol=1e-8)
+
+
+def test_drawn_rows_stand_by_their_distance_from_their_mean():
+    X = clusters()
+    draw = Draw.of(MixtureTable.of(X, np.ones(120)), 2)
+    assert (np.diff(np.linalg.norm(draw.rows - draw.rows.mean(axis=0), axis=1)) >= -1e-12).all()

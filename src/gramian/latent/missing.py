@@ -244,7 +244,7 @@ class MissingProblem:
                 self.leaps,
             )
             found = by_holes.climb(start, max_iter=max_iter, **options)
-            if not _has_little_noise(found.point) or len(found.levels) >= max_iter:
+            if not _has_little_noise(found.point) or self.ends(found.point) or len(found.levels) >= max_iter:
                 return found
             start, before = found.point, found.levels
         by_latents: Squarem[Parameters, Statistics] = Squarem(

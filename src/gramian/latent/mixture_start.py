@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -94,7 +94,11 @@ def weight_of_components(block: Block, start: Responsibilities) -> Array:
 
 @dataclass(frozen=True)
 class Draw:
-    """Distinct rows in the units of the EM, without holes, their weights, and the model that filled them."""
+    """Distinct rows in the units of the EM, without holes, their weights, and the model that filled them.
+
+    They stand by their distance from their mean, so that a seed picks the same rows after a shift, a rotation or another order of columns, which
+    change all hashes.
+    """
 
     rows: Array
     weights: Array
@@ -105,10 +109,16 @@ class Draw:
         drawn: SmallestRows = table.drawn(DRAWN_ROWS)
         scaled = table.scaled(drawn.rows)
         if table.complete:
-            return cls(scaled, drawn.weights, None)
+            return cls(scaled, drawn.weights, None).by_distance()
         fit = fit_missing(scaled, min(q, table.dim - 1), weights=drawn.weights, tol=1e-2, max_iter=20)
         model = latent_model(fit.mean, fit.loadings, max(fit.noise_variance, ZERO_NOISE))
-        return cls(filled(scaled, model), drawn.weights, model)
+        return cls(filled(scaled, model), drawn.weights, model).by_distance()
+
+    def by_distance(self) -> Draw:
+        """The same rows, the nearest to their mean first; rows as far as each other stay as they stand."""
+        rest = self.rows - self.weights @ self.rows / self.weights.sum()
+        order = np.argsort(np.einsum("nd,nd->n", rest, rest), kind="stable")
+        return replace(self, rows=self.rows[order], weights=self.weights[order])
 
     def kmeans(self, n_clusters: int, attempt: int, rng: np.random.Generator) -> NearestCenters:
         """The best of several runs of k-means; later attempts end after the first step from other seeds, so that none is like another."""

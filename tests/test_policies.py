@@ -130,7 +130,7 @@ POLICIES = {
     "choosing.target_kernel": {"MOST_ROWS": 2000, "LEAST_RELEVANCE": 0.03},
     "choosing.target_landmarks": {"COMPARED_ROWS": 1000},
     "choosing.trimmed": {"TRIMMED_SHARE": 0.25, "NOISE_FLOOR": 0.001, "CHOICE_ROWS": 5000},
-    "choosing.views": {"GROWTH": 1.5, "EACH": 8, "PLATEAU": 0.002, "PATIENCE": 3},
+    "choosing.views": {"GROWTH": 1.5, "EACH": 8, "PLATEAU": 0.002, "PATIENCE": 3, "SAFE_RIDGE": 0.5},
     "choosing.window_ridge": {"FEWEST_WINDOWS": 6},
     "estimators._class_choice": {"DEFAULT_FOLDS": 5, "MOSTLY_COPIES": 0.5},
     "estimators._view_trusts": {"EVERY_SUBSET": 4, "MANY_VIEWS": 12, "LEAST_UNEXPLAINED": 1e-12, "FEWEST_ROWS": 10},

@@ -46,6 +46,19 @@ def test_related_views_are_trusted_and_the_more_the_less_noise_they_have():
     assert ridges[0] < ridges[1] < float("inf")
 
 
+def test_of_ridges_nearly_as_good_the_largest_is_taken(monkeypatch):
+    folds = folds_of(made(n=40, noise=1.0), 2)
+    monkeypatch.setattr("gramian.choosing.views.SAFE_RIDGE", 0.0)
+    best = choose_ridge(folds, ((0,), 1), 2, 0.01)
+    monkeypatch.undo()
+    ridge = choose_ridge(folds, ((0,), 1), 2, 0.01)
+    assert best < ridge < float("inf")
+    ridges = np.array([best, ridge])
+    errors = np.array([fold.errors(((0,), 1), 2, ridges, 0.01) for fold in folds])
+    gap = errors[:, 1] - errors[:, 0]
+    assert 0 < gap.mean() < 0.6 * gap.std(ddof=1) / np.sqrt(len(gap))
+
+
 def test_the_policy_of_the_search_is_what_the_page_says():
     from gramian.choosing import views
     from gramian.estimators import _view_fit, _view_trusts

@@ -203,6 +203,6 @@ def test_rows_beyond_all_held_out_rows_are_drawn_back_and_told_wide(train):
     assert (np.abs(found - plug_in) <= 1.01 * std).all()
 
 
-def test_latents_within_the_reach_stay():
-    latents = np.array([[3.0, 4.0], [0.6, 0.8], [0.0, 0.0]])
-    assert_allclose(drawn_back(latents, 2.5), [[1.5, 2.0], [0.6, 0.8], [0.0, 0.0]])
+def test_latents_within_the_reach_stay_and_beyond_it_return_to_zero():
+    latents = np.array([[3.0, 4.0], [0.6, 0.8], [0.0, 0.0], [300.0, 400.0]])
+    assert_allclose(drawn_back(latents, 2.5), [[0.75, 1.0], [0.6, 0.8], [0.0, 0.0], [0.0075, 0.01]])

@@ -18,6 +18,8 @@ EACH = 8
 PLATEAU = 0.002
 """The search ends where the last `PATIENCE` candidates lowered the error by less than this share of it."""
 PATIENCE = 3
+SAFE_RIDGE = 0.5
+"""Of ridges whose error is within this share of a standard error of the least one (paired over folds), the largest is taken."""
 
 
 def from_all_others(n_views: int) -> list[Question]:
@@ -69,16 +71,22 @@ def choose_by_rows(folds: Sequence[ViewFold]) -> int:
 
 
 def choose_ridge(folds: Sequence[ViewFold], question: Question, q: int, noise_variance: float) -> float:
-    """The ridge of the least error on held-out rows; infinite where the mean of the view asked for is as good [10]."""
+    """The ridge of the least error on held-out rows; infinite where the mean of the view asked for is as good [10].
+
+    Of ridges that are nearly as good (`SAFE_RIDGE`) the largest: too little trust costs less on new rows than too much.
+    """
     ridges = ridge_grid(folds)
-    shares = _shares(folds)
+    weights = np.array([fold.weight for fold in folds])
     errors = np.array([fold.errors(question, q, ridges, noise_variance) for fold in folds])
-    means = shares @ errors
+    means = _shares(folds) @ errors
     best = int(np.flatnonzero(means <= means.min() * (1 + 1e-9))[-1])  # of equals the largest
     alone = np.array([fold.norms[question[1]] for fold in folds])
     pair = -np.column_stack([alone, errors[:, best]])
-    chosen = choose([0, 1], pair, np.array([fold.weight for fold in folds]), what="trust", score="error").chosen
-    return float(ridges[best]) if chosen else float("inf")
+    if choose([0, 1], pair, weights, what="trust", score="error").chosen == 0:
+        return float("inf")
+    larger = choose(list(ridges[best:]), -errors[:, best:], weights, what="trust", score="error")
+    nearly = -larger.scores <= means[best] + SAFE_RIDGE * larger.errors
+    return float(ridges[best:][nearly][-1])
 
 
 def _shares(folds: Sequence[ViewFold]) -> Array:

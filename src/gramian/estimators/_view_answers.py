@@ -112,8 +112,8 @@ class ViewAnswers:
         """View v given the others, with standard deviations: held-out ones where there are, else those of the law [8, 12].
 
         A prediction whose question was asked at fit has the standard deviation s of the held-out residuals, times √(1 + |E z|²/N),
-        and wider where a row shows less than the rows of that question. Latents beyond those of all held-out rows are drawn back to the
-        farthest, and what that moves is added to the deviation. Else, and with ``small_sample=False`` (the plug-in law),
+        and wider where a row shows less than the rows of that question. Latents beyond those of all held-out rows are drawn back towards
+        0, and what that moves is added to the deviation. Else, and with ``small_sample=False`` (the plug-in law),
         diag(W_v Cov[z | o] W_vᵀ) + σ²_v.
         """
         posterior = self.posterior(rows, v)

@@ -187,9 +187,12 @@ def _fold_preimage(table: ViewTable, kept: Array, target: int, preimage: Any) ->
 
 
 def drawn_back(latents: Array, reach: float) -> Array:
-    """Latents farther from 0 than the reach, brought back to it: nobody has seen how a trend goes on beyond all rows [12]."""
+    """Latents farther from 0 than the reach R, brought to the length R² / |z|: off the data the answer returns to the mean [12].
+
+    Nobody has seen how a trend goes on beyond all rows.
+    """
     far = np.sqrt(np.square(latents).sum(axis=1))
-    return latents * np.minimum(1.0, reach / np.where(far > 0, far, 1.0))[:, None]
+    return latents * np.square(np.minimum(1.0, reach / np.where(far > 0, far, 1.0)))[:, None]
 
 
 def nearest_trust(trusts: Sequence[Trust], given: Sequence[Any], view: Any, n_views: int) -> Trust | None:

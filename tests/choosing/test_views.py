@@ -47,7 +47,7 @@ def test_related_views_are_trusted_and_the_more_the_less_noise_they_have():
 
 
 def test_of_ridges_nearly_as_good_the_largest_is_taken(monkeypatch):
-    folds = folds_of(made(n=40, noise=1.0), 2)
+    folds = folds_of(made(n=30, noise=1.5, seed=3), 2)
     monkeypatch.setattr("gramian.choosing.views.SAFE_RIDGE", 0.0)
     best = choose_ridge(folds, ((0,), 1), 2, 0.01)
     monkeypatch.undo()

@@ -121,3 +121,16 @@ def test_memory_and_skip(gramian, table, tmp_path):
     (tmp_path / "t.csv").write_text("1,2,3,4,5\n1,2,3,4,5\n" + table.read_text())
     ran = gramian("impute", "t.csv", "-o", "o.csv", "--skip", "2")
     assert "read 80 rows, 5 numbers; 2 lines skipped" in ran.out
+
+
+def test_a_category_that_a_cluster_shares_leaves_its_cluster_noise(gramian, tmp_path):
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.array(["a", "b", "c"], dtype=object), 50)
+    X = rng.normal(size=(150, 5)) + 3.0 * np.repeat(np.arange(3), 50)[:, None]
+    write_table(tmp_path / "groups.csv", ["u", "v", "w", "x", "y", "group"], [*X.T, group])
+    ran = gramian("fit", "groups.csv", "-m", "m", "--model", "mixture", "--clusters", "3")
+    assert ran.code == 0, ran
+    assert "explain all of the variance" not in ran.err + ran.out
+    estimator = load(tmp_path / "m").estimator
+    assert (estimator.noise_variances_ > 0.01).all()
+    assert np.allclose(np.sort(estimator.weights_), 1 / 3, atol=0.02)

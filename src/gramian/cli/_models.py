@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from gramian._arrays import Array
 from gramian._catalogue import entry_of_word, name_of_word
-from gramian._content import row_hashes, smallest_positions
+from gramian._content import cell_uniforms, row_hashes, smallest_positions
 from gramian.estimators.outliers import out_of_fold_scores
 from gramian.exceptions import NumericalWarning
 from gramian.io.preprocessing import Preprocessing
@@ -23,6 +23,8 @@ LEVELS = (0.9, 0.95, 0.99, 0.995, 0.999)
 SCORED_ROWS = 2000
 NOISE_FLOOR, NO_NOISE = 1e-3, 1e-12
 """In units of a standardised column: a thirtieth of its standard deviation; rounding."""
+SOFT = 0.3
+"""Standard deviation of the error of a category's code in a mixture, in the units of a standardised column."""
 OPTIONS = {
     "n_components": "components",
     "noise_variance": "noise",
@@ -169,6 +171,8 @@ def fitted(
         estimator.fit(X[:, 0] if X.shape[1] == 1 else X)
     else:
         estimator = estimator_for(kind, options, prepare, verbose)
+        if kind == "mixture" and any(prepare.categories):
+            X = soft_rows(estimator, prepare, X)
         with warnings.catch_warnings():
             if kind == "ppca":  # with_noise says it in the command's own words
                 warnings.filterwarnings("ignore", message=".*noise variance is set to", category=NumericalWarning)
@@ -207,6 +211,21 @@ def with_noise(estimator: Any, options: Mapping[str, Any], prepare: Preprocessin
     return estimator
 
 
+def soft_rows(mixture: Any, prepare: Preprocessing, X: Array) -> Array:
+    """The rows to fit a mixture to: with soft categories, if that leaves noise in every cluster, else as they are.
+
+    A category that all rows of a cluster share has no variance there, so that the density of the cluster is without bound.
+    Codes with a small uniform error, drawn by content, have densities that mean something.
+    """
+    coded = np.array([bool(prepare.categories[j]) for j in prepare.owner])
+    errors = np.sqrt(12) * SOFT * (cell_uniforms(row_hashes(X), X.shape[1], 0) - 0.5)
+    soft = X + np.where(coded, errors, 0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit says what there is to say
+        tried = clone(mixture).fit(soft)
+    return X if (tried.noise_variances_ <= tried.noise_floor_).any() else soft
+
+
 def fitted_imputer(prepare: Preprocessing, X: Array) -> TableModel:
     """The model that fills holes unless told otherwise: chosen and calibrated on hidden cells."""
     import gramian
@@ -222,7 +241,9 @@ def limits_of(estimator: Any, X: Array) -> dict[str, float]:
         return {}
     rows = X[smallest_positions(row_hashes(X), SCORED_ROWS)]
     try:
-        scores = out_of_fold_scores(estimator, rows)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the fit to all rows has said what there is to say
+            scores = out_of_fold_scores(estimator, rows)
     except ValueError:
         return {}  # zero noise: there are no densities
     return {str(level): float(np.quantile(scores, 1 - level)) for level in LEVELS}

@@ -53,7 +53,7 @@ def tables(which: str, *, min_rows: int = 30, min_columns: int = 4, max_rows: in
             continue
         numeric = frame.drop(columns=[c for c in ("rownames",) if c in frame]).select_dtypes("number")
         numeric = numeric.loc[:, [numeric[c].nunique() > 5 for c in numeric.columns]]
-        X = numeric.to_numpy(dtype=float, na_value=np.nan)
+        X = numeric.to_numpy(dtype=float, na_value=np.nan, copy=True)
         X[~np.isfinite(X)] = np.nan
         X = X[~np.isnan(X).all(axis=1)]
         if len(X) < min_rows or X.shape[1] < min_columns:

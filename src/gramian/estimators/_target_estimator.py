@@ -212,6 +212,7 @@ class TargetEstimator(BaseEstimator):
                 view_weights=weights_of_views(self.view_weights, table, NAMES),  # type: ignore[arg-type]
                 folds=folds,
                 local=self._local,
+                columns=reading(drawn.X),
                 tol=float(np.sqrt(self.tol)),
                 progress=bar,
             )
@@ -244,6 +245,7 @@ class TargetEstimator(BaseEstimator):
                 view_weights=weights_of_views(self.view_weights, table, NAMES),
                 folds=None if self.n_folds is None else dealt_folds(None, self.n_folds, hashes),
                 local=self._local,
+                columns=None if self._precomputed() else np.asarray(inputs, dtype=np.float64),
                 tol=float(np.sqrt(self.tol)),
                 progress=bar,
             )

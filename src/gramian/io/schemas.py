@@ -291,7 +291,7 @@ ROWS: Rows = {
             "farthest": "number",
         }
     },
-    "latent.TargetSpread": {"": {"intercept": "m", "coefficients": "* m"}},
+    "latent.TargetSpread": {"": {"intercept": "m", "coefficients": "* m", "units?": "latent.Units"}},
     "latent.Squash": {"": {"center": "d", "unit": "+ d"}},
     "latent.HeldOut": {"": {"predictions": "~ n m", "leverages": "~ n"}},
     "latent.NoiseField": {"": {"factor": "n r", "pivots": "r", "rest": "n"}},

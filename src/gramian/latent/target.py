@@ -68,7 +68,7 @@ class TargetModel:
     def law(self, inputs: Sequence[Any]) -> tuple[Array, Array]:
         """Predictive means and standard deviations, (n, m) each, also off the data [12]."""
         mean, posterior = self.predict(inputs)
-        std = self.deviations(posterior)
+        std = self.deviations(posterior, inputs=inputs[0])
         if self.reach is None:
             return mean, std
         off, distance = self.reach(inputs[0])
@@ -93,15 +93,15 @@ class TargetModel:
         """E[y | z] = μ_y + W_y z."""
         return self.model.subspace.parts[-1].decoded(self.gaussian.decode(latents))
 
-    def deviations(self, posterior: Posterior, usual: Array | None = None) -> Array:
+    def deviations(self, posterior: Posterior, usual: Array | None = None, inputs: Any = None) -> Array:
         """Predictive standard deviations (n, m): wider where the latents are far out, since loadings are estimates too.
 
-        ``usual`` is `usual_spread`, for calls that repeat it.
+        ``usual`` is `usual_spread`, for calls that repeat it; ``inputs`` are asked where the size of errors depends on them.
         """
         leverages = np.square(posterior.mean).sum(axis=1) / self.total_weight
         base = np.square(self.std)
         if self.spread is not None:
-            base = base * np.square(self.spread(posterior.mean))
+            base = base * np.square(self.spread(posterior.mean, inputs))
         covariance = posterior.covariance
         usual = self.usual_spread if usual is None else usual
         extra = self._spread(covariance) - usual  # rows that miss an input know less

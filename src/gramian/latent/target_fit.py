@@ -56,6 +56,7 @@ def fit_target(
     folds: Folds | None,
     robust: bool = False,
     local: bool = False,
+    columns: Array | None = None,
     tol: float = 1e-3,
     leaps: bool = True,
     progress: Progress | None = None,
@@ -65,10 +66,10 @@ def fit_target(
     ``n_components`` as a fraction is the smallest q that explains it of the weighted variance, raised while more components
     lower the held-out error by more than 1 %; None is everything above a given noise, else 95 %. Only
     "per-view" noise chooses the trust in the inputs: any other noise is taken at its word. With ``local``, the size of errors may
-    depend on the inputs. ``leaps=False`` keeps to plain rounds of the ECM: a likelihood that is not higher, in more rounds.
+    depend on the latents, and on the inputs themselves where they are given as ``columns``. ``leaps=False`` keeps to plain rounds of the ECM: a likelihood that is not higher, in more rounds.
     """
     sample = ViewSample(table, np.sqrt(view_weights), space)
-    looked_at = CheckedRows.of_table(table, folds)
+    looked_at = CheckedRows.of_table(table, folds, columns)
     folds = folds if folds is not None and folds.usable and table.traces[-1] > 0 else None
     if noise_variance != "per-view":
         shared = _fit_shared(sample, n_components, solver, noise_variance, view_weights)
@@ -135,6 +136,7 @@ def fit_target_sums(
     view_weights: Array,
     folds: Folds | None,
     local: bool = False,
+    columns: Array | None = None,
     tol: float = 1e-3,
     progress: Progress | None = None,
 ) -> TargetModel:
@@ -143,7 +145,7 @@ def fit_target_sums(
     What is no sum is asked of the drawn rows in ``inputs``, with ``weights`` (normalised) and ``folds``.
     """
     sample = table.sample(np.sqrt(view_weights), "primal")
-    looked_at = CheckedRows([inputs.features], inputs.target, weights, folds)
+    looked_at = CheckedRows([inputs.features], inputs.target, weights, folds, columns)
     varies = table.traces > 0
     folds = folds if folds is not None and folds.usable and varies.all() else None
     if noise_variance != "per-view":
@@ -195,21 +197,25 @@ class SingleInputs:
 
 @dataclass(frozen=True)
 class CheckedRows:
-    """Rows whose held-out residuals say what error to expect: features or kernel values of the inputs, target, weights and folds."""
+    """Rows whose held-out residuals say what error to expect: features or kernel values of the inputs, target, weights and folds.
+
+    ``columns`` are the inputs as numbers, where they are known as such.
+    """
 
     inputs: Sequence[Any]
     target: Array
     weights: Array
     folds: Folds | None
+    columns: Array | None = None
 
     @classmethod
-    def of_table(cls, table: ViewTable, folds: Folds | None) -> CheckedRows:
+    def of_table(cls, table: ViewTable, folds: Folds | None, columns: Array | None = None) -> CheckedRows:
         """All rows of a table in memory."""
         rows = np.arange(len(table.weights))
         target = table.views[-1]
         assert isinstance(target, ExplicitView)
         inputs = LazyInputs(table, rows)
-        return cls(inputs, target.features, table.weights, folds)
+        return cls(inputs, target.features, table.weights, folds, columns)
 
 
 class LazyInputs(Sequence[Any]):
@@ -339,7 +345,7 @@ def _with_std(rows: CheckedRows, fitted: TargetModel, folds: Folds | None, local
         usual = rows.weights @ sizes
         if (usual > 0).all():
             latents = fitted.posterior(fitted.model.subspace.without_maps().project([*rows.inputs, None])).mean
-            spread = fit_spread(latents, sizes / usual, rows.weights, folds, total)
+            spread = fit_spread(latents, sizes / usual, rows.weights, folds, total, rows.columns)
     if spread is not None:
         residuals = residuals / spread[1]
     std = raised(calibrated_std(residuals, checked.leverages, rows.weights, total), total)

@@ -22,5 +22,5 @@ def test_one_product_sees_what_the_gaussians_see():
         assert_allclose(terms, log_terms(models, mixing, seen), rtol=1e-10)
         for k, (model, part) in enumerate(zip(models, seen)):
             q = model.gaussian.n_components
-            latents = whitened[:, k, :q] * seen_by.gains[k, :q]
+            latents = whitened[k, :q].T * seen_by.gains[k, :q]
             assert_allclose(latents, model.gaussian.posterior(part).mean, atol=1e-12)

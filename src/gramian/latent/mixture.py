@@ -247,8 +247,9 @@ def log_terms(models: Sequence[LatentModel[Projecting]], mixing: Array, seen: Se
 def responsibilities_of(terms: Array) -> tuple[Array, Array]:
     """r_nk ∝ exp(terms) with rows that sum to one, and log Σ exp(terms), in the log domain ([ZH] eq. 17)."""
     highest = terms.max(axis=1, keepdims=True)
-    shares = np.exp(terms - highest)
+    shares = terms - highest
+    np.exp(shares, out=shares)
     totals = shares.sum(axis=1, keepdims=True)
     shares /= totals
-    shares[shares < SMALLEST_SHARE] = 0.0
+    np.copyto(shares, 0.0, where=shares < SMALLEST_SHARE)
     return shares, (highest + np.log(totals))[:, 0]

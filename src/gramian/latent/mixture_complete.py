@@ -70,21 +70,24 @@ def cluster_sums(values: Array, shares: Array, weights: Array, centers: Array | 
     d, K = values.shape[1], shares.shape[1]
     weighted = shares * weights[:, None]
     masses = weighted.sum(axis=0)
-    pairs = int((shares > NEGLIGIBLE).sum())
     if not scatter or centers is None:
         sums = weighted.T @ values
+        pairs = int((shares > NEGLIGIBLE).sum())
         return ClusterSums(
             masses, pairs, len(values), sums if centers is None else sums - masses[:, None] * centers, None
         )
-    sums, products = np.zeros((K, d)), np.zeros((K, d, d))
+    pairs, sums, products = 0, np.zeros((K, d)), np.zeros((K, d, d))
     for k in range(K):
         taken = np.flatnonzero(shares[:, k] > NEGLIGIBLE)
         if len(taken):
-            part = (values if len(taken) == len(values) else values[taken]) - centers[k]
+            pairs += len(taken)
+            part = values.take(taken, axis=0)
+            part -= centers[k]
             roots = np.sqrt(weighted[taken, k])
-            part *= roots[:, None]
+            if (roots != 1.0).any():  # where clusters are apart, nearly every share is 1 to the last digit
+                part *= roots[:, None]
             sums[k] = roots @ part
-            products[k] = part.T @ part  # a product of one array with itself costs half
+            np.matmul(part.T, part, out=products[k])  # a product of one array with itself costs half
     return ClusterSums(masses, pairs, len(values), sums, products)
 
 
@@ -110,23 +113,22 @@ def expanded_statistics(
     values: Array, squares: Array, seen_by: WhitenedComponents, whitened: Array, weights: Array
 ) -> Statistics:
     """The sums of PX-EM: products with d x K (q + 1) tables, never d x d [5]."""
-    n, K, q = whitened.shape
+    K, q, n = whitened.shape
     size = q * (q + 1) // 2
     lower, other = lower_triangle(q)
-    block = np.empty((n, K, q + 1))
-    np.multiply(whitened, weights[:, :, None], out=block[:, :, :q])
-    block[:, :, q] = weights
-    flat = block.reshape(n, -1)
+    block = np.empty((K, q + 1, n))
+    np.multiply(whitened, weights.T[:, None], out=block[:, :q])
+    block[:, q] = weights.T
     gains = np.column_stack([seen_by.gains, np.ones(K)])  # latents are whitened scores times these
-    first = (flat.T @ values).reshape(K, q + 1, values.shape[1]) * gains[:, :, None]
-    sums = (np.ones(n) @ flat).reshape(K, q + 1) * gains
+    first = (block.reshape(-1, n) @ values).reshape(K, q + 1, values.shape[1]) * gains[:, :, None]
+    sums = block.sum(axis=2) * gains
     totals = np.empty((size + q + 1, K))
     totals[size:] = sums.T
     for k, model in enumerate(seen_by.models):
         count = model.gaussian.n_components
         second = np.eye(q) * sums[k, q]
         second[:count, :count] *= model.gaussian.posterior(at_the_mean(model.gaussian)).covariance
-        second += (block[:, k, :q].T @ whitened[:, k]) * np.outer(seen_by.gains[k], seen_by.gains[k])
+        second += (block[k, :q] @ whitened[k].T) * np.outer(seen_by.gains[k], seen_by.gains[k])
         totals[:size, k] = second[lower, other]
     # all columns are seen by all rows: the sums per column are the totals
     return Statistics(totals[:, :, None], np.moveaxis(first, 1, 0), totals, weights.T @ squares, np.zeros(K))

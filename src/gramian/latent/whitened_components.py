@@ -23,16 +23,13 @@ class WhitenedComponents:
     """
 
     models: list[PrimalModel]
+    means: Array  # (K, d)
     table: Array  # (K q + K, d): whitened axes, those of fewer components padded with 0, then μ / σ²
     offsets: Array  # (K q,)
     at_mean: Array  # (K,) log π + log p(μ) - |μ|² / 2σ²
     precisions: Array  # (K,) 1 / σ²
     gains: Array  # (K, q): from whitened scores to latents; 0 where padded
     far: bool
-
-    @property
-    def means(self) -> Array:
-        return np.stack([model.subspace.mean for model in self.models])
 
     @classmethod
     def of(cls, models: list[PrimalModel], mixing: Array) -> WhitenedComponents:
@@ -53,6 +50,7 @@ class WhitenedComponents:
             at_mean += np.log(mixing) - 0.5 * norms * precisions
         return cls(
             models,
+            means,
             np.vstack([axes.reshape(K * q, d), means * precisions[:, None]]),
             np.einsum("kqd,kd->kq", axes, means).ravel(),
             at_mean,
@@ -62,32 +60,35 @@ class WhitenedComponents:
         )
 
     def __call__(self, values: Array, squares: Array) -> tuple[Array, Array]:
-        """Whitened scores (n, K, q), and log π_k + log p(x | k) (n, K)."""
+        """Whitened scores (K, q, n), and log π_k + log p(x | k) (n, K).
+
+        Both hold a vector over the rows per entry: sums over a few latents or components are then sums of long vectors.
+        """
         K, q = self.gains.shape
         if self.far:
             return self._one_by_one(values)
-        products = values @ self.table.T
-        products[:, : K * q] -= self.offsets
-        whitened = products[:, : K * q].reshape(len(values), K, q)
-        terms = np.einsum("nkq,nkq->nk", whitened, whitened)
+        products = self.table @ values.T
+        products[: K * q] -= self.offsets[:, None]
+        whitened = products[: K * q].reshape(K, q, len(values))
+        terms = np.einsum("kqn,kqn->kn", whitened, whitened)
         terms *= 0.5
-        terms += products[:, K * q :]
-        terms -= (0.5 * squares)[:, None] * self.precisions
-        terms += self.at_mean
-        return whitened, terms
+        terms += products[K * q :]
+        terms -= (0.5 * self.precisions)[:, None] * squares
+        terms += self.at_mean[:, None]
+        return whitened, terms.T
 
     def _one_by_one(self, values: Array) -> tuple[Array, Array]:
         """The same, each mean subtracted before the product: when clusters are far apart the digits are gone after it."""
         K, q = self.gains.shape
-        whitened, terms = np.zeros((len(values), K, q)), np.empty((len(values), K))
+        whitened, terms = np.zeros((K, q, len(values))), np.empty((K, len(values)))
         for k, model in enumerate(self.models):
             seen = model.subspace.project(values)
             scores = seen.scores * whitening(model.gaussian)
-            whitened[:, k, : scores.shape[1]] = scores
+            whitened[k, : scores.shape[1]] = scores.T
             norm = float(model.subspace.mean @ model.subspace.mean)
             distance = seen.squared_norm * self.precisions[k] - np.einsum("nq,nq->n", scores, scores)
-            terms[:, k] = self.at_mean[k] + 0.5 * norm * self.precisions[k] - 0.5 * np.maximum(distance, 0.0)
-        return whitened, terms
+            terms[k] = self.at_mean[k] + 0.5 * norm * self.precisions[k] - 0.5 * np.maximum(distance, 0.0)
+        return whitened, terms.T
 
 
 def whitening(gaussian: LatentGaussian) -> Array:

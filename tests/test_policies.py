@@ -13,6 +13,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "gramian"
 
 POLICIES = {
     "latent.dimension": {"FLAT": 1e-12, "DEFAULT_FRACTION": 0.95},
+    "cli._digest": {"CELLS": 4096},
+    "cli._goodness": {"MOST_GROUPS": 10000},
     "latent.feature_moments": {"CHUNK_BYTES": 16000000, "SHIFT_ROWS": 256, "LONG": 2**18, "UNSEEN": 1e-12},
     "latent.gaussian": {"SEEN": 1e-10},
     "latent.hole_em": {"PARTS": 8},

@@ -1,42 +1,26 @@
-"""How good answers are beside the truth: for rows that were held out, and for rows whose truth is in the table."""
+"""How good answers are beside the truth: for rows that were held out, and for rows whose truth is in the table.
+
+Tallies are sums over pieces of rows: a file that does not fit leaves nothing of its length behind.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from gramian._arrays import Array
+from gramian.cli._digest import Digest
 
 Facts = dict[str, float]
+MOST_GROUPS = 10_000
+"""A column of more values than this, of all clusters together, has no groups to compare clusters with."""
 
 
 def share_inside(level: float) -> str:
     """The name of a coverage: what share of the truth lies inside its intervals."""
     return f"share inside {100 * level:g} % intervals"
-
-
-def of_values(truth: Array, mean: Array, lower: Array, upper: Array, level: float) -> Facts:
-    """R2, the mean absolute error beside that of the plain mean, and the coverage; what is missing does not count.
-
-    Examples
-    --------
-    >>> truth = np.arange(4.0)
-    >>> of_values(truth, truth + 0.5, truth - 1, truth + 1, 0.9)["R2"]
-    0.8
-    """
-    known = ~np.isnan(truth)
-    if known.sum() < 2:
-        return {}
-    truth, mean, lower, upper = truth[known], mean[known], lower[known], upper[known]
-    around = truth - truth.mean()
-    total = float(np.sum(around**2))
-    return {
-        "R2": 1 - float(np.sum((truth - mean) ** 2)) / total if total > 0 else float("nan"),
-        "mean error": float(np.abs(truth - mean).mean()),
-        "mean error of the plain mean": float(np.abs(around).mean()),
-        share_inside(level): float(np.mean((lower <= truth) & (truth <= upper))),
-    }
 
 
 def class_sets(chances: Array, level: float) -> Array:
@@ -55,6 +39,134 @@ def class_sets(chances: Array, level: float) -> Array:
     return inside
 
 
+class ValueTally:
+    """Numbers beside their truth: R2, the mean absolute error beside that of the plain mean, and the coverage of intervals.
+
+    What is missing does not count.
+    """
+
+    def __init__(self, level: float) -> None:
+        self.level = level
+        self.n = self.mean = self.spread = self.errors = self.squares = self.inside = 0.0
+        self.truth = Digest()
+
+    def add(self, truth: Array, mean: Array, lower: Array, upper: Array) -> None:
+        """A piece."""
+        known = ~np.isnan(truth)
+        if not known.any():
+            return
+        truth, mean, lower, upper = truth[known], mean[known], lower[known], upper[known]
+        here, center = float(len(truth)), float(truth.mean())
+        gap, n = center - self.mean, self.n + here
+        self.spread += float(np.sum((truth - center) ** 2)) + gap**2 * self.n * here / n  # Chan's update
+        self.mean, self.n = self.mean + gap * here / n, n
+        self.errors += float(np.abs(truth - mean).sum())
+        self.squares += float(np.sum((truth - mean) ** 2))
+        self.inside += float(np.sum((lower <= truth) & (truth <= upper)))
+        self.truth.add(truth)
+
+    @property
+    def facts(self) -> Facts:
+        """The comparison; nothing of fewer than two numbers."""
+        if self.n < 2:
+            return {}
+        return {
+            "R2": 1 - self.squares / self.spread if self.spread > 0 else float("nan"),
+            "mean error": self.errors / self.n,
+            "mean error of the plain mean": self.truth.distance(self.mean) / self.n,
+            share_inside(self.level): self.inside / self.n,
+        }
+
+
+class ClassTally:
+    """Probabilities of classes beside the true ones: accuracy, log-loss, and how often the smallest sets hold the truth."""
+
+    def __init__(self, labels: Array, level: float) -> None:
+        self.labels, self.level = labels, level
+        self.n = 0
+        self.right = self.inside = self.logs = 0.0
+        self.low = Digest()
+        self.counts: Counter[str] = Counter()
+
+    def add(self, truth: Array, chances: Array) -> None:
+        """A piece: the names of the true classes, and the probabilities (n, C)."""
+        hit = self.labels[None, :] == truth[:, None]
+        logs = np.log(np.maximum((chances * hit).sum(axis=1), np.finfo(float).tiny))
+        self.n += len(truth)
+        low = logs < self.least
+        self.low.add(logs[low])
+        self.logs += float(logs[~low].sum())
+        self.right += float(np.sum(self.labels[chances.argmax(axis=1)] == truth))
+        self.inside += float((class_sets(chances, self.level) & hit).any(axis=1).sum())
+        self.counts.update(truth.tolist())
+
+    @property
+    def least(self) -> float:
+        """The logarithm of the least probability that counts, a tenth of a row: it falls as rows come in, and what was above stays so."""
+        return float(-np.log(10 * self.n))
+
+    @property
+    def facts(self) -> Facts:
+        """The comparison; nothing without rows."""
+        if not self.n:
+            return {}
+        return {
+            "accuracy": self.right / self.n,
+            "accuracy of the commonest class": max(self.counts.values()) / self.n,
+            "log-loss": -(self.logs + self.low.at_least(self.least)) / self.n,
+            f"share inside {100 * self.level:g} % sets": self.inside / self.n,
+        }
+
+
+class GroupTally:
+    """How clusters and the values of a column go together: the adjusted Rand index."""
+
+    def __init__(self) -> None:
+        self.pairs: Counter[tuple[str, str]] = Counter()
+
+    def add(self, labels: Any, column: Array) -> None:
+        """A piece; what is missing does not count."""
+        if len(self.pairs) <= MOST_GROUPS:
+            both = zip(np.asarray(labels).tolist(), column.tolist())
+            self.pairs.update((str(label), str(value)) for label, value in both if not _is_missing(value))
+
+    @property
+    def agreement(self) -> float | None:
+        """1 where they are the same groups, 0 by chance; None where the column has too many values to be groups."""
+        if len(self.pairs) > MOST_GROUPS:
+            return None
+        sides: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+        for pair, count in self.pairs.items():
+            for side, name in zip(sides, pair):
+                side[name] += count
+        n = sum(self.pairs.values())
+        both = sum(count**2 for count in self.pairs.values()) - n  # ordered pairs of rows, together in both
+        first, second = (sum(count**2 for count in side.values()) - n for side in sides)
+        every = n * (n - 1)
+        if both == first == second:
+            return 1.0
+        chance = first * second / every
+        return (both - chance) / ((first + second) / 2 - chance)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value
+
+
+def of_values(truth: Array, mean: Array, lower: Array, upper: Array, level: float) -> Facts:
+    """R2, the mean absolute error beside that of the plain mean, and the coverage, of rows at once.
+
+    Examples
+    --------
+    >>> truth = np.arange(4.0)
+    >>> of_values(truth, truth + 0.5, truth - 1, truth + 1, 0.9)["R2"]
+    0.8
+    """
+    tally = ValueTally(level)
+    tally.add(truth, mean, lower, upper)
+    return tally.facts
+
+
 def of_classes(truth: Array, labels: Array, chances: Array, level: float) -> Facts:
     """Accuracy beside that of the commonest class, log-loss, and how often the smallest sets of classes hold the truth.
 
@@ -64,22 +176,13 @@ def of_classes(truth: Array, labels: Array, chances: Array, level: float) -> Fac
     >>> round(of_classes(np.array(["u", "v", "v"]), labels, chances, 0.9)["accuracy"], 3)
     0.667
     """
-    if not len(truth):
-        return {}
-    hit = labels[None, :] == truth[:, None]
-    of_truth = (chances * hit).sum(axis=1)
-    _, counts = np.unique(truth, return_counts=True)
-    return {
-        "accuracy": float(np.mean(labels[chances.argmax(axis=1)] == truth)),
-        "accuracy of the commonest class": float(counts.max() / len(truth)),
-        "log-loss": float(-np.log(np.maximum(of_truth, 1 / (10 * len(truth)))).mean()),
-        f"share inside {100 * level:g} % sets": float((class_sets(chances, level) & hit).any(axis=1).mean()),
-    }
+    tally = ClassTally(labels, level)
+    tally.add(truth, chances)
+    return tally.facts
 
 
-def agreement(labels: Any, column: Array) -> float:
-    """The adjusted Rand index of clusters and the values of a column: 1 where they are the same groups, 0 by chance."""
-    from sklearn.metrics import adjusted_rand_score
-
-    known = np.array([value is not None and value == value for value in column.tolist()])
-    return float(adjusted_rand_score([str(value) for value in column[known]], np.asarray(labels)[known]))
+def agreement(labels: Any, column: Array) -> float | None:
+    """The adjusted Rand index of clusters and the values of a column, of rows at once."""
+    tally = GroupTally()
+    tally.add(labels, column)
+    return tally.agreement

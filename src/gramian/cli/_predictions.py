@@ -5,13 +5,14 @@ Where the truth is in the table, the summary compares.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from gramian._arrays import Array
-from gramian.cli._goodness import agreement, class_sets, of_classes, of_values
+from gramian.cli._goodness import ClassTally, GroupTally, ValueTally, class_sets
 from gramian.io.table import Table
 from gramian.io.table_model import TableModel
 
@@ -20,13 +21,16 @@ Summary = tuple[dict[str, Any], list[str]]
 
 
 class Predictor:
-    """What a model says of rows: the names of the output's columns, and the columns themselves piece by piece."""
+    """What a model says of rows: the names of the output's columns, and the columns themselves piece by piece.
+
+    What is said at the end is summed up on the way: nothing of the length of the table is kept.
+    """
 
     def __init__(self, model: TableModel, level: float | None) -> None:
         self.estimator, self.prepare = model.estimator, model.preprocessing
         self.level = LEVEL if level is None else level
         self.level_given = level is not None
-        self.truth: list[Array] = []
+        self.compared = 0  # rows that lie beside their truth
 
     names: list[str]
 
@@ -34,20 +38,15 @@ class Predictor:
         """The output's columns for the rows of a piece of the table."""
         raise AssertionError("each kind of prediction has its own")
 
-    def summary(self, columns: dict[str, Array]) -> Summary:
-        """Numbers and lines about all rows."""
+    @property
+    def summary(self) -> Summary:
+        """Numbers and lines about all rows so far."""
         raise AssertionError("each kind of prediction has its own")
 
-    def keep_truth(self, table: Table) -> None:
+    def truth(self, table: Table) -> Array | None:
         """The target, where the table has it."""
         target = self.prepare.target
-        if target is not None and target in table:
-            self.truth.append(np.asarray(table[target]))
-
-    @property
-    def seen(self) -> Array | None:
-        """The targets of all pieces, or None."""
-        return np.concatenate(self.truth) if self.truth else None
+        return np.asarray(table[target]) if target is not None and target in table else None
 
 
 def predictor(model: TableModel, view: str | None, level: float | None = None) -> Predictor:
@@ -69,9 +68,8 @@ def _texts(values: Any) -> Array:
     return column
 
 
-def _counts(labels: Array) -> Summary:
-    found, counts = np.unique(labels.astype(str), return_counts=True)
-    counted = {label: int(count) for label, count in zip(found.tolist(), counts)}
+def _said_counts(counts: Counter[str]) -> Summary:
+    counted = dict(sorted(counts.items()))
     return {"counts": counted}, [f"  {label}: {count}" for label, count in list(counted.items())[:20]]
 
 
@@ -93,23 +91,24 @@ class _Classes(Predictor):
         super().__init__(model, level)
         self.name = self.prepare.target or "class"
         self.labels = np.array([str(label) for label in self.estimator.classes_])
-        self.chances = [f"p({label})" for label in self.labels]
-        self.names = [self.name, *self.chances, *([f"{self.name}_set"] if self.level_given else [])]
+        self.names = [self.name, *(f"p({label})" for label in self.labels)]
+        self.names += [f"{self.name}_set"] if self.level_given else []
+        self.counts: Counter[str] = Counter()
+        self.tally = ClassTally(self.labels, self.level)
 
     def columns(self, X: Array, table: Table) -> list[Array]:
-        self.keep_truth(table)
-        chances = self.estimator.predict_proba(X)
+        chances, said = self.estimator.predict_proba(X), _texts(self.estimator.predict(X))
+        self.counts.update(said.tolist())
+        truth = self.truth(table)
+        if truth is not None:
+            known = np.array([value is not None for value in truth], dtype=bool)
+            self.tally.add(np.array([str(value) for value in truth[known]]), chances[known])
         sets = [_texts(["|".join(self.labels[row]) for row in class_sets(chances, self.level)])]
-        return [_texts(self.estimator.predict(X)), *chances.T, *(sets if self.level_given else [])]
+        return [said, *chances.T, *(sets if self.level_given else [])]
 
-    def summary(self, columns: dict[str, Array]) -> Summary:
-        counted, seen = _counts(columns[self.name]), self.seen
-        if seen is None:
-            return counted
-        known = np.array([value is not None for value in seen])
-        chances = np.column_stack([columns[name] for name in self.chances])[known]
-        facts = of_classes(np.array([str(value) for value in seen[known]]), self.labels, chances, self.level)
-        return _both(counted, _compared(facts, int(known.sum()), self.name))
+    @property
+    def summary(self) -> Summary:
+        return _both(_said_counts(self.counts), _compared(self.tally.facts, self.tally.n, self.name))
 
 
 class _Clusters(Predictor):
@@ -118,17 +117,23 @@ class _Clusters(Predictor):
         if level is not None:
             raise ValueError(f"--level is for values, classes and views; a {model.kind} model gives clusters.")
         self.names = ["cluster", *(f"p({k})" for k in range(1, len(self.estimator.weights_) + 1))]
+        self.counts: Counter[str] = Counter()
+        self.tally = GroupTally()
 
     def columns(self, X: Array, table: Table) -> list[Array]:
-        self.keep_truth(table)
-        return [_texts(self.estimator.predict(X) + 1), *self.estimator.predict_proba(X).T]
+        said = _texts(self.estimator.predict(X) + 1)
+        self.counts.update(said.tolist())
+        truth = self.truth(table)
+        if truth is not None:
+            self.compared += len(truth)
+            self.tally.add(said, truth)
+        return [said, *self.estimator.predict_proba(X).T]
 
-    def summary(self, columns: dict[str, Array]) -> Summary:
-        counted, seen = _counts(columns["cluster"]), self.seen
-        if seen is None:
-            return counted
-        facts = {"adjusted Rand index": agreement(columns["cluster"], seen)}
-        return _both(counted, _compared(facts, len(seen), str(self.prepare.target)))
+    @property
+    def summary(self) -> Summary:
+        found = self.tally.agreement if self.compared else None
+        facts = {} if found is None else {"adjusted Rand index": found}
+        return _both(_said_counts(self.counts), _compared(facts, self.compared, str(self.prepare.target)))
 
 
 class _Values(Predictor):
@@ -136,25 +141,27 @@ class _Values(Predictor):
         super().__init__(model, level)
         self.name = self.prepare.target or "prediction"
         self.names = [self.name, *(f"{self.name}_{part}" for part in ("std", "lower", "upper"))]
+        self.n, self.sums = 0, np.zeros(2)  # rows; of the values and of their standard deviations
+        self.tally = ValueTally(self.level)
 
     def columns(self, X: Array, table: Table) -> list[Array]:
-        self.keep_truth(table)
         mean, std = self.estimator.predict(X, return_std=True)
         lower, upper = self.estimator.interval(X, self.level)
         unit, shift = self.prepare.target_scale, self.prepare.target_mean
-        values = [np.ravel(part) * unit + shift for part in (mean, lower, upper)]
-        return [values[0], np.ravel(std) * unit, *values[1:]]
+        values, lower, upper = (np.ravel(part) * unit + shift for part in (mean, lower, upper))
+        std = np.ravel(std) * unit
+        self.n, self.sums = self.n + len(values), self.sums + np.array([values.sum(), std.sum()])
+        truth = self.truth(table)
+        if truth is not None and truth.dtype != object:
+            self.tally.add(truth, values, lower, upper)
+        return [values, std, lower, upper]
 
-    def summary(self, columns: dict[str, Array]) -> Summary:
-        facts = {"mean": float(columns[self.name].mean()), "mean std": float(columns[f"{self.name}_std"].mean())}
+    @property
+    def summary(self) -> Summary:
+        facts = dict(zip(("mean", "mean std"), (self.sums / max(self.n, 1)).tolist()))
         said = {**facts, "level": self.level}, [f"  {key}  {value:.4g}" for key, value in facts.items()]
         said[1].append(f"  {self.name}_lower and {self.name}_upper hold {100 * self.level:g} % (--level)")
-        seen = self.seen
-        if seen is None or seen.dtype == object:
-            return said
-        lower, upper = (columns[f"{self.name}_{end}"] for end in ("lower", "upper"))
-        found = of_values(seen, columns[self.name], lower, upper, self.level)
-        return _both(said, _compared(found, int((~np.isnan(seen)).sum()), self.name))
+        return _both(said, _compared(self.tally.facts, int(self.tally.n), self.name))
 
 
 class _View(Predictor):
@@ -172,23 +179,23 @@ class _View(Predictor):
         self.numbers = [position for position in self.positions if not prepare.categories[position]]
         ends = [f"{prepare.names[position]}_{end}" for position in self.numbers for end in ("lower", "upper")]
         self.names = [*self.shown, *(ends if self.level_given else [])]
-        self.parts: list[tuple[Array, Array, Array]] = []
+        self.tally = ValueTally(self.level)
 
     def columns(self, X: Array, table: Table) -> list[Array]:
         given = {name: None if name == self.view else X[:, columns] for name, columns in self.prepare.views.items()}
         full, spread = np.full(X.shape, np.nan), np.zeros(X.shape)
         full[:, self.wanted], spread[:, self.wanted] = self.estimator.predict_view(given, self.view, return_std=True)
-        self.parts.append((X[:, self.wanted], full[:, self.wanted], spread[:, self.wanted]))
-        restored, stds = self.prepare.columns(np.nan_to_num(full)), self.prepare.spread(spread)
         wide = float(ndtri(0.5 + self.level / 2))
+        truth, mean, half = (np.ravel(part[:, self.wanted]) for part in (X, full, wide * spread))
+        self.tally.add(truth, mean, mean - half, mean + half)
+        self.compared += len(X)
+        restored, stds = self.prepare.columns(np.nan_to_num(full)), self.prepare.spread(spread)
         ends = [restored[position] + sign * wide * stds[position] for position in self.numbers for sign in (-1.0, 1.0)]
         return [*(restored[position] for position in self.positions), *(ends if self.level_given else [])]
 
-    def summary(self, columns: dict[str, Array]) -> Summary:
+    @property
+    def summary(self) -> Summary:
         listed = ", ".join(self.shown[:10]) + (", ..." if len(self.shown) > 10 else "")
         said: Summary = {"view": self.view, "columns": self.shown}, [f"  view {self.view}: {listed}"]
-        truth, mean, std = (np.ravel(np.concatenate(part)) for part in zip(*self.parts))
-        wide = float(ndtri(0.5 + self.level / 2)) * std
-        facts = of_values(truth, mean, mean - wide, mean + wide, self.level)
-        shown = {key: value for key, value in facts.items() if "error" not in key}  # in units of no column
-        return _both(said, _compared(shown, sum(len(part[0]) for part in self.parts), f"view {self.view}"))
+        facts = {key: value for key, value in self.tally.facts.items() if "error" not in key}  # in units of no column
+        return _both(said, _compared(facts, self.compared, f"view {self.view}"))

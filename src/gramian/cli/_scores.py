@@ -85,7 +85,7 @@ def _one_step(model: TableModel, level: float) -> tuple[list[str], Scorer]:
     def scores(X: Array, _: Any) -> list[Array]:
         ends = np.full((len(X), 2, X.shape[1]), np.nan)
         for i, row in enumerate(X):
-            seen = np.array(past[-SERIES_PAST:])
+            seen = np.array(past)
             try:
                 found = estimator.predict_interval(
                     1, level=level, history=seen[:, 0] if X.shape[1] == 1 and len(seen) else seen
@@ -94,6 +94,7 @@ def _one_step(model: TableModel, level: float) -> tuple[list[str], Scorer]:
             except ValueError:  # too little of the series is known yet
                 pass
             past.append(row)
+            del past[:-SERIES_PAST]
         outside = (ends[:, 0] > X) | (ends[:, 1] < X)
         because = np.full(len(X), None, dtype=object)
         for late in np.flatnonzero(outside.any(axis=1)):
@@ -142,6 +143,28 @@ def _by_likelihood(model: TableModel, level: float) -> tuple[list[str], Scorer]:
         return [likelihood, *extra, (likelihood < limit).astype(float)]
 
     return ["log_likelihood", *(["t2", "spe"] if single else []), "flag"], scores
+
+
+class ScoreTally:
+    """How many rows are flagged, and their mean log-likelihood: sums over the pieces of a table."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+        self.flagged, self.known, self.total = 0, 0, 0.0
+
+    def add(self, columns: list[Array]) -> list[Array]:
+        """The columns of a piece, handed on."""
+        named = dict(zip(self.names, columns))
+        self.flagged += int(named["flag"].sum())
+        likelihood = named.get("log_likelihood", np.empty(0))
+        known = likelihood[~np.isnan(likelihood)]
+        self.known, self.total = self.known + len(known), self.total + float(known.sum())
+        return columns
+
+    @property
+    def mean(self) -> float | None:
+        """The mean log-likelihood of the rows that have one."""
+        return self.total / self.known if self.known else None
 
 
 def too_many(flagged: int, rows: int, level: float) -> str:

@@ -14,7 +14,6 @@ from typing import Any
 import click
 import numpy as np
 
-from gramian._arrays import Array
 from gramian._catalogue import ESTIMATORS
 from gramian.io.model_file import load
 from gramian.io.preprocessing import Preprocessing, Roles, resolve_columns
@@ -291,14 +290,10 @@ def write_rows(
     *,
     digits: int,
     escape_formulas: bool = False,
-) -> tuple[int, dict[str, Array]]:
-    """Stream rows: ``function(X, table)`` gives the output's columns ``names``, the row names go first.
-
-    Returns the number of rows and, for the summary, the columns that are short enough to keep (numbers only).
-    """
+) -> int:
+    """Stream rows: ``function(X, table)`` gives the output's columns ``names``, the row names go first. Returns the number of rows."""
     ids = id_columns(model, opened)
     optional = _columns_of_views(model, opened)
-    kept: dict[str, list[Array]] = {name: [] for name in names}
     count = 0
     written = written_names(opened, [*ids, *names], output)
     dialect = _for_output(opened)
@@ -307,9 +302,7 @@ def write_rows(
             columns = function(model.preprocessing.matrix(table, may_lack=optional), table)
             out.write([table[name] for name in ids] + list(columns))
             count += table.n_rows
-            for name, column in zip(names, columns):
-                kept[name].append(np.asarray(column))
-    return count, {name: np.concatenate(parts) for name, parts in kept.items()}
+    return count
 
 
 def written_names(opened: Input, names: Sequence[str], output: str) -> list[str]:

@@ -93,8 +93,7 @@ def _about_target(model: Any, whole: Any, X: Any) -> list[str]:
     if target is None or model.kind in ("classifier", "regressor"):
         return []
     if model.kind in ("mixture", "kernel-mixture"):
-        model.facts[f"agreement with {target} (adjusted Rand index)"] = agreement(
-            model.estimator.predict(X), whole[target]
-        )
+        found = agreement(model.estimator.predict(X), whole[target])
+        model.facts |= {} if found is None else {f"agreement with {target} (adjusted Rand index)": found}
         return [f"--model {model.kind} does not use --target: the clusters are compared with {target!r}"]
     return [f"--model {model.kind} does not use --target: column {target!r} is left out of the model"]

@@ -50,8 +50,8 @@ def predict(
     fitted = load_model(model)
     answers = predictor(fitted, view, level)
     opened = opened_for(fitted, session, table, options)
-    count, columns = write_rows(
+    count = write_rows(
         opened, fitted, output, answers.names, answers.columns, digits=digits, escape_formulas=escape_formulas
     )
-    facts, lines = answers.summary(columns)
+    facts, lines = answers.summary
     session.say({"output": output, "rows": count, **facts}, [f"{count} rows predicted -> {place(output)}", *lines])

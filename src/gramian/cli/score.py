@@ -38,21 +38,22 @@ def score(
     \b
     gramian score wine.model new.csv -o scores.csv
     """
-    import numpy as np
-
-    from gramian.cli._scores import scorer, too_many
+    from gramian.cli._scores import ScoreTally, scorer, too_many
     from gramian.cli._session import Session, check_output, load_model, opened_for, place, write_rows
 
     check_output(output, force)
     session = Session(as_json=as_json, quiet=quiet, outputs=[output])
     fitted = load_model(model)
     opened = opened_for(fitted, session, table, options)
-    names, function = scorer(fitted, level if level is not None else 0.99)
-    count, columns = write_rows(opened, fitted, output, names, function, digits=digits, escape_formulas=escape_formulas)
-    flagged = int(columns["flag"].sum())
-    session.note(*filter(None, [too_many(flagged, count, level if level is not None else 0.99)]))
-    known = columns.get("log_likelihood", np.empty(0))
-    mean = float(np.nanmean(known)) if np.isfinite(known).any() else None
-    lines = [f"{count} rows scored, {flagged} flagged -> {place(output)}"]
-    lines += [f"  mean log-likelihood  {mean:.4g}"] if mean is not None else []
-    session.say({"output": output, "rows": count, "flagged": flagged, "mean log-likelihood": mean}, lines)
+    level = level if level is not None else 0.99
+    names, function = scorer(fitted, level)
+    tally = ScoreTally(names)
+    count = write_rows(
+        *(opened, fitted, output, names, lambda X, table: tally.add(function(X, table))),
+        digits=digits,
+        escape_formulas=escape_formulas,
+    )
+    session.note(*filter(None, [too_many(tally.flagged, count, level)]))
+    lines = [f"{count} rows scored, {tally.flagged} flagged -> {place(output)}"]
+    lines += [f"  mean log-likelihood  {tally.mean:.4g}"] if tally.mean is not None else []
+    session.say({"output": output, "rows": count, "flagged": tally.flagged, "mean log-likelihood": tally.mean}, lines)

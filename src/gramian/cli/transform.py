@@ -45,7 +45,7 @@ def transform(
     )
     width = width or int(fitted.estimator.n_components_)
     names = [f"z{i}" for i in range(1, width + 1)]
-    count, _ = write_rows(
+    count = write_rows(
         opened,
         fitted,
         output,

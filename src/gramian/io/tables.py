@@ -241,7 +241,12 @@ class TableWriter:
 
     def _write_parquet(self, columns: Sequence[Array]) -> None:
         arrow = pyarrow()
-        arrays = [arrow.array(list(c) if c.dtype == object else np.asarray(c), from_pandas=True) for c in columns]
+        arrays = [
+            arrow.array([None if v is None else str(v) for v in c], type=arrow.string())
+            if c.dtype == object
+            else arrow.array(c, from_pandas=True)
+            for c in map(np.asarray, columns)
+        ]  # a piece of empty texts is of texts too
         table = arrow.Table.from_arrays(arrays, names=self.names)
         if self._parquet is None:
             self._parquet = self._stack.enter_context(arrow.parquet.ParquetWriter(str(self._temporary), table.schema))

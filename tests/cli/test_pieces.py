@@ -31,7 +31,8 @@ def test_a_digest_answers_for_any_center_whatever_the_order():
         digest = Digest()
         for piece in np.array_split(given, 11):
             digest.add(piece)
-        assert len(digest.counts) <= CELLS and digest.counts.sum() == len(numbers)
+        assert len(digest.counts) <= CELLS
+        assert digest.counts.sum() == len(numbers)
         for center in (numbers.mean(), -0.3, 1e3):
             # the cell on both sides of a center is a share 1 / CELLS of the numbers; here one center lies in a wide gap
             assert digest.distance(center) == pytest.approx(np.abs(numbers - center).sum(), rel=1 / CELLS)
@@ -122,7 +123,8 @@ def test_pieces_are_written_and_let_go(gramian, table, tmp_path, monkeypatch, en
 
     monkeypatch.setattr(model, method, watched)
     pieces = gramian(command, "m", "full.csv", "-o", f"pieces.{ending}", "--json")
-    assert len(most) == 8 and max(most) <= 1
+    assert len(most) == 8
+    assert max(most) <= 1
     first, second = (read_table(tmp_path / f"{name}.{ending}") for name in ("whole", "pieces"))
     assert first.names == second.names
     for name in first.names:
@@ -132,5 +134,6 @@ def test_pieces_are_written_and_let_go(gramian, table, tmp_path, monkeypatch, en
             np.testing.assert_allclose(first[name], second[name], rtol=1e-9)
     before, after = json.loads(whole.out), json.loads(pieces.out)
     assert before["rows"] == after["rows"] == 80
-    assert before.get("counts") == after.get("counts") and before.get("flagged") == after.get("flagged")
+    assert before.get("counts") == after.get("counts")
+    assert before.get("flagged") == after.get("flagged")
     assert after.get("mean log-likelihood", 0.0) == pytest.approx(before.get("mean log-likelihood", 0.0), rel=1e-9)

@@ -68,7 +68,9 @@ def plain_number(cell: str, decimal: str = ".") -> float | None:
 
 def dressed_number(cell: str, decimal: str = ".") -> tuple[float, Dress] | None:
     """The value of a cell and its dress; None where the cell is no number."""
-    text = cell.strip().translate(_BLANKS).translate(_SIGNS)
+    text = cell.strip()
+    if not text.isascii():  # as the blanks and signs are that stand for others
+        text = text.translate(_BLANKS).translate(_SIGNS)
     value = plain_number(text, decimal)
     if value is not None:
         return value, Dress()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from decimal import Decimal
 from types import ModuleType
 from typing import Any, TypeGuard
@@ -15,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from gramian._arrays import Array
 from gramian._types import RandomState, Weights
+from gramian.exceptions import NumericalWarning, warn
 
 LARGEST = 1e150  # beyond it squares overflow
 SMALLEST = 1e-150  # below it squares vanish
@@ -140,10 +140,9 @@ def check_table(
     dtype = getattr(X, "dtype", None)
     wide = isinstance(dtype, np.dtype) and dtype.kind in "iu" and dtype.itemsize == 8 and np.size(X) > 0
     if wide and max(abs(int(X.max())), abs(int(X.min()))) > 2**53:
-        warnings.warn(
+        warn(
             f"{name} holds integers above 2**53, which float64 keeps only to rounding. Subtract an offset first to keep them exact.",
             DataConversionWarning,
-            stacklevel=3,
         )
     keep = (np.float64, np.float32)
     options = {
@@ -332,6 +331,29 @@ def positive_rows(X: Any, weights: Array) -> tuple[Any, Array]:
     """The rows of positive weight with their weights: zero weight is a removed row."""
     keep = weights > 0
     return (X, weights) if keep.all() else (X[np.flatnonzero(keep)], weights[keep])
+
+
+def shown_rows(X: Array, weights: Array) -> tuple[Array, Array]:
+    """The rows that show a value, with their weights; those that show none are dropped, and said."""
+    shown = ~np.isnan(X).all(axis=1)
+    if not shown.any():
+        return X, weights
+    warn_of_empty_rows(int((~shown).sum()))
+    return (X, weights) if shown.all() else (X[shown], weights[shown])
+
+
+def warn_of_empty_rows(count: int) -> None:
+    """Say that rows without a value take no part in a fit, if there are any."""
+    if count:
+        warn(f"{count} row(s) of X show no value at all and are dropped from the fit.", NumericalWarning)
+
+
+def check_seen(seen: Array, names: Any = None) -> None:
+    """Refuse a table in which no value of some column is observed."""
+    empty = np.flatnonzero(~seen)
+    if empty.size:
+        named = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in empty[:10])
+        raise ValueError(f"No value is observed in column(s) {named}. Drop them, or give at least one value.")
 
 
 def check_scale(spread: float, name: str = "X") -> None:

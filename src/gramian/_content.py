@@ -117,9 +117,10 @@ class SmallestRows:
 
     @classmethod
     def of(cls, X: Array, weights: Array, limit: int, hashes: Array | None = None) -> SmallestRows:
-        """The draw from one block; rows of zero weight are not there."""
+        """The draw from one block; rows of zero weight, and rows that show nothing, are not there."""
         hashes = row_hashes(X) if hashes is None else hashes
-        kept = np.flatnonzero(weights > 0)
+        nothing = row_hashes(np.full((1, X.shape[1]), np.nan))
+        kept = np.flatnonzero((weights > 0) & (hashes != nothing))
         kept = kept[_among_smallest(hashes[kept], limit)]
         distinct, first, inverse = np.unique(hashes[kept], return_index=True, return_inverse=True)
         totals = np.bincount(inverse, weights[kept], minlength=len(distinct))

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from gramian import KernelPPCA, KernelPPCAMixture, NumericalWarning
 from gramian.datasets import make_c_shapes, make_moons
 from gramian.kernels import RBF, Linear
-from gramian.latent.kernel_kmeans import graph_kmeans, kernel_kmeans
+from gramian.latent.kernel_kmeans import Neighbours, graph_cut, kernel_kmeans
 from gramian.latent.kernel_mixture import CLEAR_GAIN
 
 
@@ -154,6 +154,10 @@ def test_two_moons_mostly_separate_with_default_settings_and_fully_with_a_narrow
     X, truth = make_moons(random_state=seed)
     assert agreement(KernelPPCAMixture(random_state=seed).fit_predict(X), truth) > 0.9
     assert agreement(KernelPPCAMixture(kernel=RBF(0.4), random_state=seed).fit_predict(X), truth) >= 0.98
+
+
+def graph_kmeans(gram, weights, n_clusters, n_neighbors, rng):
+    return graph_cut(Neighbours.of(gram, n_neighbors).graph(n_neighbors), weights, n_clusters, rng)
 
 
 def test_k_means_of_the_inputs_does_not_separate_the_moons_but_the_graph_does():

@@ -161,7 +161,7 @@ def test_with_holes_densities_and_responsibilities_come_from_what_is_seen():
     X[4] = np.nan
     found = fit(RowsWithHoles, X, (2, 1, 2), soft(labels, 3), tol=1e-9)
     assert (np.diff(found.log_likelihoods) >= 0).all()
-    assert_allclose(found.log_likelihoods[-1], log_density(X, found).mean(), rtol=1e-8)
+    assert_allclose(found.log_likelihoods[-1], log_density(np.delete(X, 4, axis=0), found).mean(), rtol=1e-8)
     assert_allclose(found.responsibilities.sum(axis=1), 1.0, atol=1e-12)
     assert_allclose(found.responsibilities[4], found.mixing, rtol=1e-12)
 

@@ -22,7 +22,7 @@ def test_a_given_noise_is_taken_at_its_word_up_to_the_last_eigenvalue():
 
 
 def test_noise_below_a_trillionth_of_the_mean_variance_is_zero():
-    assert zeroed(2e-12, 1.0, warn=True) == 2e-12
+    assert zeroed(2e-12, 1.0, told=True) == 2e-12
     with pytest.warns(NumericalWarning, match=r"exactly 0\.0"):
-        assert zeroed(0.5e-12, 1.0, warn=True) == 0.0
-    assert zeroed(0.5e-12, 1.0, warn=False) == 0.0
+        assert zeroed(0.5e-12, 1.0, told=True) == 0.0
+    assert zeroed(0.5e-12, 1.0, told=False) == 0.0

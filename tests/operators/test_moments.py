@@ -42,13 +42,6 @@ def test_float32_rows_are_summed_in_float64(rng):
     assert_allclose(huge.covariance() / 1e40, exact, rtol=1e-4, atol=1e-4 * exact.max())
 
 
-def test_batches_of_nothing_are_passed_over(rng):
-    X = rng.standard_normal((10, 3))
-    assert_allclose(Moments.of_batches([X[:4], X[:0], X[4:]]).covariance(), Moments.of(X).covariance())
-    with pytest.raises(ValueError, match="no rows"):
-        Moments.of_batches([])
-
-
 @pytest.mark.parametrize("side", ["primal", "dual"])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("center", [True, False])

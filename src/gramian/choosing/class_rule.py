@@ -60,10 +60,6 @@ class HeldOut:
         columns = [self.folds == fold for fold in np.unique(self.folds)]
         return np.array([values[:, own] @ self.weights[own] / self.weights[own].sum() for own in columns])
 
-    def majority(self) -> float:
-        """The accuracy of the most frequent class."""
-        return float(np.bincount(self.codes, self.weights).max() / self.weights.sum())
-
 
 @dataclass(frozen=True)
 class Scored:

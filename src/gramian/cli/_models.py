@@ -14,7 +14,7 @@ from gramian._arrays import Array
 from gramian._catalogue import entry_of_word, name_of_word
 from gramian._content import cell_uniforms, row_hashes, smallest_positions
 from gramian.estimators.outliers import out_of_fold_scores
-from gramian.exceptions import NumericalWarning
+from gramian.exceptions import NumericalWarning, warn
 from gramian.io.preprocessing import Preprocessing
 from gramian.io.table_model import TableModel
 from gramian.report.oddness import odd_limits
@@ -195,18 +195,16 @@ def with_noise(estimator: Any, options: Mapping[str, Any], prepare: Preprocessin
     if options.get("noise") is not None or estimator.noise_variance_ > NOISE_FLOOR:
         return estimator
     if any(prepare.categories):
-        warnings.warn(
+        warn(
             f"the table leaves hardly any noise ({estimator.noise_variance_:.2g}): columns repeat each other. The "
             f"noise is set to {NOISE_FLOOR} (--noise says otherwise).",
-            stacklevel=2,
         )
         given = {"n_components": int(estimator.n_components_), "noise_variance": NOISE_FLOOR}
         return clone(estimator).set_params(**given).fit(X)
     if estimator.noise_variance_ <= NO_NOISE:
-        warnings.warn(
+        warn(
             "the table leaves no noise: some columns are exact functions of others. Intervals of what is filled may "
             "be too narrow. Drop the columns that repeat others (--drop).",
-            stacklevel=2,
         )
     return estimator
 

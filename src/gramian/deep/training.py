@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +15,7 @@ from gramian.deep._torch import Module, Tensor, torch
 from gramian.deep.checkpoint import read_checkpoint, write_checkpoint
 from gramian.deep.frame import RunningMoments, as_frame, exact_moments, frame_of, principal_axes
 from gramian.deep.objective import Completion, Pattern, Shares, shares
+from gramian.exceptions import warn
 
 CLOSED_FORM_ROWS = 4096
 """Training rows whose exact moments give the frame by which held-out rows are judged after every epoch."""
@@ -161,11 +161,10 @@ class Run:
             except KeyboardInterrupt:
                 if self.best is None:
                     raise
-                warnings.warn(
+                warn(
                     f"Training was interrupted after {self.epoch} of max_epochs={self.plan.max_epochs} epochs; the best of them "
                     f"(epoch {self.best_epoch}) is kept.",
                     ConvergenceWarning,
-                    stacklevel=4,
                 )
         if self.best is not None:
             self.modules.load_state_dict(self.best)

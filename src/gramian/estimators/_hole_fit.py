@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,12 +9,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array
+from gramian._checks import check_seen, warn_of_empty_rows
 from gramian._progress import Progress
 from gramian._types import RandomState
 from gramian.choosing.cells import MOST_ROWS, choose_by_cells
 from gramian.choosing.dimension import not_held_out
 from gramian.choosing.selection import Selection
-from gramian.exceptions import NumericalWarning
+from gramian.exceptions import NumericalWarning, warn
 from gramian.latent.dimension import free_parameters, lowest_of_valley
 from gramian.latent.masked_table import ColumnSums
 from gramian.latent.missing import MissingFit, fit_missing
@@ -67,26 +67,16 @@ class HoleFit:
         with Progress("PX-EM", total=self.max_iter, verbose=self.verbose) as bar:
             found = self._climbed(rows, q, bar, start) if isinstance(q, int) else self._by_bic(rows, sums, limit, bar)
         if not found.converged:
-            warnings.warn(
+            warn(
                 f"PX-EM did not converge in max_iter={self.max_iter} steps. Raise max_iter, or tol={self.tol:g}.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         return model_of_missing(found, rows.n_columns), selection
 
     def _check_shown(self, sums: ColumnSums) -> None:
         """No column without a value; rows without one are dropped, and said."""
-        empty = np.flatnonzero(sums.counts == 0)
-        if len(empty):
-            named = ", ".join(repr(str(self.names[j])) if self.names is not None else str(j) for j in empty[:10])
-            raise ValueError(f"No value is observed in column(s) {named}. Drop them, or give at least one value.")
-        dropped = sums.n_rows - sums.n_shown
-        if dropped:
-            warnings.warn(
-                f"{dropped} row(s) of X show no value at all and are dropped from the fit.",
-                NumericalWarning,
-                stacklevel=6,
-            )
+        check_seen(sums.counts > 0, self.names)
+        warn_of_empty_rows(sums.n_rows - sums.n_shown)
 
     def _allowed(self, q: Any, sums: ColumnSums, d: int) -> tuple[Any, int]:
         """``q`` as far as the rows support it, and how far that is."""
@@ -97,11 +87,10 @@ class HoleFit:
             )
         limit = min(limit, supported(sums))
         if isinstance(q, int) and q > limit:
-            warnings.warn(
+            warn(
                 f"With {1 - sums.counts.sum() / (sums.weight * d):.0%} of the entries missing, too few are observed together to support "
                 f"n_components={q}: imputing by it would be worse than by column means. {limit} components are kept.",
                 NumericalWarning,
-                stacklevel=6,
             )
             q = limit
         return q, limit
@@ -167,7 +156,7 @@ def supported(sums: ColumnSums) -> int:
 def model_of_missing(fitted: MissingFit, n_features: int) -> PrimalModel:
     """The canonical model of what PX-EM found, tiny noise set to exactly zero."""
     spread = float((fitted.loadings**2).sum()) / n_features + fitted.noise_variance
-    noise = zeroed(fitted.noise_variance, spread, warn=fitted.loadings.shape[1] < n_features)
+    noise = zeroed(fitted.noise_variance, spread, told=fitted.loadings.shape[1] < n_features)
     model = latent_model(fitted.mean, fitted.loadings, noise)
     history = np.asarray(fitted.log_likelihoods)
     spectrum = replace(model.spectrum, n_iter=fitted.n_iter, converged=fitted.converged, log_likelihoods=history)

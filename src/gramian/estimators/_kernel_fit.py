@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._checks import check_scale
 from gramian._memory import available_memory, require_memory
-from gramian.exceptions import NumericalWarning
+from gramian.exceptions import NumericalWarning, warn
 from gramian.kernels import Kernel, Precomputed, as_kernel, finite_gram
 
 ALIKE = 1e-10
@@ -65,9 +64,8 @@ def warn_without_structure(gram: Array) -> bool:
         extent = "too large: all points look the same"
     else:
         return False
-    warnings.warn(
+    warn(
         f"The kernel matrix carries no structure; its length scale is probably {extent}.",
         NumericalWarning,
-        stacklevel=4,
     )
     return True

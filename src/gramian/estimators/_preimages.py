@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array
+from gramian.exceptions import warn
 from gramian.preimage import PreImage
 
 
@@ -27,11 +27,9 @@ def inputs_of(method: Any, weights: Array, values: Array, scores: Array | None =
     return np.asarray(rows), info
 
 
-def warn_unsettled(info: Any, of: str = "", stacklevel: int = 3) -> None:
-    """Say how many pre-images did not converge; ``stacklevel`` counts from the caller."""
+def warn_unsettled(info: Any, of: str = "") -> None:
+    """Say how many pre-images did not converge."""
     converged = getattr(info, "converged", None)
     if converged is not None and not np.all(converged):
         count, total = int(np.size(converged) - np.sum(converged)), np.size(converged)
-        warnings.warn(
-            f"{count} of {total} pre-images{of} did not converge.", ConvergenceWarning, stacklevel=stacklevel + 1
-        )
+        warn(f"{count} of {total} pre-images{of} did not converge.", ConvergenceWarning)

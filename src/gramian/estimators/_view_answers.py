@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +12,7 @@ from gramian._arrays import Array
 from gramian.estimators._view_decoding import decoded_inputs
 from gramian.estimators._view_tables import ViewRows
 from gramian.estimators._view_trusts import Trust, drawn_back, nearest_trust
-from gramian.exceptions import NumericalWarning
+from gramian.exceptions import NumericalWarning, warn
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection, noisy_rows, signal_variance
 from gramian.latent.small_sample import draw_factors, inflation
 from gramian.latent.view_subspace import ViewSubspace
@@ -92,12 +91,11 @@ class ViewAnswers:
                 continue
             rank = self.subspace.seen_rank(shown)
             if rank < self.gaussian.n_components:
-                warnings.warn(
+                warn(
                     f"The views {[self.names[w] for w in shown]!r} determine {rank} of the {self.gaussian.n_components} components and "
                     "the noise is 0, so the system of AC eq. 15 is singular; the other components are left at their prior. Use "
                     f"noise_variance='ml' or 'per-view', or at most n_components={rank}.",
                     NumericalWarning,
-                    stacklevel=5,
                 )
 
     # ------------------------------------------------------------ views

@@ -44,5 +44,5 @@ def decoded_inputs(part: ViewPart, scores: Array, method: Any, name: Any) -> Arr
         raise ValueError(f"View {name!r} has a precomputed kernel, so there are no inputs to map back to.")
     weights, values = subspace.embed(unscaled), subspace.kernel_values(unscaled)
     rows, info = inputs_of(method, weights, values)
-    warn_unsettled(info, of=f" of view {name!r}", stacklevel=4)
+    warn_unsettled(info, of=f" of view {name!r}")
     return np.asarray(rows, dtype=np.float64)

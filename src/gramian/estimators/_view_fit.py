@@ -19,6 +19,7 @@ from gramian.choosing.views import choose_by_rows, choose_view_components
 from gramian.estimators._base import chosen_solver
 from gramian.estimators._view_specs import ALGORITHMS, choose_space, is_linear, training_view, weights_of_views
 from gramian.estimators._view_tables import ViewRows
+from gramian.exceptions import warn
 from gramian.kernels import Precomputed, as_kernel
 from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
 from gramian.latent.model import fit_latent_model
@@ -184,10 +185,9 @@ def _per_view(sample: ViewSample, q: Any, solver: Solver, held: Any, options: Vi
             progress=bar,
         )
     if not fitted.settled:
-        warnings.warn(
+        warn(
             f"The ECM for a noise per view did not converge in max_iter={options.max_iter} rounds. Raise max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=5,
         )
     return fitted
 

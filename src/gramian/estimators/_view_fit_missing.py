@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from gramian.estimators._view_fit import (
 )
 from gramian.estimators._view_specs import choose_space, is_linear, training_view, weights_of_views
 from gramian.estimators._view_tables import ViewRows
+from gramian.exceptions import warn
 from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
 from gramian.latent.view_missing import PartialView, fit_missing_views
 from gramian.latent.views import ExplicitView, ViewSample, ViewTable
@@ -63,10 +63,9 @@ def fit_missing_rows(rows: ViewRows, weights: Array, options: ViewOptions) -> Vi
             progress=bar,
         )
     if not fitted.settled:
-        warnings.warn(
+        warn(
             f"The EM for missing views did not converge in max_iter={options.max_iter} steps. Raise max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=4,
         )
     reason = "rows miss views, whose likelihood has no closed form"
     about = (float(weights.sum()), [p.view for p in partials], "em", reason, "EM over the observed views", reason)

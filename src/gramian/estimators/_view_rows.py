@@ -28,7 +28,7 @@ from gramian.estimators._view_fit import (
 from gramian.estimators._view_specs import is_feature_map, is_linear
 from gramian.estimators._view_tables import ViewLayout, ViewRows, kind_of, resolve_columns
 from gramian.estimators._view_trusts import FEWEST_ROWS, HeldOutTrusts, held_out_trusts, questions_of
-from gramian.exceptions import NumericalWarning
+from gramian.exceptions import NumericalWarning, warn
 from gramian.features import FeatureMap
 from gramian.latent.model import LatentModel
 from gramian.latent.sample import STORED_LIMIT
@@ -224,9 +224,7 @@ def surveyed(layout: ViewLayout, rows: Rows, specs: Sequence[Any]) -> ViewSurvey
     if found.n_rows < 2:
         raise ValueError(f"MultiViewRKM needs at least 2 samples of positive weight, got n_samples = {found.n_rows}.")
     if found.empty:
-        warnings.warn(
-            f"{found.empty} rows show no entry of any view and are left out of the fit.", NumericalWarning, stacklevel=4
-        )
+        warn(f"{found.empty} rows show no entry of any view and are left out of the fit.", NumericalWarning)
     check_scale(float(np.nanmax(found.high - found.low, initial=0.0)), "the views")
     return found
 

@@ -14,7 +14,7 @@ from sklearn.utils._indexing import _get_column_indices
 from gramian._arrays import Array, float_dtype, has_nan
 from gramian._checks import check_scale, check_table
 from gramian.estimators._containers import like
-from gramian.exceptions import NumericalWarning
+from gramian.exceptions import NumericalWarning, warn
 from gramian.latent.views import check_same_rows
 
 
@@ -274,11 +274,10 @@ def _say_uncovered(columns: list[Array], n_columns: int, names: Any) -> None:
         return
     told = [str(j if names is None else names[j]) for j in uncovered[:5]]
     more = f" and {uncovered.size - 5} more" if uncovered.size > 5 else ""
-    warnings.warn(
+    warn(
         f"{uncovered.size} of the {n_columns} columns of X are in no view ({', '.join(told)}{more}): they are left out. Name them "
         "in views, or leave them out of X.",
         NumericalWarning,
-        stacklevel=5,
     )
 
 
@@ -298,10 +297,9 @@ def usable_rows(rows: ViewRows, weights: Array, names: list[Any], noise_variance
         )
     nothing = ~rows.seen.any(axis=1) & (weights > 0)
     if nothing.any():
-        warnings.warn(
+        warn(
             f"{int(nothing.sum())} rows show no entry of any view and are left out of the fit.",
             NumericalWarning,
-            stacklevel=4,
         )
     kept = np.flatnonzero((weights > 0) & ~nothing)
     if len(kept) < 2:

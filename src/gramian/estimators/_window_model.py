@@ -6,7 +6,6 @@ series after its transformation.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +17,7 @@ from gramian._progress import Progress
 from gramian.estimators._base import chosen_solver
 from gramian.estimators._series import correlation_root, filled, lagged
 from gramian.estimators._view_specs import ALGORITHMS, choose_space, is_feature_map, training_view, weights_of_views
-from gramian.exceptions import NumericalWarning
+from gramian.exceptions import NumericalWarning, warn
 from gramian.features import Nystroem
 from gramian.kernels import Linear, Precomputed, as_kernel
 from gramian.latent.gaussian import Posterior
@@ -161,11 +160,10 @@ class WindowModel:
             out[:, rows] = held
             windows = np.concatenate([windows, held], axis=1)[:, -self.lags :]
         if clipped:
-            warnings.warn(
+            warn(
                 "The forecast left the range of the training series by a factor of a million and is held there: the recursion is "
                 "unstable. Use noise_variance='per-view', fewer components, or strategy='direct'.",
                 NumericalWarning,
-                stacklevel=5,
             )
         return out[:, :steps] * self.scale + self.shift
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -34,7 +33,7 @@ from gramian.estimators._class_models import ClassRule, LabelledRows, evidence, 
 from gramian.estimators._kernel_fit import distinct_rows, is_precomputed, resolved_kernel, warn_without_structure
 from gramian.estimators._units import check_standardize, standardizes
 from gramian.estimators.classifier_path import check_class_components
-from gramian.exceptions import NumericalWarning
+from gramian.exceptions import NumericalWarning, warn
 from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.kernel_component import DualRows
 from gramian.latent.model import warn_if_indefinite
@@ -286,11 +285,10 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         several = np.bincount(inverse)[inverse] > 1  # rows are distinct within a class
         share = float(weights[several].sum() / weights.sum())
         if share > SHARED:
-            warnings.warn(
+            warn(
                 f"{100 * share:.0f} % of the rows are also rows of another class: no classifier can tell those apart. "
                 "Are columns missing?",
                 NumericalWarning,
-                stacklevel=5,
             )
 
     def _settled(
@@ -332,10 +330,9 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
             return rows
         wanted = DEFAULT_LANDMARKS if self.n_landmarks is None else int(self.n_landmarks)
         if self.n_landmarks is not None and wanted > n:
-            warnings.warn(
+            warn(
                 f"n_landmarks={wanted} is more than the {n} distinct training rows, and is cut to them.",
                 NumericalWarning,
-                stacklevel=4,
             )
         return rows.approximated(min(wanted, n))
 
@@ -361,11 +358,10 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         asked = zip(self.classes_, least, rule.n_components)
         named = [f"{label!s} keeps {q}" for label, q, count in asked if isinstance(count, int) and q < count]
         if named:
-            warnings.warn(
+            warn(
                 f"n_components={self.n_components} is more than some classes have (their rank, or the directions above "
                 f"noise_variance), and is cut: class {', '.join(named[:5])}. Lower n_components, or give a fraction.",
                 NumericalWarning,
-                stacklevel=4,
             )
 
     def _calibrate(

@@ -13,7 +13,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, float_dtype
-from gramian._checks import check_count, check_flag, check_table, check_weights, positive_rows
+from gramian._checks import check_count, check_flag, check_seen, check_table, check_weights, positive_rows, shown_rows
 from gramian._content import row_hashes
 from gramian._types import Table, Weights
 from gramian.choosing.cell_scales import column_scales, corrected_deviations
@@ -128,9 +128,8 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if is_dask(X):
             return self._fit_rows(model, as_rows(X, sample_weight))
         table = check_table(self, X, reset=True, missing=True, min_samples=2)
-        table, weights = positive_rows(table, check_weights(sample_weight, table))
-        table, weights = self._shown(table, weights)
-        self._check_columns(np.asarray(~np.isnan(table).all(axis=0)))
+        table, weights = shown_rows(*positive_rows(table, check_weights(sample_weight, table)))
+        check_seen(np.asarray(~np.isnan(table).all(axis=0)), getattr(self, "feature_names_in_", None))
         units = Units.of(as_rows(table, weights))
         self._spreads = units.scale
         self._units = units if self._scales(model) else None
@@ -212,24 +211,6 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _scales(self, model: Any) -> bool:
         return standardizes(self.standardize, getattr(model, "kernel", None))
-
-    def _shown(self, table: Array, weights: Array) -> tuple[Array, Array]:
-        shown = ~np.isnan(table).all(axis=1)
-        if shown.all() or not shown.any():
-            return table, weights
-        warnings.warn(
-            f"{int((~shown).sum())} row(s) of X show no value at all and are dropped from the fit.",
-            NumericalWarning,
-            stacklevel=4,
-        )
-        return table[shown], weights[shown]
-
-    def _check_columns(self, seen: Array) -> None:
-        empty = np.flatnonzero(~seen)
-        if empty.size:
-            names = getattr(self, "feature_names_in_", None)
-            named = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in empty[:10])
-            raise ValueError(f"No value is observed in column(s) {named}. Drop them, or give at least one value.")
 
     def _with_q(
         self, model: PPCA, scaled: Array, weights: Array, n_rows: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +34,7 @@ from gramian.estimators._kernel_restarts import Restarts
 from gramian.estimators._mixture import AUTO, MixtureMixin
 from gramian.estimators._preimages import inputs_of, warn_unsettled
 from gramian.estimators._units import standardizes
-from gramian.exceptions import NumericalWarning
+from gramian.exceptions import NumericalWarning, warn
 from gramian.features import Nystroem
 from gramian.kernels import RBF
 from gramian.kernels.offset import warn_of_offset
@@ -351,7 +350,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
             if not warn_without_structure(gram):
                 shares = weights / weights.sum()
                 size = float(shares @ np.diagonal(gram))
-                warn_of_offset(self.kernel_, size, size - float(shares @ gram @ shares), stacklevel=4)
+                warn_of_offset(self.kernel_, size, size - float(shares @ gram @ shares))
             warn_if_indefinite(self.kernel_, gram, weights, table.dtype)
             return DualRows(self.kernel_, None if self._columns is not None else table, gram)
         return self._feature_rows(table, weights, rng)
@@ -359,10 +358,9 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
     def _feature_rows(self, table: Array, weights: Array, rng: np.random.Generator) -> FeatureRows:
         n_landmarks = min(len(table), DEFAULT_LANDMARKS) if self.n_landmarks is None else int(self.n_landmarks)
         if n_landmarks > len(table):
-            warnings.warn(
+            warn(
                 f"n_landmarks={n_landmarks} exceeds the {len(table)} distinct training rows: all of them are landmarks.",
                 NumericalWarning,
-                stacklevel=4,
             )
             n_landmarks = len(table)
         seed = int(rng.integers(2**31 - 1))
@@ -416,27 +414,24 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
 
     def _warn(self, found: MixtureFit[Any], asked: list[int | float] | None) -> None:
         if not self.converged_:
-            warnings.warn(
+            warn(
                 f"EM stopped after max_iter={self.max_iter} steps before its objective settled to tol={self.tol:g}. Raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         empty = np.flatnonzero(self.weights_ < SPARSE_SHARE)
         if len(empty):
-            warnings.warn(
+            warn(
                 f"Component(s) {', '.join(map(str, empty))} hold no rows. Use fewer than n_clusters={self.n_clusters}, or another start.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         counts = [] if asked is None else list(asked)
         fewer = [i for i, q in enumerate(counts) if isinstance(q, int) and self.n_components_[i] < q]
         if fewer:
             named = ", ".join(f"component {i} keeps {self.n_components_[i]} of {counts[i]}" for i in fewer[:5])
-            warnings.warn(
+            warn(
                 f"Directions with a variance of at most noise_variance={self.noise_variance:g} are dropped: {named}. Lower "
                 "noise_variance or n_components.",
                 NumericalWarning,
-                stacklevel=4,
             )
 
     @property
@@ -550,5 +545,5 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
 
     def _preimages(self, weights: Array, values: Array) -> Array:
         rows, info = inputs_of(self.preimage_, weights, values)
-        warn_unsettled(info, stacklevel=4)
+        warn_unsettled(info)
         return rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +30,7 @@ from gramian.choosing.dimension import choose_by_kernel
 from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns
 from gramian.estimators._dual import DualMixin
 from gramian.estimators._kernel_held_out import HELD_OUT_ROWS, N_FOLDS, HeldOutRows
-from gramian.exceptions import NumericalWarning
+from gramian.exceptions import NumericalWarning, warn
 from gramian.features import approximation_of, approximations
 from gramian.kernels import as_kernel
 from gramian.kernels.offset import warn_of_offset
@@ -333,7 +332,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
         model = fit_latent_model(sample, q, solver, self.noise_variance, default_fraction=DEFAULT_FRACTION)
         self.solver_, self.solver_reason_ = solver.used, solver.reason
         if not self._warn_without_structure(model, sample) and self.center:
-            warn_of_offset(self.kernel_, sample.mean_diagonal, sample.operator().trace(), stacklevel=4)
+            warn_of_offset(self.kernel_, sample.mean_diagonal, sample.operator().trace())
         if sample.points is None:
             model = replace(model, subspace=replace(model.subspace, gram=sample.raw.matrix))
         self._store_dual(model)
@@ -393,10 +392,9 @@ class KernelPPCA(DualMixin, BaseEstimator):
         without = bool(alike or (model.gaussian.n_components == 0 and model.spectrum.trace <= sample.rank_floor * n))
         if without:
             extent = "too small: every point resembles only itself" if alike else "too large: all points look the same"
-            warnings.warn(
+            warn(
                 f"The kernel matrix carries no structure; its length scale is probably {extent}.",
                 NumericalWarning,
-                stacklevel=4,
             )
         return without
 
@@ -465,7 +463,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
         if self.center:
             variance = model.spectrum.trace
             size = variance + float(moments.mean @ moments.mean)
-            warn_of_offset(self.kernel_, size, variance, stacklevel=4)
+            warn_of_offset(self.kernel_, size, variance)
         kept = source.smallest(HELD_OUT_ROWS)
         self._weights, self._held = None, (kept.rows, kept.weights)
         kind: type[FeatureSubspace] = AnchoredSubspace
@@ -488,10 +486,9 @@ class KernelPPCA(DualMixin, BaseEstimator):
 
     def _feature_map(self, count: int, n_rows: int) -> Any:
         if self.n_landmarks is not None and self.approximation == "nystroem" and count > n_rows:
-            warnings.warn(
+            warn(
                 f"n_landmarks={count} exceeds the {n_rows} training rows; {n_rows} landmarks are used.",
                 NumericalWarning,
-                stacklevel=4,
             )
         count = min(count, n_rows) if self.approximation == "nystroem" else count
         return approximation_of(self.approximation, self.kernel_, count, self.random_state)

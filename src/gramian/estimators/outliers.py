@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, float_dtype, has_nan
-from gramian._checks import check_count, check_number, check_table, check_weights, positive_rows
+from gramian._checks import check_count, check_number, check_table, check_weights, positive_rows, shown_rows
 from gramian._content import content_folds, row_hashes
 from gramian._types import Table, Weights
 from gramian.choosing.trimmed import choose_trimmed
@@ -132,7 +132,7 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
             )
         forget(self)
         table = self._check(X, reset=True)
-        table, weights = positive_rows(table, check_weights(sample_weight, table))
+        table, weights = shown_rows(*positive_rows(table, check_weights(sample_weight, table)))
         scale = standardizes(self.standardize, getattr(model, "kernel", None))
         self._units = Units.of(table, weights) if scale else None
         rows = self._rows(table)

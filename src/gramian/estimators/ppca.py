@@ -538,7 +538,7 @@ class PPCA(PrimalMixin, BaseEstimator):
         noise = model.gaussian.noise_variance
         if isinstance(self.noise_variance, str) and q < self.n_components_:
             noise = float(noise_of_each_q(values, model.spectrum.trace, dim)[-1])
-            noise = zeroed(noise, model.spectrum.trace / dim, warn=True)
+            noise = zeroed(noise, model.spectrum.trace / dim, told=True)
         subspace = model.subspace.take(q)
         short = clone(self).set_params(n_components=q)
         vars(short).update({name: value for name, value in vars(self).items() if name not in vars(short)})

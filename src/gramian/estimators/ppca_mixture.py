@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -16,10 +15,12 @@ from gramian._checks import (
     check_count,
     check_random_state,
     check_seed,
+    check_seen,
     check_table,
     check_tolerance,
     check_weights,
     starting_generator,
+    warn_of_empty_rows,
 )
 from gramian._progress import Progress
 from gramian._types import RandomState, Table, Weights
@@ -29,7 +30,7 @@ from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns
 from gramian.estimators._containers import like
 from gramian.estimators._mixture import AUTO, MixtureMixin
 from gramian.estimators._units import standardizes
-from gramian.exceptions import NumericalWarning
+from gramian.exceptions import NumericalWarning, warn
 from gramian.latent.dimension import free_parameters
 from gramian.latent.gaussian import Projection, drawn_rows
 from gramian.latent.masked_table import column_sums
@@ -201,13 +202,17 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         weights = check_weights(sample_weight, table)
         kept = np.flatnonzero(weights > 0)
         rows, weights = table[kept], weights[kept]
-        self._check_columns(np.isnan(rows).all(axis=0))
+        holes = np.isnan(rows)
+        check_seen(~holes.all(axis=0), getattr(self, "feature_names_in_", None))
+        n_empty = int(holes.all(axis=1).sum())
+        warn_of_empty_rows(n_empty)
         self._units = Units.of(rows, weights) if standardizes(self.standardize, None) else None
         rows = self._in_units(rows)
         given = None
         if not isinstance(self.init, str):
             given = nonempty(self._given_responsibilities(self.init, len(table), int(self.n_clusters), kept))
-        best = self._climbed(as_rows(rows, weights, given), len(rows), float_dtype(table), with_responsibilities=True)
+        shown = len(rows) - n_empty
+        best = self._climbed(as_rows(rows, weights, given), shown, float_dtype(table), with_responsibilities=True)
         self._store_responsibilities(table, kept, best.responsibilities)
         self._warn(best)
         return self
@@ -254,13 +259,14 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
             )
         keep_columns(self, rows)
         sums = rows.fold(column_sums)
-        if sums.n_rows < 2:
-            raise ValueError(f"PPCAMixture needs at least 2 rows of positive weight, but there are {sums.n_rows}.")
-        self._check_columns(sums.counts == 0)
+        if sums.n_shown < 2:
+            raise ValueError(f"PPCAMixture needs at least 2 rows of positive weight, but there are {sums.n_shown}.")
+        check_seen(sums.counts > 0, rows.feature_names)
+        warn_of_empty_rows(sums.n_rows - sums.n_shown)
         self._units = Units.of(rows) if standardizes(self.standardize, None) else None
         if self._units is not None:
             rows = RowsInUnits(rows, self._units.mean, self._units.scale)
-        self._warn(self._climbed(rows, sums.n_rows, rows.dtype, with_responsibilities=False))
+        self._warn(self._climbed(rows, sums.n_shown, rows.dtype, with_responsibilities=False))
         return self
 
     def _climbed(
@@ -377,13 +383,6 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         check_tolerance(self.tol, self.max_iter)
         check_seed(self.random_state)
 
-    def _check_columns(self, unseen: Array) -> None:
-        empty = np.flatnonzero(unseen)
-        if len(empty):
-            names = getattr(self, "feature_names_in_", None)
-            named = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in empty[:10])
-            raise ValueError(f"No value is observed in column(s) {named}. Drop them, or give at least one value.")
-
     def _settled(self, rows: Rows, n_rows: int, rng: np.random.Generator) -> list[int | float]:
         """One count or fraction per cluster; what is "auto" is chosen on held-out rows or cells, with its evidence."""
         n, d = n_rows, rows.n_columns
@@ -450,24 +449,21 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
 
     def _warn(self, found: MixtureFit[PrimalSubspace]) -> None:
         if found.n_rescued:
-            warnings.warn(
+            warn(
                 f"Empty clusters, or clusters of too few different rows for their components, were started again "
                 f"{found.n_rescued} times from a part of another. Fewer clusters or components may fit better.",
                 NumericalWarning,
-                stacklevel=4,
             )
         if found.at_floor:
-            warnings.warn(
+            warn(
                 f"The components of cluster(s) {', '.join(map(str, found.at_floor))} explain all of the variance there: the noise "
                 f"variance is held at noise_floor_={found.noise_floor:.3g}. Lower n_components or n_clusters.",
                 NumericalWarning,
-                stacklevel=4,
             )
         if not found.converged:
-            warnings.warn(
+            warn(
                 f"EM did not converge in max_iter={self.max_iter} steps. Raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     @property

@@ -205,7 +205,7 @@ class Nystroem(FeatureMap):
         gram = finite_gram(symmetrized(np.asarray(kernel(wide))), kernel)
         values, vectors = linalg.eigh(gram)
         if not kernel.positive_semidefinite:
-            warn_of_negative(values, float(np.trace(gram)), X.dtype, stacklevel=4)
+            warn_of_negative(values, float(np.trace(gram)), X.dtype)
         keep = values > CUT * max(values[-1], 0.0)
         if not keep.any():
             raise ValueError(f"{kernel!r} is zero (or negative) at all {X.shape[0]} landmarks: there are no features.")

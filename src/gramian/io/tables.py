@@ -6,7 +6,7 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -340,10 +340,3 @@ def write_table(
     """
     with TableWriter(path, names, dialect=dialect, digits=digits, escape_formulas=escape_formulas) as out:
         out.write(columns)
-
-
-def batches_of(
-    path: str | os.PathLike[str] | Source, options: ReadOptions | None = None, rows: int | None = None
-) -> Iterator[Table]:
-    """The table in pieces, for files that need not fit into memory."""
-    yield from open_table(path, options).batches(rows)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from gramian._arrays import Array
 from gramian._types import DType
-from gramian.exceptions import NumericalWarning
+from gramian.exceptions import NumericalWarning, warn
 
 WHOLE_SIZE = 3000
 """Up to this size a kernel that may be indefinite is decomposed whole, to see its negative eigenvalues."""
@@ -30,7 +28,7 @@ def negative_limit(largest: float, mean_diagonal: float, dtype: DType) -> float:
     return max(INDEFINITE * max(largest, 0.0), rounding)
 
 
-def warn_of_negative(values: Array, mean_diagonal: float, dtype: DType, *, stacklevel: int = 2) -> bool:
+def warn_of_negative(values: Array, mean_diagonal: float, dtype: DType) -> bool:
     """Warn if the eigenvalues (all, in any order) hold negative ones beyond rounding; whether they did."""
     if not values.size:
         return False
@@ -38,10 +36,9 @@ def warn_of_negative(values: Array, mean_diagonal: float, dtype: DType, *, stack
     if least >= -negative_limit(largest, mean_diagonal, dtype):
         return False
     lost = float(-values[values < 0].sum() / np.abs(values).sum())
-    warnings.warn(
+    warn(
         f"The kernel is indefinite on these data: its smallest eigenvalue is {least:.3g}, the largest {largest:.3g}. "
         f"Negative eigenvalues ({lost:.1%} of the sum of magnitudes) are treated as no variance.",
         NumericalWarning,
-        stacklevel=stacklevel + 1,
     )
     return True

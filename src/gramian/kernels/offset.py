@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
-from gramian.exceptions import NumericalWarning
+from gramian.exceptions import NumericalWarning, warn
 from gramian.kernels.base import Kernel
 from gramian.kernels.precomputed import Precomputed
 
@@ -14,7 +12,7 @@ HALF_THE_DIGITS = float(np.sqrt(np.finfo(np.float64).eps))
 """Centred values below this share of the uncentred ones keep less than half of their digits."""
 
 
-def warn_of_offset(kernel: Kernel, mean_diagonal: float, variance: float, *, stacklevel: int = 2) -> bool:
+def warn_of_offset(kernel: Kernel, mean_diagonal: float, variance: float) -> bool:
     """Warn if centring costs a kernel that sees the origin more than half of the digits; whether it did.
 
     ``mean_diagonal`` is the mean k(x, x) = |φ|² and ``variance`` the mean |φ - μ|². Stationary kernels do not see where the
@@ -25,11 +23,10 @@ def warn_of_offset(kernel: Kernel, mean_diagonal: float, variance: float, *, sta
     share = max(variance, 0.0) / mean_diagonal
     if share >= HALF_THE_DIGITS:
         return False
-    warnings.warn(
+    warn(
         f"{kernel!r} sees an offset that is far larger than the spread of the data: the variance is {share:.1g} of the mean "
         "k(x, x), and more than half of the digits are lost. Take the mean off the columns first, for example with "
         "sklearn.preprocessing.StandardScaler.",
         NumericalWarning,
-        stacklevel=stacklevel + 1,
     )
     return True

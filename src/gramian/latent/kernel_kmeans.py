@@ -133,13 +133,6 @@ class Neighbours:
         return sparse.csr_array(graph.maximum(graph.T))
 
 
-def graph_kmeans(gram: Array, weights: Array, n_clusters: int, n_neighbors: int, rng: np.random.Generator) -> Array:
-    """Labels by the normalised cut of the graph of nearest neighbours in feature space: `graph_cut`."""
-    if len(gram) <= n_clusters:
-        return np.arange(len(gram)) % n_clusters
-    return graph_cut(Neighbours.of(gram, n_neighbors).graph(n_neighbors), weights, n_clusters, rng)
-
-
 def graph_cut(edges: sparse.csr_array, weights: Array, n_clusters: int, rng: np.random.Generator) -> Array:
     """Labels by the normalised cut of a graph.
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gramian._arrays import Array, row_chunks
-from gramian._checks import check_scale
 from gramian.rows.base import Block
 
 CACHE_BYTES = 2**29  # prepared tables above this are made anew, chunk by chunk, in each step
@@ -161,46 +160,6 @@ class MaskedTable:
         table = cls(X, shift, scale, blocks=blocks)
         return replace(table, cache=[table._chunk(rows) for rows in table.rows()]) if _is_small(X) else table
 
-    @classmethod
-    def standardized(cls, X: Array, weights: Array, center: bool = True) -> MaskedTable:
-        """About the means of the columns (0 without ``center``), in units of the root of their mean variance.
-
-        The scale is 0, and nothing is prepared, if every column is constant.
-        """
-        if _is_small(X):  # one pass over X instead of two
-            table = cls.of(X, _first_means(X) if center else np.zeros(X.shape[1]))
-            found = table._standardize(weights, center)
-            if found is not None:
-                return found
-        shift, scale = location_and_scale(X, weights, center)
-        if scale == 0.0:
-            return cls(X, shift, scale)
-        check_scale(scale)
-        return cls.of(X, shift, scale)
-
-    def _standardize(self, weights: Array, center: bool) -> MaskedTable | None:
-        """Move and scale what is prepared, in place; None where that could lose digits, or is an error."""
-        counts, sums, squares = np.zeros(len(self.shift)), np.zeros(len(self.shift)), 0.0
-        with np.errstate(all="ignore"):
-            for rows, chunk in self.chunks():
-                counts += weights[rows] @ chunk.mask
-                sums += weights[rows] @ chunk.values
-                squares += float(weights[rows] @ chunk.squares)
-        if not counts.all() or not SAFE[0] < squares < SAFE[1]:
-            return None
-        move = sums / counts if center else np.zeros_like(sums)
-        spread = squares - float(counts @ move**2)
-        if not spread > 1e-6 * squares:
-            return None
-        scale = float(np.sqrt(spread / counts.sum()))
-        cache = []
-        for _, chunk in self.chunks():
-            values = np.multiply(chunk.values, 1.0 / scale, out=chunk.values)
-            if center:
-                values -= chunk.mask * (move / scale)
-            cache.append(replace(chunk, squares=np.einsum("ij,ij->i", values, values)))
-        return MaskedTable(self.X, self.shift + move, scale, cache)
-
     def rows(self) -> list[slice]:
         return list(row_chunks(self.X.shape[0]))
 
@@ -222,31 +181,6 @@ def _is_small(X: Array) -> bool:
     return 16 * int(X.size) <= CACHE_BYTES  # values and mask
 
 
-def observed_rows(X: Array) -> Array:
-    """Which rows show at least one cell."""
-    return np.concatenate([~np.isnan(X[rows]).all(axis=1) for rows in row_chunks(X.shape[0])])
-
-
-def location_and_scale(X: Array, weights: Array, center: bool) -> tuple[Array, float]:
-    """The mean of each column's observed cells (0 without ``center``), and the root of their mean variance.
-
-    Raises
-    ------
-    ValueError
-        if no cell, or no cell of a column, is observed.
-    """
-    guess = _first_means(X) if center else np.zeros(X.shape[1])
-    counts, sums, squares, unit = _sums_about(X, weights, guess)
-    check_columns(counts)
-    if not center:
-        return guess, unit * float(np.sqrt(squares / counts.sum()))
-    moved = sums / counts
-    mean, spread = guess + unit * moved, squares - float(counts @ moved**2)
-    if not spread > 1e-6 * squares:  # the guess was poor: what is left has lost its digits
-        _, _, spread, unit = _sums_about(X, weights, mean)
-    return mean, unit * float(np.sqrt(max(spread, 0.0) / counts.sum()))
-
-
 def _first_means(X: Array) -> Array:
     """A point near the data: the means of what the first rows show, or of all rows where those show nothing."""
     with warnings.catch_warnings():
@@ -256,28 +190,3 @@ def _first_means(X: Array) -> Array:
         if missing.size and len(X) > 256:
             means[missing] = np.nanmean(X[:, missing].astype(np.float64), axis=0)
     return np.where(np.isfinite(means), means, 0.0)
-
-
-def _sums_about(X: Array, weights: Array, point: Array) -> tuple[Array, Array, float, float]:
-    """Weighted counts and sums a column and the sum of squares of x - point over observed cells, and the unit of both.
-
-    The unit is the largest first deviation, so that the squares neither overflow nor vanish.
-    """
-    d = X.shape[1]
-    counts, sums, squares, unit = np.zeros(d), np.zeros(d), 0.0, 0.0
-    for rows in row_chunks(X.shape[0]):
-        values = X[rows] - point  # float64, as the point is
-        seen = ~np.isnan(values)
-        np.copyto(values, 0.0, where=~seen)
-        counts += weights[rows] @ seen
-        largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-        if largest == 0.0:
-            continue
-        if unit == 0.0:
-            unit = largest
-        elif not 1e-100 < largest / unit < 1e100:
-            sums, squares, unit = sums * (unit / largest), squares * (unit / largest) ** 2, largest
-        values /= unit
-        sums += weights[rows] @ values
-        squares += float(weights[rows] @ np.einsum("nd,nd->n", values, values))
-    return counts, sums, squares, unit

@@ -52,7 +52,12 @@ class HoleSums:
 
 
 def seen_columns(block: Block, responsibilities: Responsibilities) -> SeenColumns:
-    return _columns(block.prepared, (responsibilities(block) * block.weights[:, None]).T)
+    return _columns(block.prepared, _shared_out(block, responsibilities(block)))
+
+
+def _shared_out(block: Block, shares: Array) -> Array:
+    """The weight of each row for each component, (K, n); none for a row that shows nothing."""
+    return np.asarray((shares * (block.weights * block.prepared.shown)[:, None]).T)
 
 
 def _columns(chunk: Chunk, weights: Array) -> SeenColumns:
@@ -64,7 +69,7 @@ def hole_sums(block: Block, parameters: Parameters, mixing: Array) -> HoleSums:
     chunk: Chunk = block.prepared
     posteriors, terms = _posteriors(chunk, parameters, mixing)
     shares, totals = responsibilities_of(terms)
-    weights = (shares * block.weights[:, None]).T
+    weights = _shared_out(block, shares)
     sums = [row_statistics(chunk, part, weights[group]) for part, group in posteriors]
     return HoleSums(float(block.weights @ totals), _side_by_side(sums))
 

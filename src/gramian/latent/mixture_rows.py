@@ -55,8 +55,7 @@ class MixtureTable:
     shift: Array
     scale: float
     complete: bool
-    total: float  # the weight of all rows
-
+    total: float  # the weight of all rows that show a value
     cells: float  # weighted number of observed cells
 
     @classmethod
@@ -77,7 +76,7 @@ class MixtureTable:
         cells = float(sums.counts.sum())
         complete = bool((sums.counts >= sums.weight * (1 - 1e-12)).all())
         rows = rows.prepare(scaled_block if complete else masked_chunk, shift, scale)
-        return cls(rows, shift, scale, complete, sums.weight, cells)
+        return cls(rows, shift, scale, complete, sums.shown, cells)
 
     @property
     def dim(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Generic
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._types import DType
-from gramian.exceptions import NumericalWarning
+from gramian.exceptions import NumericalWarning, warn
 from gramian.kernels.base import Kernel
 from gramian.kernels.indefinite import WHOLE_SIZE, warn_of_negative
 from gramian.latent import dimension
@@ -78,10 +77,9 @@ def _counted(sample: Sample[Any], operator: SelfAdjoint, solver: Solver, q: int,
     spectrum = _solved(sample, operator, solver, q, fixed)
     rank = _rank(spectrum, sample)
     if rank < q:
-        warnings.warn(
+        warn(
             f"n_components={q} exceeds the numerical rank {rank} of the data; {rank} components are kept.",
             NumericalWarning,
-            stacklevel=4,
         )
     return spectrum.leading(rank)
 
@@ -149,7 +147,7 @@ def _solved(sample: Sample[Any], operator: SelfAdjoint, solver: Solver, count: i
         return solver.solve(operator, count, dim=sample.dim, noise_variance=fixed)
     spectrum = Eigh().solve(operator, operator.size)
     mean_diagonal, dtype = getattr(sample, "mean_diagonal", 0.0), getattr(sample, "given_dtype", np.float64)
-    warn_of_negative(spectrum.eigenvalues, mean_diagonal, dtype, stacklevel=5)
+    warn_of_negative(spectrum.eigenvalues, mean_diagonal, dtype)
     kept = np.maximum(spectrum.eigenvalues, 0.0)
     return replace(spectrum, eigenvalues=kept, trace=float(kept.sum())).leading(count)
 
@@ -160,4 +158,4 @@ def warn_if_indefinite(kernel: Kernel, gram: Array, weights: Array, dtype: DType
         return False
     sample = DualSample(kernel, None, DenseGram(gram), weights / weights.sum(), 0.0, given_dtype=dtype)
     values = np.linalg.eigvalsh(sample.operator().to_dense())
-    return warn_of_negative(values, sample.mean_diagonal, dtype, stacklevel=5)
+    return warn_of_negative(values, sample.mean_diagonal, dtype)

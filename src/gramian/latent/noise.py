@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
-from gramian.exceptions import NumericalWarning
+from gramian.exceptions import NumericalWarning, warn
 from gramian.latent.gaussian import noise_of_each_q
 from gramian.solvers.spectrum import Spectrum
 
@@ -28,18 +26,17 @@ def resolve_noise(noise_variance: float | str, spectrum: Spectrum, dim: float) -
             f"noise_variance={noise:g} exceeds the smallest kept eigenvalue {spectrum.eigenvalues[-1]:g}. "
             f"Keep fewer components ({above} eigenvalues are above {noise:g}) or lower the noise."
         )
-    return zeroed(noise, spectrum.trace / dim if dim else 0.0, warn=not given and q < dim)
+    return zeroed(noise, spectrum.trace / dim if dim else 0.0, told=not given and q < dim)
 
 
-def zeroed(noise: float, mean_variance: float, *, warn: bool) -> float:
+def zeroed(noise: float, mean_variance: float, *, told: bool) -> float:
     """``noise``, or exactly 0.0 (with a warning) when it is below 1e-12 of the mean variance."""
     if noise > ZERO_NOISE * mean_variance:
         return noise
-    if warn:
-        warnings.warn(
+    if told:
+        warn(
             "The kept components explain all of the variance: the noise variance is set to exactly 0.0, so there is no density "
             "(use residual). Lower n_components to keep some noise.",
             NumericalWarning,
-            stacklevel=2,
         )
     return 0.0

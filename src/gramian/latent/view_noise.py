@@ -5,7 +5,6 @@ Views scaled by 1/σ_v have noise 1, so each round is the closed form of section
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ import numpy as np
 
 from gramian._arrays import Array, single_blas_thread
 from gramian._progress import Progress
-from gramian.exceptions import NumericalWarning
+from gramian.exceptions import NumericalWarning, warn
 from gramian.latent.gaussian import LatentGaussian, log_likelihoods_of_each_q
 from gramian.latent.model import LatentModel
 from gramian.latent.view_subspace import ViewModel
@@ -313,9 +312,8 @@ def view_inputs(view: View, held: Array, kept: Array) -> Array:
 def _warn_collapse(noises: Array, bounds: Array, names: Any) -> None:
     for v in np.flatnonzero(bounds > noises):
         name = names[v]
-        warnings.warn(
+        warn(
             f"The noise variance of view {name!r} was falling towards 0 ({noises[v]:.3g}): components were spent on that view "
             f"alone. It is bounded by its residual variance on held-out rows, {bounds[v]:.3g}. Lower n_components.",
             NumericalWarning,
-            stacklevel=5,
         )

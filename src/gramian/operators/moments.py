@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,19 +53,6 @@ class Moments:
         scatter -= total * np.outer(move, move)
         np.fill_diagonal(scatter, np.maximum(scatter.diagonal(), 0.0))
         return cls(total, shift.astype(np.float64) + move, scatter)
-
-    @classmethod
-    def of_batches(cls, batches: Iterable[Array]) -> Moments:
-        """The moments of all rows of all batches; empty batches are passed over."""
-        merged: Moments | None = None
-        for batch in batches:
-            if batch.shape[0] == 0:
-                continue
-            part = cls.of(batch)
-            merged = part if merged is None else merged.merge(part)
-        if merged is None:
-            raise ValueError("The batches held no rows. Give at least one batch with two rows.")
-        return merged
 
     def merge(self, other: Moments) -> Moments:
         """The moments of both sets of rows together (Chan, Golub & LeVeque)."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from scipy.sparse import linalg as sparse_linalg
 from sklearn.exceptions import ConvergenceWarning
@@ -11,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gramian._arrays import Array
 from gramian._checks import check_random_state, check_tolerance
 from gramian._types import DType, RandomState
+from gramian.exceptions import warn
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.eigh import Eigh
 from gramian.solvers.rayleigh import Scaled, orthonormal, residuals, ritz
@@ -81,11 +80,10 @@ class Arpack(Solver):
             if converged:
                 break
         if not converged:
-            warnings.warn(
+            warn(
                 f"Arpack stopped after max_iter={max_iter} restarts at a relative residual of {residual:.2g}, above "
                 f"tol={tol:g}. Raise max_iter, lower n_components={q}, or use solver='eigh'.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return Spectrum(
             values[:q] * scaled.scale,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gramian._arrays import Array, single_blas_thread, symmetrized
 from gramian._checks import check_flag, check_random_state, check_tolerance
 from gramian._types import RandomState
+from gramian.exceptions import warn
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.rayleigh import Frame, Scaled, orthonormal, residuals, ritz
 from gramian.solvers.spectrum import Spectrum
@@ -92,11 +92,10 @@ class Em(Solver):
             values, vectors, images = ritz(axes, scaled @ axes)
         residual = float(residuals(values, vectors, images).max() / max(abs(values[0]), np.finfo(float).tiny))
         if not converged:
-            warnings.warn(
+            warn(
                 f"Em stopped after max_iter={max_iter} steps at a relative residual of {residual:.2g}, before tol={tol:g} "
                 f"was reached. Raise max_iter, lower n_components={q}, or use solver='eigh'.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         shift = 0.5 * model.dim * math.log(scaled.scale)  # log-densities are those of the data as they were
         return Spectrum(

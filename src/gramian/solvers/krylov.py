@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gramian._arrays import Array, symmetrized
 from gramian._checks import check_finite, check_random_state, check_tolerance
 from gramian._types import DType, RandomState
+from gramian.exceptions import warn
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.eigh import Eigh
 from gramian.solvers.rayleigh import SAFE, orthonormal, power_of_two
@@ -101,11 +101,10 @@ class Krylov(Solver):
             cause, cure = f"stopped after max_iter={max_iter} products", "Raise max_iter"
             if search.products < max_iter:
                 cause, cure = "was stopped by rounding", "Centre or rescale the data"
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} {cause} at a relative residual of {search.residual:.2g}, before tol={tol:g} and "
                 f"the bound of the eigenvalues were reached. {cure}, lower n_components={q}, or use solver='eigh'.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return Spectrum(
             search.values[:q] * search.scale,

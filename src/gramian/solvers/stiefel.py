@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gramian._arrays import Array, single_blas_thread, symmetrized
 from gramian._checks import check_flag, check_number, check_random_state, check_tolerance
 from gramian._types import RandomState
+from gramian.exceptions import warn
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.rayleigh import Frame, Scaled, orthonormal
 from gramian.solvers.spectrum import Spectrum, residual_norm
@@ -91,11 +91,10 @@ class Stiefel(Solver):
         image = scaled @ frame
         converged = residual <= max(tol, 100 * np.finfo(float).eps)
         if not converged:
-            warnings.warn(
+            warn(
                 f"Stiefel stopped after max_iter={max_iter} steps at a relative residual of {residual:.2g}, above "
                 f"tol={tol:g}. Raise max_iter, lower n_components={q}, or use solver='eigh'.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         gamma = symmetrized(frame.T @ image)
         values, rotation = np.linalg.eigh(gamma)

@@ -33,9 +33,8 @@ def clusters(n=240, d=5, K=2, seed=0, apart=4.0):
 
 
 def holed(X, share=0.2, seed=1):
-    X = X.copy()
-    X[np.random.default_rng(seed).random(X.shape) < share] = np.nan
-    return X
+    mask = np.random.default_rng(seed).random(X.shape) < share
+    return np.where(mask & ~mask.all(axis=1, keepdims=True), np.nan, X)  # every row shows something
 
 
 def covariances(model):

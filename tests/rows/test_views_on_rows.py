@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from gramian import MultiViewRKM, load, save
-from gramian.estimators import _view_rows
-from gramian.features import Identity, Nystroem
+from gramian.estimators import _view_survey
+from gramian.features import FeatureMap, Nystroem
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -22,8 +22,19 @@ VIEWS = {"a": [0, 2, 1], "b": slice(3, 7), "c": [7, 8]}
 WEIGHTS = RNG.integers(0, 4, N).astype(float)
 
 
-class Doubled(Identity):
+class Doubled(FeatureMap):
     """A map with an inverse."""
+
+    @property
+    def n_drawn(self):
+        return 1
+
+    @property
+    def dim(self):
+        return self.n_features_in_
+
+    def _fit(self, X, weights):
+        pass
 
     def _features(self, X):
         return 2.0 * X
@@ -44,10 +55,28 @@ MODELS = {
 }
 WHOLE: dict = {}
 
+HOLES = X.copy()
+HOLES[:, :7][RNG.random((N, 7)) < 0.06] = np.nan
+HOLES[RNG.random(N) < 0.2, 7:] = np.nan  # rows that miss a view
+HOLES[5] = np.nan  # and one that misses all
+MAPPED = X.copy()
+MAPPED[::4, 3:7] = np.nan
+SPARSE = np.where(RNG.random(X.shape) < 0.35, np.nan, X)  # hardly a row shows everything
+HOLED = {
+    "auto": (MODELS["auto"], HOLES),
+    "one noise": (MODELS["one noise"], HOLES),
+    "fraction": (MODELS["fraction"], HOLES),
+    "four components": (MultiViewRKM(4, views=VIEWS), HOLES),  # of six, the likelihood is too flat for 1e-9
+    "one view": (MODELS["one view"], HOLES),
+    "a map": (MODELS["a map"], MAPPED),
+    "a map, auto": (MultiViewRKM(views=VIEWS, kernel={"a": "linear", "b": Doubled(), "c": "linear"}), MAPPED),
+    "few complete rows": (MODELS["auto"], SPARSE),
+}
+
 
 @pytest.fixture(autouse=True)
 def _few_rows_are_many(monkeypatch):
-    monkeypatch.setattr(_view_rows, "GATHERED_ROWS", 10)
+    monkeypatch.setattr(_view_survey, "GATHERED_ROWS", 10)
 
 
 def answers(model):
@@ -61,14 +90,15 @@ def answers(model):
     )
 
 
-def whole(name):
-    if name not in WHOLE:
-        WHOLE[name] = clone(MODELS[name]).fit(X, sample_weight=WEIGHTS)
-    return WHOLE[name]
+def whole(name, holes=False):
+    if (name, holes) not in WHOLE:
+        model, table = HOLED[name] if holes else (MODELS[name], X)
+        WHOLE[name, holes] = clone(model).fit(table, sample_weight=WEIGHTS)
+    return WHOLE[name, holes]
 
 
-def same(model, name):
-    expected = whole(name)
+def same(model, name, holes=False):
+    expected = whole(name, holes)
     assert model.n_components_ == expected.n_components_
     assert_allclose(model.noise_variances_, expected.noise_variances_, rtol=1e-9)
     assert_allclose(model.eigenvalues_, expected.eigenvalues_, rtol=1e-9)
@@ -94,6 +124,41 @@ def test_batches_in_any_order_and_of_any_size_give_the_model_of_the_whole_table(
     model = clone(MODELS[name]).fit_batches(batches)
     same(model, name)
     assert model.latents_.shape == (0, model.n_components_)
+
+
+@pytest.mark.filterwarnings("ignore:1 rows show no entry", "ignore:.*row.* show no entry")
+@pytest.mark.parametrize("name", HOLED)
+@settings(max_examples=2, deadline=None, derandomize=True)
+@given(cut=cuts())
+def test_holes_in_batches_give_the_model_of_the_whole_table(name, cut):
+    (model, table), (order, stops) = HOLED[name], cut
+    batches = list(zip(np.split(table[order], stops), np.split(WEIGHTS[order], stops)))
+    found = clone(model).fit_batches(batches)
+    same(found, name, holes=True)
+    assert_allclose(found.log_likelihoods_, whole(name, True).log_likelihoods_, rtol=1e-9)
+    assert found.latents_.shape == (0, found.n_components_)
+
+
+@pytest.mark.filterwarnings("ignore:.*row.* show no entry")
+def test_holes_on_dask_give_the_model_of_the_whole_table():
+    dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
+    with dask.config.set(scheduler="threads"):
+        model = clone(MODELS["auto"]).fit(da.from_array(HOLES, chunks=(40, 5)), sample_weight=WEIGHTS)
+    same(model, "auto", holes=True)
+
+
+def test_holes_that_cannot_be_fitted_are_refused():
+    partly = X.copy()
+    partly[3, 4] = np.nan
+    with pytest.raises(ValueError, match="View 'b' contains NaN in a part of 1 rows"):
+        clone(MODELS["a map"]).fit_batches([partly])
+    with pytest.raises(ValueError, match="noise_variance='ml' or 'per-view'"):
+        clone(MODELS["AC"]).fit_batches([partly])
+    partly[1:, 7:] = np.nan
+    with pytest.raises(ValueError, match="View 'c' is shown by 1 row"):
+        clone(MODELS["auto"]).fit_batches([partly])
+    with pytest.raises(ValueError, match="n_components=40 must be at most 9"):
+        MultiViewRKM(40, views=VIEWS).fit_batches([HOLES])
 
 
 @pytest.mark.parametrize("kind", ["table", "list", "dict", "frame"])
@@ -128,6 +193,29 @@ def test_batches_of_dicts_of_views():
     assert_allclose(model.eigenvalues_, whole("auto").eigenvalues_, rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:.*row.* show no entry")
+def test_batches_may_leave_views_out_and_bad_ones_are_numbered():
+    parts = [{"a": part[:, :3], "b": part[:, 3:7], "c": part[:, 7:]} for part in np.array_split(X, 3)]
+    table = X.copy()
+    table[50:100, 7:], table[100:, 3:7] = np.nan, np.nan
+    gaps = [parts[0], {**parts[1], "c": None}, {"a": parts[2]["a"], "c": parts[2]["c"]}]
+    expected = MultiViewRKM(2, views={"a": slice(0, 3), "b": slice(3, 7), "c": slice(7, 9)}).fit(table)
+    found = MultiViewRKM(2).fit_batches(gaps)
+    assert found.view_names_ == ["a", "b", "c"]
+    assert_allclose(found.noise_variances_, expected.noise_variances_, rtol=1e-9)
+    for bad, words in (
+        ({"d": X}, "Batch 2: the view 'd' was not in the first batch"),
+        ({"a": X}, "Batch 2: the view 'a' has 9 columns, but it had 3"),
+        ({"a": X[:3, :3], "b": X[:4, 3:7]}, "Batch 2: The views have different numbers of rows"),
+        ({"a": None}, "Batch 2: no view was given"),
+        ({"a": np.array([["x", "y", "z"]])}, "Batch 2: .*Text is not a number"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=words):
+            MultiViewRKM(2).fit_batches([parts[0], bad])
+    with pytest.raises(ValueError, match="Batch 1: View 'c' is None"):
+        MultiViewRKM(2).fit_batches([gaps[1]])
+
+
 def test_a_model_of_rows_is_saved_and_explained(tmp_path):
     model = clone(MODELS["auto"]).fit_batches([X])
     save(model, tmp_path / "views.model")
@@ -156,8 +244,6 @@ def test_what_is_no_sum_over_rows_is_refused_with_words_that_name_what_works():
         MultiViewRKM(2, kernel=Nystroem("rbf", 20)).fit_batches([X])
     with pytest.raises(ValueError, match="solver='stiefel'"):
         MultiViewRKM(2, solver="stiefel").fit_batches([X])
-    with pytest.raises(ValueError, match="LatentImputer"):
-        MultiViewRKM(2).fit_batches([np.where(RNG.random(X.shape) < 0.1, np.nan, X)])
     with pytest.raises(ValueError, match="function that opens"):
         MultiViewRKM(2).fit_batches(iter([X]))
 

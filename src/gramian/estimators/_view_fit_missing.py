@@ -27,6 +27,8 @@ from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
 from gramian.latent.view_missing import PartialView, fit_missing_views
 from gramian.latent.views import ExplicitView, ViewSample, ViewTable
 
+HOLES = "rows miss views, whose likelihood has no closed form"
+NOT_SETTLED = "The EM for missing views did not converge in max_iter={} steps. Raise max_iter or tol."
 FEWEST_COMPLETE = 20
 """With fewer rows that show everything, q is chosen on all rows: means in holes look like factors, so it is then too large."""
 
@@ -40,17 +42,12 @@ def fit_missing_rows(rows: ViewRows, weights: Array, options: ViewOptions) -> Vi
     partials = []
     for v, (spec, view, name) in enumerate(zip(options.specs, rows.views, options.names)):
         shown = np.flatnonzero(rows.seen[:, v])
-        if len(shown) < 2:
-            raise ValueError(f"View {name!r} is shown by {len(shown)} row. At least 2 rows must show it.")
+        check_shown(len(shown), name)
         if cannot_miss(spec):
             raise ValueError(f"View {name!r} has a precomputed kernel, which cannot miss rows at fit.")
         partials.append(PartialView(training_view(spec, view[shown], weights[shown]), shown, weights[shown]))
     widths = [p.view.features.shape[1] if isinstance(p.view, ExplicitView) else len(rows) for p in partials]
-    limit = min(len(rows) - 1, sum(widths))
-    if isinstance(q, int) and q > limit:
-        raise ValueError(
-            f"n_components={q} must be at most {limit}, the largest possible rank of these views. Lower it."
-        )
+    check_rank(q, min(len(rows) - 1, sum(widths)))
     with Progress("EM", total=options.max_iter, verbose=options.verbose) as bar:
         fitted = fit_missing_views(
             partials,
@@ -63,12 +60,8 @@ def fit_missing_rows(rows: ViewRows, weights: Array, options: ViewOptions) -> Vi
             progress=bar,
         )
     if not fitted.settled:
-        warn(
-            f"The EM for missing views did not converge in max_iter={options.max_iter} steps. Raise max_iter or tol.",
-            ConvergenceWarning,
-        )
-    reason = "rows miss views, whose likelihood has no closed form"
-    about = (float(weights.sum()), [p.view for p in partials], "em", reason, "EM over the observed views", reason)
+        warn(NOT_SETTLED.format(options.max_iter), ConvergenceWarning)
+    about = (float(weights.sum()), [p.view for p in partials], "em", HOLES, "EM over the observed views", HOLES)
     return with_selection(of_noise_fit(fitted, *about), selection)
 
 
@@ -78,8 +71,7 @@ def _chosen_components(rows: ViewRows, weights: Array, options: ViewOptions) -> 
     if len(complete) < FEWEST_COMPLETE:
         if not all(is_linear(spec) for spec in options.specs):
             return None, rule("95 % of the variance, since few rows show all views")
-        filled = tuple(np.where(np.isnan(view), np.nanmean(view, axis=0), view) for view in rows.views)
-        chosen, shares = ViewRows.of(filled), weights
+        chosen, shares = ViewRows.of([_filled(view, weights) for view in rows.views]), weights
     else:
         chosen, shares = rows.take(complete), weights[complete]
     views = tuple(training_view(spec, view, shares) for spec, view in zip(options.specs, chosen.views))
@@ -87,3 +79,22 @@ def _chosen_components(rows: ViewRows, weights: Array, options: ViewOptions) -> 
     beta = weights_of_views(options.view_weights, table, options.names)
     space, _ = choose_space("auto", table, options.names)
     return chosen_components(ViewSample(table, np.sqrt(beta), space), row_hashes(chosen.stacked), options)
+
+
+def _filled(view: Array, weights: Array) -> Array:
+    seen = ~np.isnan(view)
+    return np.where(seen, view, weights @ np.where(seen, view, 0.0) / (weights @ seen))
+
+
+def check_shown(count: int, name: Any) -> None:
+    """A view that no two rows show cannot be learnt."""
+    if count < 2:
+        raise ValueError(f"View {name!r} is shown by {count} row. At least 2 rows must show it.")
+
+
+def check_rank(q: Any, limit: int) -> None:
+    """No more components than the views have directions."""
+    if isinstance(q, int) and q > limit:
+        raise ValueError(
+            f"n_components={q} must be at most {limit}, the largest possible rank of these views. Lower it."
+        )

@@ -27,8 +27,8 @@ from gramian.exceptions import NumericalWarning
 from gramian.latent.missing import MissingFit
 from gramian.latent.units import Units
 from gramian.rows import BatchRows, Rows, as_rows, is_dask, lazily
+from gramian.rows.converted import rows_in_units
 from gramian.rows.draws import smallest_rows
-from gramian.rows.in_units import RowsInUnits
 
 LEAST_STD = 1e-3
 """No standard deviation below this share of its column's is believed: what looks like exact structure may be rounding in the table."""
@@ -187,7 +187,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._spreads = units.scale
         self._units = units if self._scales(model) else None
         if self._units is not None:
-            rows = RowsInUnits(rows, self._units.mean, self._units.scale)
+            rows = rows_in_units(rows, self._units.mean, self._units.scale)
         drawn = smallest_rows(rows, MOST_ROWS)
         shown = ~np.isnan(drawn.rows).all(axis=1)
         scaled, weights = drawn.rows[shown].astype(np.float64), drawn.weights[shown]

@@ -47,7 +47,7 @@ from gramian.latent.model import warn_if_indefinite
 from gramian.latent.units import Units
 from gramian.preimage import as_preimage
 from gramian.rows import BatchRows, Block, Rows, as_rows, is_dask, lazily, refuse_dask
-from gramian.rows.in_units import RowsInUnits
+from gramian.rows.converted import rows_in_units
 from gramian.solvers import as_solver
 
 INITS = ("kernel_kmeans", "kmeans", "random")
@@ -288,7 +288,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         self._units = None
         if standardizes(self.standardize, None if self._auto_kernel() else self.kernel):
             self._units = Units.of(rows)
-            rows = RowsInUnits(rows, self._units.mean, self._units.scale)
+            rows = rows_in_units(rows, self._units.mean, self._units.scale)
         most = max(DRAWN_ROWS, self.n_landmarks or DEFAULT_LANDMARKS)
         drawn = rows.fold(draw_rows, most)
         if drawn.n_rows < max(2, self.n_clusters):

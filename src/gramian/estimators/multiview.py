@@ -28,8 +28,11 @@ from gramian.estimators._view_answers import ViewAnswers
 from gramian.estimators._view_decoding import decoded_inputs, fitted_preimage
 from gramian.estimators._view_fit import CHOICE_FOLDS, ViewFit, ViewOptions, fit_views
 from gramian.estimators._view_latents import ViewLatents
-from gramian.estimators._view_rows import SummedViews, check_specs, gathered, rows_of_batches, rows_on_dask, surveyed
+from gramian.estimators._view_rows import SummedViews
+from gramian.estimators._view_rows_missing import HoledFit, complete_rows
+from gramian.estimators._view_sources import rows_of_batches, rows_on_dask, view_columns
 from gramian.estimators._view_specs import NestedKernels, kernel_per_view
+from gramian.estimators._view_survey import check_specs, fitted_maps, gathered, surveyed
 from gramian.estimators._view_tables import ViewLayout, ViewRows, usable_rows
 from gramian.estimators._view_trusts import FEWEST_ROWS, HeldOutTrusts, Trust, asked_question, trusts_of_rows
 from gramian.kernels import Linear, Precomputed
@@ -209,7 +212,7 @@ class MultiViewRKM(NestedKernels, ViewLatents, BaseEstimator):
         ----------
         batches : list, other iterable that can be read again, or function that opens an iterator
             A batch is a table (an array, a frame or an Arrow batch, whose columns ``views`` names), a list or a dict of views, or one of
-            these with weights: (X, sample_weight). More than 2,000 rows must be complete, and maps must have an inverse.
+            these with weights: (X, sample_weight). NaN as in `fit`; of more than 2,000 rows, maps must have an inverse.
 
         Returns
         -------
@@ -251,13 +254,24 @@ class MultiViewRKM(NestedKernels, ViewLatents, BaseEstimator):
             raise ValueError(
                 "space='dual' and solver='stiefel' work on the rows themselves, which must be in memory. Use space='auto', solver='auto'."
             )
-        summed = SummedViews.of(layout, rows, survey, specs, self.n_folds or CHOICE_FOLDS)
-        fitted = summed.fit(self._options(layout))
+        options = self._options(layout)
+        summed: SummedViews | None
+        if survey.complete:
+            rows = complete_rows(rows, layout) if survey.empty else rows
+            maps = fitted_maps(specs, survey, layout.names)
+            summed = SummedViews.of(layout, rows, survey, maps, self.n_folds or CHOICE_FOLDS)
+            fitted = summed.fit(options)
+        else:
+            holed = HoledFit.of(layout, rows, survey, options)
+            fitted = holed.fit()
+            summed = holed.complete(holed.maps) if self._calibrates(layout) else None
         self._dtype = str(rows.dtype)
-        stops = np.cumsum([0, *(len(view) for view in summed.features.columns)])
+        columns = view_columns(layout)
+        stops = np.cumsum([0, *(len(view) for view in columns)])
         counts = [survey.counts[start:stop] for start, stop in pairwise(stops)]
-        self._store_fit(fitted, ViewRows.of([view[:1000] for view in summed.inputs]), counts)
-        self._keep_trusts(summed.trusts(self._model, self.preimage, layout.names) if self._calibrates(layout) else None)
+        self._store_fit(fitted, ViewRows.of(survey.inputs(columns)), counts)
+        asked = summed if self._calibrates(layout) else None
+        self._keep_trusts(None if asked is None else asked.trusts(self._model, self.preimage, layout.names))
         return self
 
     def _keep_trusts(self, found: HeldOutTrusts | None) -> None:

@@ -42,8 +42,8 @@ from gramian.latent.primal import predictive, rebuilt
 from gramian.latent.subspace import PrimalSubspace
 from gramian.latent.units import Units
 from gramian.rows import BatchRows, Rows, as_rows, is_dask, lazily
+from gramian.rows.converted import rows_in_units
 from gramian.rows.draws import smallest_rows
-from gramian.rows.in_units import RowsInUnits
 
 PRIVATE = ("_components", "_units")
 
@@ -265,7 +265,7 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         warn_of_empty_rows(sums.n_rows - sums.n_shown)
         self._units = Units.of(rows) if standardizes(self.standardize, None) else None
         if self._units is not None:
-            rows = RowsInUnits(rows, self._units.mean, self._units.scale)
+            rows = rows_in_units(rows, self._units.mean, self._units.scale)
         self._warn(self._climbed(rows, sums.n_shown, rows.dtype, with_responsibilities=False))
         return self
 

@@ -6,14 +6,14 @@ Gram matrix K = FFᵀ on the rows that show it, as many as its noise has dimensi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from gramian._arrays import Array, lower_triangle, symmetrized
-from gramian._progress import Progress
-from gramian._types import RandomState
 from gramian.latent.dimension import for_fraction
 from gramian.latent.gaussian import LatentGaussian
 from gramian.latent.masked_em import Parameters, row_posterior
@@ -21,6 +21,7 @@ from gramian.latent.masked_table import masked_chunk
 from gramian.latent.missing import MissingFit, fit_missing
 from gramian.latent.model import LatentModel
 from gramian.latent.sample import DUAL_RANK
+from gramian.latent.subspace import Subspace
 from gramian.latent.view_noise import NoiseFit
 from gramian.latent.views import ExplicitView, View, ViewPart, ViewSubspace
 from gramian.rows import Block
@@ -78,31 +79,40 @@ def fit_missing_views(
     n_components: int | float,
     *,
     shared: bool,
-    tol: float,
-    max_iter: int,
-    random_state: RandomState = None,
-    progress: Progress | None = None,
+    **options: Any,
 ) -> NoiseFit:
     """Maximum likelihood of all that was seen. ``weights`` are raw; ``shared`` keeps one noise for all views.
 
-    ``n_components`` is a count, or a fraction of the variance of the views with their means where nothing was seen.
+    ``n_components`` is a count, or a fraction of the variance of the views with their means where nothing was seen. Further options
+    are those of `fit_missing`.
     """
-    scales = np.ones(len(partials))
-    if not shared:  # every view in units of its own spread: the EM's floor for the noises is one for all
-        scales = np.array([1.0 / np.sqrt(partial.variance) if partial.variance > 0 else 1.0 for partial in partials])
+    variances = np.array([partial.variance for partial in partials])
+    scales = view_scales(variances, shared)
     table, blocks = _stacked(partials, scales, len(weights))
     q = n_components if isinstance(n_components, int) else _fraction(table, weights, n_components)
-    found = fit_missing(
-        table,
-        q,
-        weights=weights,
-        tol=tol,
-        max_iter=max_iter,
-        random_state=random_state,
-        progress=progress,
-        blocks=None if shared else blocks,
-    )
-    return _assembled(partials, found, table, blocks, scales, weights)
+    found = fit_missing(table, q, weights=weights, blocks=None if shared else blocks, **options)
+    axes = CanonicalAxes.of(found, blocks, len(partials))
+    chunk = masked_chunk(Block(table, weights), np.zeros(table.shape[1]), 1.0, axes.parameters.blocks)
+    posterior = row_posterior(chunk, axes.parameters)
+    means = posterior.mean[:, 0].T
+    latents = means @ axes.rotation * np.sqrt(weights / weights.sum())[:, None]
+    signs = positive_signs(latents)
+
+    def subspace(v: int, mean: Array, components: Array, turn: Array) -> Subspace:
+        view = partials[v].view
+        if isinstance(view, ExplicitView) and (view.feature_map is None or view.points is None):
+            return view.with_axes(mean, components, np.empty((0, len(components))), np.empty(0))
+        coefficients = _coefficients(partials[v], means, posterior.covariance[:, 0])
+        return view.subspace(scales[v] * (coefficients[:, :-1] @ turn), coefficients[:, -1])
+
+    dims = [partial.dim for partial in partials]
+    entries = np.bincount(blocks, weights @ ~np.isnan(table) / weights.sum())
+    return axes.turned(signs).model(scales, variances == 0, dims, entries, latents * signs, subspace)
+
+
+def view_scales(variances: Array, shared: bool) -> Array:
+    """Every view in units of its own spread: the EM's floor for the noises is one for all. Views that share a noise stay as they are."""
+    return np.ones(len(variances)) if shared else 1.0 / np.sqrt(np.where(variances > 0, variances, 1.0))
 
 
 def _stacked(partials: list[PartialView], scales: Array, n: int) -> tuple[Array, Array]:
@@ -121,65 +131,86 @@ def _fraction(table: Array, weights: Array, fraction: float) -> int:
     means = weights @ np.where(seen, table, 0.0) / (weights @ seen)
     filled = np.where(seen, table - means, 0.0) * np.sqrt(weights)[:, None]
     gram = filled.T @ filled if filled.shape[1] <= filled.shape[0] else filled @ filled.T
+    return components_of_fraction(gram, fraction)
+
+
+def components_of_fraction(gram: Array, fraction: float) -> int:
+    """The number of leading eigenvalues that make up a fraction of the trace; at least one."""
     values = np.maximum(np.linalg.eigvalsh(gram)[::-1], 0.0)
     return for_fraction(values, float(values.sum()), fraction) or 1
 
 
-def _assembled(
-    partials: list[PartialView], found: MissingFit, table: Array, blocks: Array, scales: Array, weights: Array
-) -> NoiseFit:
-    """The canonical model: views scaled by 1/σ_v, axes along the eigenvectors of Σ W_vᵀW_v/σ²_v."""
-    q = found.loadings.shape[1]
-    noises = np.broadcast_to(np.asarray(found.noise_variance, dtype=np.float64), len(partials))
-    constant = np.array([partial.variance == 0 for partial in partials])
-    safe = np.where(noises > 0, noises, 1.0)
-    noise = noises if np.ndim(found.noise_variance) else noises[:1]
-    parameters = Parameters(
-        found.mean[None],
-        found.loadings[None],
-        np.maximum(noise, np.finfo(float).tiny)[None] if np.ndim(found.noise_variance) else np.maximum(noise, 1e-300),
-        blocks if np.ndim(found.noise_variance) else None,
-    )
-    chunk = masked_chunk(Block(table, weights), np.zeros(table.shape[1]), 1.0, parameters.blocks)
-    posterior = row_posterior(chunk, parameters)
-    means = posterior.mean[:, 0].T
-    loadings = [found.loadings[blocks == v] for v in range(len(partials))]
-    total = sum((W.T @ W / s for W, s in zip(loadings, safe)), np.zeros((q, q)))
-    values, rotation = np.linalg.eigh(symmetrized(total))
-    values, rotation = values[::-1], rotation[:, ::-1]
-    keep = values > FLAT * max(float(values.max(initial=0.0)), float(np.finfo(float).tiny))
-    values, rotation = values[keep], rotation[:, keep]
-    latents = means @ rotation * np.sqrt(weights / weights.sum())[:, None]
-    signs = positive_signs(latents)
-    rotation = rotation * signs
-    parts = []
-    for v, partial in enumerate(partials):
-        scale = 0.0 if constant[v] else float(scales[v] / np.sqrt(safe[v]))
-        turn = (
-            rotation / np.sqrt(values) / np.sqrt(safe[v])
-        )  # from W_v of the scaled columns to the axes of the scaled view
-        view = partial.view
-        if isinstance(view, ExplicitView) and (view.feature_map is None or view.points is None):
-            mean = found.mean[blocks == v] / scales[v]
-            axes = np.ascontiguousarray((loadings[v] @ turn).T)
-            subspace = view.with_axes(mean, axes, np.empty((0, len(axes))), np.empty(0))
-        else:
-            coefficients = _coefficients(partial, means, posterior.covariance[:, 0])
-            subspace = view.subspace(scales[v] * (coefficients[:, :-1] @ turn), coefficients[:, -1])
-        parts.append(ViewPart.of(subspace, scale, partial.dim))
-    dim = float(sum(partial.dim for partial in partials))
-    history = np.array(found.log_likelihoods) + float(_entries(table, blocks, weights) @ np.log(scales))
-    spectrum = Spectrum(
-        values + 1.0,
-        latents * signs,
-        float(values.sum() + dim),
-        n_iter=found.n_iter,
-        converged=found.converged,
-        log_likelihoods=history,
-    )
-    model = LatentModel(ViewSubspace(tuple(parts)), LatentGaussian(values + 1.0, 1.0, dim), spectrum)
-    noise_variances = np.where(constant, 0.0, noises / scales**2)
-    return NoiseFit(model, noise_variances, history, found.n_iter, found.converged, latents * signs)
+@dataclass(frozen=True)
+class CanonicalAxes:
+    """The maximum of the likelihood as a model of views: scaled by 1/σ_v, axes along the eigenvectors of Σ W_vᵀW_v/σ²_v."""
+
+    found: MissingFit
+    blocks: Array  # the view of each column
+    noises: Array  # one per view, of the scaled columns
+    values: Array  # the eigenvalues, falling
+    rotation: Array
+
+    @classmethod
+    def of(cls, found: MissingFit, blocks: Array, n_views: int) -> CanonicalAxes:
+        noises = np.broadcast_to(np.asarray(found.noise_variance, dtype=np.float64), n_views)
+        q = found.loadings.shape[1]
+        axes = cls(found, blocks, noises, np.empty(0), np.empty((q, 0)))
+        total = sum((W.T @ W / s for W, s in zip(axes.loadings, axes.safe)), np.zeros((q, q)))
+        values, rotation = np.linalg.eigh(symmetrized(total))
+        values, rotation = values[::-1], rotation[:, ::-1]
+        keep = values > FLAT * max(float(values.max(initial=0.0)), float(np.finfo(float).tiny))
+        return replace(axes, values=values[keep], rotation=rotation[:, keep])
+
+    @property
+    def safe(self) -> Array:
+        return np.where(self.noises > 0, self.noises, 1.0)
+
+    @property
+    def loadings(self) -> list[Array]:
+        """W_v of the scaled columns."""
+        return [self.found.loadings[self.blocks == v] for v in range(len(self.noises))]
+
+    @property
+    def parameters(self) -> Parameters:
+        """As the E-step takes them."""
+        found, single = self.found, np.ndim(self.found.noise_variance) == 0
+        noise = np.maximum(self.noises[:1], 1e-300) if single else np.maximum(self.noises, np.finfo(float).tiny)[None]
+        return Parameters(found.mean[None], found.loadings[None], noise, None if single else self.blocks)
+
+    def turned(self, signs: Array) -> CanonicalAxes:
+        """With these signs of the axes."""
+        return replace(self, rotation=self.rotation * signs)
+
+    def model(
+        self,
+        scales: Array,
+        constant: Array,
+        dims: Sequence[float],
+        entries: Array,
+        latents: Array,
+        subspace: Callable[[int, Array, Array, Array], Subspace],
+    ) -> NoiseFit:
+        """The model. ``subspace(v, mean, components, turn)`` is that of view v; ``entries`` are those seen per row, on average."""
+        found, safe, parts = self.found, self.safe, []
+        for v, loadings in enumerate(self.loadings):
+            # from W_v of the scaled columns to the axes of the scaled view
+            turn = self.rotation / np.sqrt(self.values) / np.sqrt(safe[v])
+            mean, components = found.mean[self.blocks == v] / scales[v], np.ascontiguousarray((loadings @ turn).T)
+            scale = 0.0 if constant[v] else float(scales[v] / np.sqrt(safe[v]))
+            parts.append(ViewPart.of(subspace(v, mean, components, turn), scale, float(dims[v])))
+        dim = float(sum(dims))
+        history = np.array(found.log_likelihoods) + float(entries @ np.log(scales))
+        spectrum = Spectrum(
+            self.values + 1.0,
+            latents,
+            float(self.values.sum() + dim),
+            n_iter=found.n_iter,
+            converged=found.converged,
+            log_likelihoods=history,
+        )
+        model = LatentModel(ViewSubspace(tuple(parts)), LatentGaussian(self.values + 1.0, 1.0, dim), spectrum)
+        noise_variances = np.where(constant, 0.0, self.noises / scales**2)
+        return NoiseFit(model, noise_variances, history, found.n_iter, found.converged, latents)
 
 
 def _coefficients(partial: PartialView, means: Array, covariances: Array) -> Array:
@@ -195,9 +226,3 @@ def _coefficients(partial: PartialView, means: Array, covariances: Array) -> Arr
     spread[other, lower] = packed
     T[:q, :q] += spread
     return np.asarray(np.linalg.solve(T, weighted.T).T)
-
-
-def _entries(table: Array, blocks: Array, weights: Array) -> Array:
-    """Mean number of entries seen per row, one per view."""
-    counts = weights @ ~np.isnan(table) / weights.sum()
-    return np.bincount(blocks, counts)

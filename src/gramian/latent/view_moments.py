@@ -62,8 +62,61 @@ def feature_sums(
             parts.append(Moments.of(made[mine], piece.weights[mine]) if len(mine) else None)
         found = FeatureSums(FoldMoments(tuple(parts)), np.abs(made).max(axis=0, initial=0.0), len(piece))
         total = found if total is None else total + found
-    assert total is not None
-    return total
+    return total or FeatureSums(FoldMoments((None,) * max(folds.n_folds, 1)), np.zeros(width), 0)
+
+
+@dataclass(frozen=True)
+class StackedViews:
+    """All views of a block side by side, behind their feature maps; NaN where a row does not show one."""
+
+    columns: tuple[Array, ...]
+    maps: tuple[Any, ...]  # None: the inputs themselves
+
+    def __call__(self, block: Block) -> Array:
+        return np.hstack([self.view(block.X, v) for v in range(len(self.columns))])
+
+    def view(self, X: Array, v: int) -> Array:
+        """The features of one view."""
+        return self.of_inputs(np.asarray(X[:, self.columns[v]], dtype=np.float64), v)
+
+    def of_inputs(self, inputs: Array, v: int) -> Array:
+        """The features of inputs of one view."""
+        feature_map = self.maps[v]
+        if feature_map is None:
+            return inputs
+        shown = ~np.isnan(inputs).any(axis=1)
+        if shown.all() and len(inputs):
+            return np.asarray(feature_map.transform(inputs), dtype=np.float64)
+        made = np.asarray(feature_map.transform(inputs[shown] if shown.any() else np.zeros((1, inputs.shape[1]))))
+        features = np.full((len(inputs), made.shape[1]), np.nan)
+        features[shown] = made[: int(shown.sum())]
+        return features
+
+
+@dataclass(frozen=True)
+class FarthestScores:
+    """The least and the greatest √w t of each component; merges with ``+``."""
+
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, scores: Array) -> FarthestScores:
+        """Of some rows, or none."""
+        return cls(scores.min(axis=0, initial=np.inf), scores.max(axis=0, initial=-np.inf))
+
+    def __add__(self, other: FarthestScores) -> FarthestScores:
+        return FarthestScores(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+    @property
+    def signs(self) -> Array:
+        """Those that make the score farthest from 0 positive."""
+        return np.where(self.high >= -self.low, 1.0, -1.0)
+
+
+def farthest_scores(block: Block, features: StackedViews, axes: Array, mean: Array) -> FarthestScores:
+    """Of a block: a task for `Rows.fold`."""
+    return FarthestScores.of(np.sqrt(block.weights)[:, None] * ((features(block) - mean) @ axes))
 
 
 @dataclass(frozen=True)

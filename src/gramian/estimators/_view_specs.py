@@ -10,8 +10,9 @@ from sklearn.base import clone
 
 from gramian._arrays import Array
 from gramian._checks import check_choice, is_real
+from gramian.estimators._kernel_fit import warn_without_structure
 from gramian.features import FeatureMap, Identity
-from gramian.kernels import Linear, Precomputed, as_kernel
+from gramian.kernels import Linear, Precomputed, as_kernel, finite_gram
 from gramian.kernels.base import Kernel
 from gramian.latent.sample import STORED_LIMIT
 from gramian.latent.subspace import Subspace
@@ -42,8 +43,14 @@ def training_view(spec: Any, X: Array, weights: Array, kept: Array | None = None
     X = np.array(X)  # kept by the model: what the caller does to the table later must not reach it
     if isinstance(kernel, Precomputed):
         gram = X if kept is None or X.shape[1] == len(X) else X[:, kept]
-        return KernelView(kernel.resolve(gram), None, DenseGram(np.asarray(gram, dtype=np.float64)))
-    return _kernel_view(kernel.resolve(X), X)
+        view = KernelView(kernel.resolve(gram), None, DenseGram(np.asarray(gram, dtype=np.float64)))
+    else:
+        view = _kernel_view(kernel.resolve(X), X)
+    if isinstance(view.raw, DenseGram):
+        gram = finite_gram(view.raw.matrix, view.kernel)
+        if (X != X[:1]).any():  # where all rows are one the kernel is not to blame
+            warn_without_structure(gram)
+    return view
 
 
 def fitted_view(subspace: Subspace, X: Array) -> View:

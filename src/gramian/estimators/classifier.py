@@ -258,8 +258,9 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         """Training rows in an order of their own, equal rows of a class as one; a Gram matrix is taken as it is."""
         if is_precomputed(self.kernel):
             self._columns: list[Array] | None = [kept[codes == code] for code in range(len(self.classes_))]
+            kernel = resolved_kernel(self.kernel, X)  # looks at the whole matrix before rows are taken from it
             gram = X[np.ix_(kept, kept)]
-            return LabelledRows(resolved_kernel(self.kernel, X), gram, codes, weights, _gram_hashes(gram))
+            return LabelledRows(kernel, gram, codes, weights, _gram_hashes(gram))
         self._columns = None
         rows = X[kept]
         check_scale(float(np.abs(rows - rows.mean(axis=0, dtype=np.float64)).max(initial=0.0)))

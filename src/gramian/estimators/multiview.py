@@ -23,6 +23,7 @@ from gramian._checks import (
 from gramian._content import row_hashes, smallest_positions
 from gramian._types import RandomState, Table, Views, Weights
 from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns
+from gramian.estimators._kernel_fit import is_precomputed
 from gramian.estimators._lazy_views import views_lazily
 from gramian.estimators._view_answers import ViewAnswers
 from gramian.estimators._view_decoding import decoded_inputs, fitted_preimage
@@ -35,7 +36,8 @@ from gramian.estimators._view_specs import NestedKernels, kernel_per_view
 from gramian.estimators._view_survey import check_specs, fitted_maps, gathered, surveyed
 from gramian.estimators._view_tables import ViewLayout, ViewRows, usable_rows
 from gramian.estimators._view_trusts import FEWEST_ROWS, HeldOutTrusts, Trust, asked_question, trusts_of_rows
-from gramian.kernels import Linear, Precomputed
+from gramian.kernels import Linear
+from gramian.kernels.precomputed import check_square
 from gramian.latent.dimension import check_n_components
 from gramian.latent.gaussian import noisy_rows
 from gramian.latent.view_subspace import ViewSubspace
@@ -159,7 +161,7 @@ class MultiViewRKM(NestedKernels, ViewLatents, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         linear = isinstance(self.kernel, Linear) or self.kernel == "linear"
         tags.input_tags.allow_nan = linear and isinstance(self.noise_variance, str)
-        tags.input_tags.pairwise = self.kernel == "precomputed" or isinstance(self.kernel, Precomputed)
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
 
     # ------------------------------------------------------------ fitting
@@ -304,8 +306,12 @@ class MultiViewRKM(NestedKernels, ViewLatents, BaseEstimator):
 
     def _fit_views(self, layout: ViewLayout, rows: ViewRows, weights: Array) -> MultiViewRKM:
         """Rows in memory."""
+        options = self._options(layout)
+        for spec, view in zip(options.specs, rows.views):
+            if is_precomputed(spec):
+                check_square(view)  # before rows are taken from it
         rows, weights, kept = usable_rows(rows, weights, layout.names, self.noise_variance)
-        fitted = fit_views(rows, weights, kept, self._options(layout))
+        fitted = fit_views(rows, weights, kept, options)
         self._dtype = str(rows.dtype)
         self._store_fit(fitted, rows, [weights @ ~np.isnan(view) for view in rows.views])
         self._keep_trusts(

@@ -56,10 +56,16 @@ class Precomputed(Kernel):
         return lambda rows, columns: np.array(X[rows, columns], dtype=dtype)
 
 
-def check_gram(K: Array) -> Array:
-    """K if it can be a Gram matrix: square, symmetric, no negative diagonal (finite was checked at the door)."""
+def check_square(K: Array) -> Array:
+    """K if it has a column per row."""
     if K.shape[0] != K.shape[1]:
         raise ValueError(f"The precomputed kernel must be a square matrix, got shape {K.shape}.")
+    return K
+
+
+def check_gram(K: Array) -> Array:
+    """K if it can be a Gram matrix: square, symmetric, no negative diagonal (finite was checked at the door)."""
+    check_square(K)
     # by rows: the difference as a whole would be a second matrix
     asymmetry = max(float(np.abs(K[part] - K.T[part]).max()) for part in row_chunks(K.shape[0], 256))
     largest = float(max(K.max(), -K.min()))

@@ -75,7 +75,9 @@ def models(frame: Any) -> Iterator[tuple[str, Outcome]]:
         return [model.predict_proba(X), model.score_samples(X)]
 
     def predicted() -> list[Any]:
-        model = RKMRegressor(random_state=0).fit(complete[:, :-1], complete[:, -1])
+        model = RKMRegressor(random_state=0).fit(
+            complete[:, :-1], complete[:, -1:]
+        )  # without a numeric column: no target
         return list(model.predict(complete[:, :-1], return_std=True))
 
     for name, work in (

@@ -48,7 +48,7 @@ def training_view(spec: Any, X: Array, weights: Array, kept: Array | None = None
         view = _kernel_view(kernel.resolve(X), X)
     if isinstance(view.raw, DenseGram):
         gram = finite_gram(view.raw.matrix, view.kernel)
-        if (X != X[:1]).any():  # where all rows are one the kernel is not to blame
+        if np.ptp(X, axis=0).any():  # where all rows are one the kernel is not to blame
             warn_without_structure(gram)
     return view
 

@@ -93,11 +93,16 @@ POLICIES = {
         "MOST_ROWS": 2000,
         "LOOSE": 0.01,
         "LOOSE_STEPS": 5,
+        "NOISE_STEPS": 2,
         "ALMOST_NONE": 0.0001,
         "TIGHT": 1e-06,
         "TIGHT_STEPS": 100,
         "EVERY": 6,
         "PATIENCE": 2,
+        "LARGEST_NOISE": 2.0,
+        "NOISE_RATIO": 0.25,
+        "N_NOISES": 9,
+        "STANDS_OUT": 0.1,
     },
     "choosing.class_calibration": {
         "STEPS": 25,
@@ -142,6 +147,7 @@ POLICIES = {
     "choosing.views": {"GROWTH": 1.5, "EACH": 8, "PLATEAU": 0.002, "PATIENCE": 3, "SAFE_RIDGE": 0.5},
     "choosing.window_ridge": {"FEWEST_WINDOWS": 6},
     "estimators._class_choice": {"DEFAULT_FOLDS": 5, "MOSTLY_COPIES": 0.5},
+    "estimators.imputer": {"LEAST_STD": 0.001, "WIDEST": 100, "REFITS": 2},
     "estimators._view_trusts": {"EVERY_SUBSET": 4, "MANY_VIEWS": 12, "LEAST_UNEXPLAINED": 1e-12, "FEWEST_ROWS": 10},
 }
 

@@ -77,9 +77,9 @@ def test_a_step_turns_its_axes_to_those_before():
     assert_allclose(refitted(sums, turned, True).loadings, refitted(sums, start, True).loadings @ turn, atol=1e-10)
 
 
-@pytest.mark.parametrize("center", [True, False])
-def test_both_ways_end_in_one_maximum_and_the_holes_need_fewer_steps(monkeypatch, center):
-    problem = MissingProblem.of(as_rows(table(600, 8) + 0.3), center=center)
+@pytest.mark.parametrize(("center", "noise"), [(True, None), (False, None), (True, 0.2)])
+def test_both_ways_end_in_one_maximum_and_the_holes_need_fewer_steps(monkeypatch, center, noise):
+    problem = MissingProblem.of(as_rows(table(600, 8) + 0.3), center=center, noise_variance=noise)
     start = problem.start(7)
     assert problem.by_holes(start)
     quick = problem.climb(start, 1e-7, 1000)
@@ -112,7 +112,8 @@ def test_the_holes_are_taken_where_they_are_few_beside_q(q, holes, expected):
     problem = MissingProblem.of(as_rows(table(holes=holes)))
     point = Parameters(np.zeros((1, 8)), np.zeros((1, 8, q)), np.ones(1))
     assert problem.by_holes(point) == expected
-    assert not replace(problem, noise_variance=0.1).by_holes(point)
+    assert replace(problem, noise_variance=0.1).by_holes(point) == expected
+    assert not replace(problem, blocks=np.arange(8)).by_holes(point)
 
 
 def test_a_fit_that_is_told_where_to_start_races_nothing_and_ends_in_the_same_place(monkeypatch):

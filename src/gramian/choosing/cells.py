@@ -1,12 +1,14 @@
-"""q of a table with holes, on cells that were hidden from it [10].
+"""q of a table with holes, or its noise, on cells that were hidden from it [10].
 
-In each draw about a tenth of the observed cells is hidden, the model of every q is fitted to the others, and the hidden cells are
-scored by their log predictive density. Which cells are hidden follows from what rows hold [13].
+In each draw about a tenth of the observed cells is hidden, the model of every candidate is fitted to the others, and the hidden cells are
+scored: by their log predictive density where a law is asked for, by the squared error where the cells are to be filled. Which cells are
+hidden follows from what rows hold [13].
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,13 +31,18 @@ MOST_ROWS = 2000
 """The choice is made on at most so many distinct rows, those of smallest hash."""
 LOOSE = 1e-2
 """Tolerance of the fits that are only compared."""
-LOOSE_STEPS = 5
+LOOSE_STEPS, NOISE_STEPS = 5, 2
+"""So many cycles at most, for a q and for a noise: the model of the noise before is a near start."""
 ALMOST_NONE, TIGHT, TIGHT_STEPS = 1e-4, 1e-6, 100
 """Where the noise falls below such a share of the variance before the end, the climb goes on to this tolerance."""
 EVERY = 6
 """Every q is tried up to here; beyond, each next one is a quarter larger."""
 PATIENCE = 2
-"""The search ends when so many q in a row were worse than the best by more than the error of the difference."""
+"""The search ends when so many candidates in a row were worse than the best by more than the error of the difference."""
+LARGEST_NOISE, NOISE_RATIO, N_NOISES = 2.0, 0.25, 9
+"""Noises that are tried, of the mean variance: the largest is the simplest, as the fewest components stand out of it."""
+STANDS_OUT = 0.1
+"""A component whose variance exceeds the noise by less than this share of it is none."""
 
 
 def hidden_cells(X: Array, draw: int, hashes: Array | None = None, share: float = SHARE) -> Array:
@@ -79,7 +86,11 @@ class HiddenPredictions:
 
     @property
     def log_densities(self) -> Array:
-        return -0.5 * (np.log(2 * np.pi * self.variances) + (self.values - self.means) ** 2 / self.variances)
+        return -0.5 * (np.log(2 * np.pi * self.variances) + self.squared_errors / self.variances)
+
+    @property
+    def squared_errors(self) -> Array:
+        return np.asarray((self.values - self.means) ** 2)
 
     def __add__(self, other: HiddenPredictions) -> HiddenPredictions:
         names = ("values", "means", "variances", "columns", "draws", "weights", "latents", "counts")
@@ -91,12 +102,18 @@ class CellChoice:
     """The selection, what the models of each candidate said of the hidden cells, and for each the model of the first draw."""
 
     selection: Selection
-    predictions: dict[int, HiddenPredictions]
-    models: dict[int, MissingFit] = field(default_factory=dict)
+    predictions: list[HiddenPredictions]
+    models: list[MissingFit | None]
 
-    def start(self, q: int) -> MissingFit | None:
-        """A model of q components for a fit to start from; None where it left no noise."""
-        model = self.models.get(q)
+    def said(self, candidate: Any) -> HiddenPredictions | None:
+        """What the models of a candidate said of the hidden cells."""
+        tried = self.selection.candidates
+        return self.predictions[tried.index(candidate)] if candidate in tried else None
+
+    def start(self, candidate: Any) -> MissingFit | None:
+        """A model for a fit of the candidate to start from; None where it left no noise."""
+        tried = self.selection.candidates
+        model = self.models[tried.index(candidate)] if candidate in tried else None
         return model if model is not None and np.all(model.noise_variance > 0) else None
 
 
@@ -127,6 +144,16 @@ class _Draw:
             self.ended = True
             self.parameters = replace(found.point, noise_variance=np.full(1, ZERO_NOISE))
         return self._predicted(self.parameters)
+
+    def at_noise(self, noise: float, q: int) -> HiddenPredictions:
+        """What the model of this noise and of what stands out of it, at most q components, says of the hidden cells."""
+        problem = replace(self.problem, noise_variance=noise)
+        before = self.parameters
+        # by way of the latents an axis without loadings stays without: then the start is a fresh one
+        kept = before is not None and before.n_components == q and problem.by_holes(problem.settled(before))
+        found = problem.climb(before if before is not None and kept else self.problem.start(q), LOOSE, NOISE_STEPS)
+        self.parameters, self.model = found.point, standing_out(problem.result(found))
+        return self._predicted(found.point)
 
     def _start(self, q: int) -> Parameters:
         """The model before with further axes; beyond `EVERY` the covariance over pairs of cells, where that is likelier (it mostly is)."""
@@ -170,6 +197,8 @@ class _Draw:
 def _draws(
     X: Array, weights: Array, n_draws: int, noise_variance: Any, center: bool, blocks: Array | None
 ) -> list[_Draw]:
+    drawn = SmallestRows.of(X, weights, MOST_ROWS)
+    X, weights = drawn.rows.astype(np.float64), drawn.weights
     hashes = row_hashes(X)
     found = []
     for number in range(n_draws):
@@ -211,43 +240,94 @@ def choose_by_cells(
     center: bool = True,
     n_draws: int = N_DRAWS,
     blocks: Array | None = None,
+    by_error: bool = False,
 ) -> CellChoice | None:
     """The smallest q whose density of hidden cells is within one standard error (paired over draws) of the best; None if none can be hidden.
 
     ``largest`` bounds the candidates. Each model starts from the one before it. ``blocks`` (d,): each block of columns has its own noise.
+    ``by_error``: their squared error decides.
     """
-    drawn = SmallestRows.of(X, weights, MOST_ROWS)
-    draws = _draws(drawn.rows.astype(np.float64), drawn.weights, n_draws, noise_variance, center, blocks)
+    draws = _draws(X, weights, n_draws, noise_variance, center, blocks)
     if len(draws) < 2:
         return None
-    tried: list[int] = []
+    tried = ((q, [draw.at(q) for draw in draws]) for q in candidates(smallest, largest))
+    return _searched(tried, draws, by_error, "q")
+
+
+def choose_noise_by_cells(
+    X: Array, weights: Array, largest: int, *, center: bool = True, n_draws: int = N_DRAWS
+) -> CellChoice | None:
+    """The largest noise whose squared error of hidden cells is within one standard error of the best; None if none can be hidden.
+
+    The model of a noise has the components that stand out of it, at most ``largest``: many weak ones are kept where they help and all
+    are shrunk, which tables that no few components explain prefer to a q of maximum likelihood. Candidates are 0 (the column means), then
+    {"n_components", "noise_variance"}. Where even the smallest noise is not too small columns nearly determine each other: then follow
+    the q from there on, with the noise of maximum likelihood.
+    """
+    draws = _draws(X, weights, n_draws, None, center, None)
+    if len(draws) < 2:
+        return None
+    unit = draws[0].problem.scale ** 2
+
+    def tried() -> Iterable[tuple[Any, list[HiddenPredictions | None]]]:
+        yield 0, [draw.at(0) for draw in draws]
+        q = 0
+        for k in range(N_NOISES):
+            noise = float(f"{LARGEST_NOISE * NOISE_RATIO**k * unit:.3g}")
+            said: list[HiddenPredictions | None] = [draw.at_noise(noise, largest) for draw in draws]
+            model = draws[0].model
+            q = 0 if model is None else model.loadings.shape[1]
+            if q:
+                yield {"n_components": q, "noise_variance": noise}, said
+        for draw in draws:
+            draw.parameters = None
+        for more in candidates(max(q, 1), largest):
+            yield more, [draw.at(more) for draw in draws]
+
+    return _searched(tried(), draws, True, "model")
+
+
+def standing_out(model: MissingFit) -> MissingFit:
+    """The model without the components that do not stand out of its noise."""
+    lengths = np.square(model.loadings).sum(axis=0)
+    return replace(model, loadings=model.loadings[:, lengths > STANDS_OUT * model.noise_variance])
+
+
+def _searched(
+    tried: Iterable[tuple[Any, list[HiddenPredictions | None]]], draws: list[_Draw], by_error: bool, what: str
+) -> CellChoice:
+    """Candidates as they come, simplest first, until `PATIENCE` of them in a row were worse."""
+    names: list[Any] = []
     scores: list[Array] = []
-    predictions: dict[int, HiddenPredictions] = {}
-    models: dict[int, MissingFit] = {}
+    predictions: list[HiddenPredictions] = []
+    models: list[MissingFit | None] = []
     sizes = np.array([draw.weights[draw.where[0]].sum() for draw in draws])
+    score = "squared error of hidden cells" if by_error else "log predictive density of hidden cells"
+
+    def selected() -> Selection:
+        return choose(names, np.column_stack(scores), sizes, what=what, score=score)
+
     worse = 0
-    for q in candidates(smallest, largest):
-        found = [draw.at(q) for draw in draws]
-        if any(part is None for part in found):
-            break
+    for name, found in tried:
         parts = [part for part in found if part is not None]
-        tried.append(q)
-        scores.append(np.array([np.average(part.log_densities, weights=part.weights) for part in parts]))
+        if len(parts) < len(found):
+            break
+        names.append(name)
+        scores.append(np.array([_score(part, by_error) for part in parts]))
         total = parts[0]
         for part in parts[1:]:
             total = total + part
-        predictions[q] = total
-        if draws[0].model is not None:
-            models[q] = draws[0].model
-        if len(tried) > 1:
-            selection = _chosen(tried, scores, sizes)
+        predictions.append(total)
+        models.append(draws[0].model)
+        if len(names) > 1:
+            selection = selected()
             best = int(selection.scores.argmax())
             behind = selection.scores[best] - selection.scores[-1] > selection.errors[-1]
-            worse = worse + 1 if behind and best < len(tried) - 1 else 0
+            worse = worse + 1 if behind and best < len(names) - 1 else 0
             if worse >= PATIENCE:
                 break
-    return CellChoice(_chosen(tried, scores, sizes), predictions, models)
+    return CellChoice(selected(), predictions, models)
 
 
-def _chosen(tried: list[int], scores: list[Array], sizes: Array) -> Selection:
-    return choose(tried, np.column_stack(scores), sizes, score="log predictive density of hidden cells")
+def _score(part: HiddenPredictions, by_error: bool) -> float:
+    return float(np.average(-part.squared_errors if by_error else part.log_densities, weights=part.weights))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,14 @@ from gramian._checks import check_count, check_flag, check_seen, check_table, ch
 from gramian._content import row_hashes
 from gramian._types import Table, Weights
 from gramian.choosing.cell_scales import column_scales, corrected_deviations
-from gramian.choosing.cells import MOST_ROWS, N_DRAWS, CellChoice, choose_by_cells, hidden_cells
-from gramian.choosing.selection import Selection
+from gramian.choosing.cells import (
+    MOST_ROWS,
+    N_DRAWS,
+    CellChoice,
+    choose_by_cells,
+    choose_noise_by_cells,
+    hidden_cells,
+)
 from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns
 from gramian.estimators._containers import like
 from gramian.estimators._units import check_standardize, standardizes
@@ -32,6 +37,8 @@ from gramian.rows.draws import smallest_rows
 
 LEAST_STD = 1e-3
 """No standard deviation below this share of its column's is believed: what looks like exact structure may be rounding in the table."""
+WIDEST = 100
+"""Up to so many columns the noise is chosen, with the components that stand out of it; beyond, q, which costs less there."""
 REFITS = 2
 """Draws of hidden cells on which an estimator other than PPCA is fitted again, to calibrate its standard deviations."""
 
@@ -39,13 +46,15 @@ REFITS = 2
 class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Fills missing entries with their expectation given the observed ones, as a transformer for pipelines [5].
 
-    Columns are brought to unit variance, the number of components is chosen on cells that are hidden from the model (none at all is a
-    candidate: then entries are filled with column means), and standard deviations are held to what they promise on hidden cells.
+    Columns are brought to unit variance, and the noise is chosen on cells that are hidden from the model, by how well those are filled: the
+    components that stand out of it are kept. None at all is a candidate; then entries are filled with column means. Standard deviations
+    are held to what they promise on hidden cells.
 
     Parameters
     ----------
     estimator : object with ``fit`` and ``impute`` (or ``reconstruct``), default=None
-        None is ``PPCA()``, whose "auto" may here also be 0. `PPCAMixture` and `MultiViewRKM` work as well.
+        None is ``PPCA()`` with a noise and a number of components (0 too) that hidden cells prefer; tables of more than 100 columns
+        are asked for the number of components alone. `PPCAMixture` and `MultiViewRKM` work as well.
     standardize : bool or "auto", default="auto"
         Columns to unit variance on the way in, undone on the way out. "auto": yes, unless a kernel of the estimator is told in units of
         the data.
@@ -56,7 +65,8 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ----------
     estimator_ : the fitted model, in the units of the columns
     selection_ : Selection
-        What was tried on hidden cells; only where q was "auto".
+        What was tried on hidden cells; only where q was "auto". Candidates are numbers of components, or
+        ``{"n_components", "noise_variance"}`` in units of the columns.
     std_scales_ : ndarray of shape (n_features,)
         By how much the model's standard deviations are multiplied.
 
@@ -212,39 +222,41 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _scales(self, model: Any) -> bool:
         return standardizes(self.standardize, getattr(model, "kernel", None))
 
-    def _with_q(
-        self, model: PPCA, scaled: Array, weights: Array, n_rows: int
-    ) -> tuple[PPCA, tuple[int, CellChoice] | None]:
-        """The model with q settled on hidden cells where it was open, and what it said of them."""
+    def _with_q(self, model: PPCA, scaled: Array, weights: Array, n_rows: int) -> tuple[PPCA, CellChoice | None]:
+        """The model with what was open settled on hidden cells, and what was said of them."""
         limit = max(min(n_rows - int(model.center), scaled.shape[1] - 1), 0)
         options: dict[str, Any] = {"center": model.center, "n_draws": self.n_folds or N_DRAWS}
         if model.n_components == "auto" and isinstance(model.noise_variance, str):
-            choice = choose_by_cells(scaled, weights, limit, smallest=0, **options)
+            if scaled.shape[1] <= WIDEST:
+                choice = choose_noise_by_cells(scaled, weights, limit, **options)
+            else:
+                choice = choose_by_cells(scaled, weights, limit, smallest=0, by_error=True, **options)
             if choice is None:
                 return clone(model).set_params(n_components=0), None
-            self.selection_ = not_worse_than_the_mean(choice)
-            q = int(self.selection_.chosen)
-            return clone(model).set_params(n_components=q), (q, choice)
+            self.selection_ = choice.selection
+            chosen = choice.selection.chosen
+            given = chosen if isinstance(chosen, dict) else {"n_components": int(chosen)}
+            return clone(model).set_params(**given), choice
         if self.n_folds is None or not isinstance(model.n_components, int):
             return model, None
         q = min(model.n_components, limit)
         noise = None if isinstance(model.noise_variance, str) else float(model.noise_variance)
         if noise == 0:
             return model, None
-        choice = choose_by_cells(scaled, weights, q, smallest=q, noise_variance=noise, **options)
-        return model, None if choice is None else (q, choice)
+        return model, choose_by_cells(scaled, weights, q, smallest=q, noise_variance=noise, **options)
 
-    def _begun(self, choice: tuple[int, CellChoice] | None) -> MissingFit | None:
+    def _begun(self, choice: CellChoice | None) -> MissingFit | None:
         """Where the fit on all cells begins: the model of the choice, if there was one to make."""
-        return choice[1].start(choice[0]) if choice is not None and hasattr(self, "selection_") else None
+        return choice.start(choice.selection.chosen) if choice is not None and hasattr(self, "selection_") else None
 
     # ------------------------------------------------------------ calibration
 
-    def _calibrate(self, choice: tuple[int, CellChoice] | None, scaled: Array, weights: Array) -> None:
+    def _calibrate(self, choice: CellChoice | None, scaled: Array, weights: Array) -> None:
         self.std_scales_ = np.ones(scaled.shape[1])
-        if self.n_folds is None or choice is None or choice[0] not in choice[1].predictions:
+        found = None if choice is None else choice.said(choice.selection.chosen)
+        if self.n_folds is None or found is None:
             return
-        q, found = choice[0], choice[1].predictions[choice[0]]
+        q = int(self.estimator_.n_components_)
         deviations = corrected_deviations(found.values, found.means, found.variances, found.counts, q, found.latents)
         self.std_scales_ = column_scales(deviations, found.columns, scaled.shape[1])
 
@@ -362,20 +374,6 @@ def _no_density_needed() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The kept components explain all", category=NumericalWarning)
         yield
-
-
-def not_worse_than_the_mean(choice: CellChoice) -> Selection:
-    """The selection, or 0 where the chosen model misses the hidden cells by more than the column mean does."""
-    selection = choice.selection
-    errors = {
-        q: float(np.average((part.values - part.means) ** 2, weights=part.weights))
-        for q, part in choice.predictions.items()
-    }
-    if 0 not in errors or errors[int(selection.chosen)] <= errors[0]:
-        return selection
-    return replace(
-        selection, chosen=0, reason="q = 0: column means are nearer to the hidden cells than any model's guess"
-    )
 
 
 def _filled(model: Any, table: Array) -> tuple[Array, Array]:

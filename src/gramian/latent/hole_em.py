@@ -88,8 +88,11 @@ def filled_sums(chunk: Chunk, weights: Array, mean: Array, covariance: Array) ->
     return FilledSums(weighted.sum(axis=0), second, float(weights.sum()), log_likelihood)
 
 
-def refitted(sums: FilledSums, parameters: Parameters, center: bool) -> Parameters:
-    """The M-step: the maximum likelihood of filled rows [2], its axes turned to be nearest to those before (which a leap compares)."""
+def refitted(sums: FilledSums, parameters: Parameters, center: bool, fixed: float | None = None) -> Parameters:
+    """The M-step: the maximum likelihood of filled rows [2], its axes turned to be nearest to those before (which a leap compares).
+
+    With the noise ``fixed``, axes of less variance than that have no loadings.
+    """
     q = parameters.n_components
     covariance, mean = sums.second / sums.weight, parameters.mean
     if center:
@@ -98,7 +101,7 @@ def refitted(sums: FilledSums, parameters: Parameters, center: bool) -> Paramete
         mean = mean + move
     values, vectors = np.linalg.eigh(covariance)
     values, vectors = values[::-1], vectors[:, ::-1]
-    noise = max(float(values[q:].mean()), 0.0)
+    noise = max(float(values[q:].mean()), 0.0) if fixed is None else fixed
     loadings = vectors[:, :q] * np.sqrt(np.maximum(values[:q] - noise, 0.0))
     left, _, right = np.linalg.svd(loadings.T @ parameters.loadings[0])
     return replace(parameters, mean=mean, loadings=(loadings @ (left @ right))[None], noise_variance=np.full(1, noise))

@@ -237,7 +237,7 @@ class MissingProblem:
             by_holes: Squarem[Parameters, FilledSums] = Squarem(
                 lambda point: self.rows.fold(block_filled, point.mean[0], covariance_of(point)),
                 lambda sums: sums.log_likelihood,
-                lambda sums, point: refitted(sums, point, self.center),
+                lambda sums, point: refitted(sums, point, self.center, self.fixed),
                 self._coordinates,
                 self._at,
                 _has_little_noise,
@@ -262,7 +262,7 @@ class MissingProblem:
     def by_holes(self, start: Parameters) -> bool:
         """Whether the rows have so few holes, of so few columns, that the holes are less work than q latents per row."""
         q = start.n_components
-        if self.fixed is not None or self.blocks is not None or q >= self.dim or _has_little_noise(start):
+        if self.blocks is not None or q >= self.dim or _has_little_noise(start):
             return False
         holes = self.dim - self.cells / self.sums.shown
         return holes <= q / 2 and self.dim <= min(q**2, self.sums.n_shown)

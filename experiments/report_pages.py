@@ -28,7 +28,7 @@ TABLES = {
     "holes": ("survival", "pbc", None),
     "target": ("palmerpenguins", "penguins_raw", "Species"),
 }
-SIZES = {1280: 9000, 390: 12000}
+SIZES = {1280: 14000, 390: 22000}
 
 
 def tables(folder: Path) -> dict[str, tuple[Path, str | None]]:
@@ -51,7 +51,8 @@ def opened(page: Path, picture: Path, width: int, dark: bool) -> list[str]:
     """Open the page and save its picture; what the console said."""
     with tempfile.TemporaryDirectory() as profile:
         command = [
-            *("chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
+            *("chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"),
+            *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
             *(f"--user-data-dir={profile}", f"--window-size={width},{SIZES[width]}", "--enable-logging=stderr"),
             *(
                 f"--blink-settings=preferredColorScheme={0 if dark else 1}",

@@ -353,7 +353,7 @@ def test_cells_are_for_people(value, text):
         ("12.5 %", "12.5"),
         ("< 1e-12", "1e-12"),
         ("z2", ""),
-        ("1 200", "1200"),
+        ("1\u202f200", "1200"),
     ],
 )
 def test_cells_are_sorted_by_their_numbers(value, order):

@@ -1,7 +1,7 @@
 """The column of a table that tells the time: recognised, checked, and carried on.
 
-Recognised are ISO dates and times, d/m/Y and m/d/Y where the days decide which, ``2024-01``, ``1959Q1``, and numbers under a
-name of time (years, days, ...). Steps may be of equal length, months, quarters, years, or business days.
+Recognised is whatever :mod:`gramian.io.dates` reads, d/m/Y and m/d/Y where the days decide which, and numbers under a name of
+time (years, days, ...). Steps may be of equal length, months, quarters, years, or business days.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.io.dates import Moment, readings, written
+from gramian.io.dates import Moment, Reading, Style, readings
 from gramian.io.table import Table
 
 NAMES = frozenset(
@@ -39,7 +39,7 @@ class Clock:
     name: str
     last: Any
     step: Any  # a number, a timedelta, or (months, day of the month; 0: its end)
-    style: str = "number"  # how cells are written
+    style: Style | None = None  # how cells are written; None: as numbers
     business: bool = False
 
     @classmethod
@@ -75,7 +75,7 @@ class Clock:
 
     def after(self, steps: int) -> Array:
         """The next cells, written as the column writes them."""
-        if self.style == "number":
+        if self.style is None:
             return np.asarray(self.last + self.step * np.arange(1, steps + 1), dtype=np.float64)
         moments: list[Moment] = []
         now = self.last
@@ -88,7 +88,7 @@ class Clock:
             else:
                 moments.append(self.last + i * self.step)
         out = np.empty(steps, dtype=object)
-        out[:] = [written(moment, self.style) for moment in moments]
+        out[:] = [self.style.write(moment) for moment in moments]
         return out
 
 
@@ -119,26 +119,25 @@ def _of_dates(name: str, column: Array) -> Clock | None:
     cells = column.tolist()
     if not all(isinstance(cell, str) for cell in cells):
         return None
-    cells = [cell.strip() for cell in cells]
-    for style, moments in _even_readings(cells):
-        clock = _with_step(name, moments, style)
+    for reading in _even_readings(cells):
+        clock = _with_step(name, reading)
         if clock is not None:
             return clock
     return None
 
 
-def _even_readings(cells: list[str]) -> list[tuple[str, list[Moment]]]:
+def _even_readings(cells: list[str]) -> list[Reading]:
     """The ways to read the cells; where day first and month first both fit, the one whose steps are even, or neither."""
     readable = readings(cells)
-    styles = [style for style, _ in readable]
-    if styles[:1] == ["iso"] or len(readable) < 2:
+    if len(readable) < 2:
         return readable
-    even = [row for row in readable if _with_step("", row[1], row[0]) is not None]
+    even = [reading for reading in readable if _with_step("", reading) is not None]
     return even if len(even) == 1 else []
 
 
-def _with_step(name: str, moments: list[Moment], style: str) -> Clock | None:
+def _with_step(name: str, reading: Reading) -> Clock | None:
     """The clock of these times, if they go on evenly."""
+    moments, style = reading.moments, reading.style
     try:
         steps = [later - earlier for earlier, later in pairwise(moments)]
     except TypeError:  # some with and some without a time zone
@@ -148,8 +147,6 @@ def _with_step(name: str, moments: list[Moment], style: str) -> Clock | None:
         _refuse_backwards(name)
     if any(step <= zero for step in steps):
         return None
-    if style not in ("month", "quarter") and len(set(steps)) == 1:
-        return Clock(name, moments[-1], steps[0], style)
     months = {12 * (b.year - a.year) + b.month - a.month for a, b in pairwise(moments)}
     if len(months) == 1 and next(iter(months)) > 0 and len({moment.time() for moment in moments}) == 1:
         days = {moment.day for moment in moments}
@@ -157,6 +154,8 @@ def _with_step(name: str, moments: list[Moment], style: str) -> Clock | None:
             return Clock(name, moments[-1], (next(iter(months)), days.pop()), style)
         if all((moment + datetime.timedelta(days=1)).day == 1 for moment in moments):
             return Clock(name, moments[-1], (next(iter(months)), 0), style)
+    if style.has("day", "week", "hour") and len(set(steps)) == 1:
+        return Clock(name, moments[-1], steps[0], style)
     usual = [datetime.timedelta(days=3 if moment.weekday() == 4 else 1) for moment in moments[:-1]]
     if all(moment.weekday() < 5 for moment in moments) and steps == usual:
         return Clock(name, moments[-1], steps[0], style, business=True)

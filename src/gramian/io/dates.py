@@ -1,12 +1,17 @@
-"""Dates and times as people write them: ISO, d/m/Y, m/d/Y, months, quarters, weeks, times of day."""
+"""Dates and times as people write them: ISO, d/m/Y, m/d/Y, months, quarters, weeks, times of day; read, and written alike."""
 
 from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 Moment = datetime.datetime
+ENGLISH = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 MONTHS = {
     name: number
     for number, names in enumerate(
@@ -28,32 +33,137 @@ MONTHS = {
     )
     for name in names.split()
 }
-_TIME = r"(?:[T ]+(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,]\d+)?)?\s*(?P<half>[ap]\.?m\.?)?)?"
-_ZONE = r"\s*(?:Z|UTC|[+-]\d{2}:?\d{2})?"
+_CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,6})\d*)?)?\s*(?P<half>[ap]\.?m\.?)?"
+_TIME = rf"(?:[T ]+{_CLOCK})?"
+_ZONE = r"\s*(?P<zone>Z|UTC|[+-]\d{2}:?\d{2})?"
 _NAME = r"(?P<name>[^\W\d_]{3,10})\.?"
+_YEAR = r"(?P<year>\d{4}|\d{2})"
+_MONTH = r"(?P<month>0?[1-9]|1[0-2])"
 _FORMS = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (
         rf"(?P<year>\d{{4}})[-/.](?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}}){_TIME}{_ZONE}",
-        rf"(?P<first>\d{{1,2}})(?P<mark>[-/.])(?P<second_part>\d{{1,2}})(?P=mark)(?P<year>\d{{4}}|\d{{2}}){_TIME}",
-        rf"(?P<day>\d{{1,2}})\.?[ -]{_NAME}[ ,-]*(?P<year>\d{{4}}|\d{{2}}){_TIME}",
+        rf"(?P<day>\d{{1,2}})(?P<mark>[-/.])(?P<month>\d{{1,2}})(?P=mark){_YEAR}{_TIME}",
+        rf"(?P<month>\d{{1,2}})(?P<mark>[-/.])(?P<day>\d{{1,2}})(?P=mark){_YEAR}{_TIME}",
+        rf"(?P<day>\d{{1,2}})\.?[ -]{_NAME}[ ,-]*{_YEAR}{_TIME}",
         rf"{_NAME} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year>\d{{4}}){_TIME}",
-        rf"{_NAME}[ ,'-]*(?P<year>\d{{4}}|\d{{2}})",
+        rf"{_NAME}[ ,'-]*{_YEAR}",
         rf"(?P<year>\d{{4}})[ -]?{_NAME}",
-        r"(?P<year>\d{4})[-/](?P<month>0?[1-9]|1[0-2])|(?P<month2>0?[1-9]|1[0-2])[-/](?P<year2>\d{4})",
-        r"(?P<year>\d{4})[ -]?Q(?P<quarter>[1-4])|Q(?P<quarter2>[1-4])[ -/]*(?P<year2>\d{4})",
+        rf"(?P<year>\d{{4}})[-/]{_MONTH}",
+        rf"{_MONTH}[-/](?P<year>\d{{4}})",
+        r"(?P<year>\d{4})[ -]?Q(?P<quarter>[1-4])",
+        rf"Q(?P<quarter>[1-4])[ /'-]*{_YEAR}",
+        rf"(?P<quarter>[1-4])Q[ /'-]*{_YEAR}",
         r"(?P<year>\d{4})-?W(?P<week>\d{1,2})",
-        r"(?P<year>\d{4})M(?P<month>0?[1-9]|1[0-2])",
-        r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?\s*(?P<half>[ap]\.?m\.?)?",
+        rf"(?P<year>\d{{4}})M{_MONTH}",
+        _CLOCK,
     )
 )
+"""Days come before months: where nothing tells, that is the first reading."""
+DAY = datetime.timedelta(days=1)
 
 
-def moments(cells: Sequence[str | None]) -> list[datetime.datetime | None] | None:
+@dataclass(frozen=True)
+class Style:
+    """How cells write times: the fullest of them, whose parts are replaced, how wide the parts are, the names of the months."""
+
+    sample: re.Match[str]
+    widths: dict[str, int]
+    months: dict[int, str]
+
+    @classmethod
+    def of(cls, cells: Sequence[re.Match[str]]) -> Style:
+        """The style of cells of one form."""
+        sample = max(reversed(cells), key=lambda match: sum(text is not None for text in match.groups()))
+        parts = [name for name, text in sample.groupdict().items() if text is not None]
+        widths = {name: min(len(match[name]) for match in cells if match[name] is not None) for name in parts}
+        months = {MONTHS[match["name"].lower()]: match["name"] for match in cells} if "name" in parts else {}
+        return cls(sample, widths, months)
+
+    def has(self, *parts: str) -> bool:
+        """Whether the cells show one of the parts."""
+        return any(part in self.widths for part in parts)
+
+    def write(self, moment: Moment) -> str:
+        """A time as the cells write it.
+
+        Examples
+        --------
+        >>> readings(["Nov 2023", "Dec 2023"])[0].style.write(Moment(2024, 1, 1))
+        'Jan 2024'
+        """
+        text, end = "", 0
+        for name in sorted(self.widths, key=self.sample.start):
+            start, stop = self.sample.span(name)
+            text += self.sample.string[end:start] + self._part(name, self.sample[name], moment)
+            end = stop
+        return text + self.sample.string[end:]
+
+    def _part(self, name: str, was: str, moment: Moment) -> str:
+        if name in ("mark", "zone"):
+            return was
+        if name == "name":
+            return self._month_name(moment.month)
+        if name == "half":
+            return _cased(was, "ap"[moment.hour >= 12] + was[1:])
+        if name == "fraction":
+            return f"{moment.microsecond:06d}"[: len(was)]
+        year, week, _ = moment.isocalendar()
+        values = {
+            "year": (year if self.has("week") else moment.year) % (10 ** len(was)),
+            "hour": (moment.hour - 1) % 12 + 1 if self.has("half") else moment.hour,
+            "quarter": (moment.month + 2) // 3,
+            "week": week,
+        }
+        value = values[name] if name in values else getattr(moment, name)
+        return f"{value:0{self.widths[name]}d}"
+
+    def _month_name(self, month: int) -> str:
+        if month in self.months:
+            return self.months[month]
+        short = max(map(len, self.months.values())) <= 3
+        return _cased(self.sample["name"], ENGLISH[month - 1][: 3 if short else None])
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read cells as times, and how they are written."""
+
+    moments: list[Moment]
+    style: Style
+
+
+def readings(cells: Sequence[str]) -> list[Reading]:
+    """Every way to read all the cells as times.
+
+    Examples
+    --------
+    >>> [reading.moments[0].month for reading in readings(["1/2/2024", "2/2/2024"])]
+    [2, 1]
+    """
+    found = []
+    for form in _FORMS if cells else ():
+        matches = []
+        for cell in cells:
+            match = form.fullmatch(cell.strip())
+            if match is None:
+                break
+            matches.append(match)
+        else:
+            try:
+                moments = [_moment(match) for match in matches]
+            except (ValueError, KeyError):
+                continue
+            style = Style.of(matches)
+            found.append(Reading(moments if style.has("year") else _past_midnight(moments), style))
+    return found
+
+
+def moments(cells: Sequence[str | None]) -> list[Moment | None] | None:
     """The cells as dates, None where a cell is empty; None at all where one of them is not a date.
 
-    Whether 1/2/2024 is in January or in February is told by the other cells: a first number above 12 is a day; where
-    nothing tells, days come first.
+    Whether 1/2/2024 is in January or in February is told by the other cells: a number above 12 is a day; where nothing
+    tells, days come first.
 
     Examples
     --------
@@ -64,22 +174,11 @@ def moments(cells: Sequence[str | None]) -> list[datetime.datetime | None] | Non
     >>> moments(["a", "b"]) is None
     True
     """
-    seen = [cell for cell in cells if cell is not None]
-    if not seen:
+    found = readings([cell for cell in cells if cell is not None])
+    if not found:
         return None
-    form = next((form for form in _FORMS if form.fullmatch(seen[0].strip())), None)
-    if form is None:
-        return None
-    matched = [None if cell is None else form.fullmatch(cell.strip()) for cell in cells]
-    if any(match is None and cell is not None for match, cell in zip(matched, cells)):
-        return None
-    month_first = any(
-        "second_part" in form.groupindex and match is not None and int(match["second_part"]) > 12 for match in matched
-    )
-    try:
-        return [None if match is None else _moment(match, month_first) for match in matched]
-    except (ValueError, KeyError):
-        return None
+    read = iter(found[0].moments)
+    return [None if cell is None else next(read) for cell in cells]
 
 
 def are_dates(cells: Sequence[str | None]) -> bool:
@@ -87,99 +186,45 @@ def are_dates(cells: Sequence[str | None]) -> bool:
     return moments(cells) is not None
 
 
-def _moment(match: re.Match[str], month_first: bool) -> datetime.datetime:
-    given = {name: value for name, value in match.groupdict().items() if value is not None}
-    year_text = given.get("year") or given.get("year2")
-    year = 1900 if year_text is None else int(year_text)
-    if year_text is not None and len(year_text) == 2:
+def _moment(match: re.Match[str]) -> Moment:
+    given = {name: text for name, text in match.groupdict().items() if text is not None}
+    year = int(given.get("year", 1900))
+    if len(given.get("year", "")) == 2:
         year += 2000 if year < 69 else 1900
-    month, day = int(given.get("month") or given.get("month2") or 1), int(given.get("day") or 1)
+    if "week" in given:
+        return Moment.fromisocalendar(year, int(given["week"]), 1)
+    month = 3 * int(given["quarter"]) - 2 if "quarter" in given else int(given.get("month", 1))
     if "name" in given:
         month = MONTHS[given["name"].lower()]
-    if "second_part" in given:
-        first, second = int(given["first"]), int(given["second_part"])
-        day, month = (second, first) if month_first else (first, second)
-    quarter = given.get("quarter") or given.get("quarter2")
-    if quarter is not None:
-        month = 3 * int(quarter) - 2
-    if "week" in given:
-        return datetime.datetime.fromisocalendar(year, int(given["week"]), 1)
-    hour = int(given.get("hour") or 0)
+    hour = int(given.get("hour", 0))
     if "half" in given:
         hour = hour % 12 + (12 if given["half"].lower().startswith("p") else 0)
-    return datetime.datetime(year, month, day, hour, int(given.get("minute") or 0), int(given.get("second") or 0))
+    clock = (
+        hour,
+        int(given.get("minute", 0)),
+        int(given.get("second", 0)),
+        int(given.get("fraction", "0").ljust(6, "0")),
+    )
+    return Moment(year, month, int(given.get("day", 1)), *clock, tzinfo=_zone(given.get("zone")))
 
 
-# ---------------------------------------------------------------- read to be written again
-
-_MONTH = re.compile(r"^(\d{4})[-/](\d{1,2})$")
-_QUARTER = re.compile(r"^(\d{4})[- ]?[Qq]([1-4])$")
-_SLASHED = re.compile(r"^(\d{1,2})([./-])(\d{1,2})\2(\d{4})$")
-
-
-def readings(cells: Sequence[str]) -> list[tuple[str, list[Moment]]]:
-    """Every way to read all the cells as times, each with the style that `written` writes them in.
-
-    Examples
-    --------
-    >>> [style for style, _ in readings(["1/2/2024", "2/2/2024"])]
-    ['%d/%m/%Y', '%m/%d/%Y']
-    """
-    ways: list[tuple[str, Callable[[str], Moment | None]]] = [
-        ("month", lambda cell: _matched(_MONTH, cell, lambda m: Moment(int(m[1]), int(m[2]), 1))),
-        ("quarter", lambda cell: _matched(_QUARTER, cell, lambda m: Moment(int(m[1]), 3 * int(m[2]) - 2, 1))),
-        ("iso", _iso),
-    ]
-    slashed = _SLASHED.match(cells[0])
-    if slashed is not None:
-        mark = slashed[2]
-        ways += [
-            (
-                f"%d{mark}%m{mark}%Y",
-                lambda cell: _matched(_SLASHED, cell, lambda m: Moment(int(m[4]), int(m[3]), int(m[1]))),
-            ),
-            (
-                f"%m{mark}%d{mark}%Y",
-                lambda cell: _matched(_SLASHED, cell, lambda m: Moment(int(m[4]), int(m[1]), int(m[3]))),
-            ),
-        ]
-    readable = []
-    for style, read in ways:
-        moments = [read(cell) for cell in cells]
-        if all(moment is not None for moment in moments):
-            readable.append((style, [moment for moment in moments if moment is not None]))
-    return readable
-
-
-def _matched(pattern: re.Pattern[str], cell: str, made: Callable[[re.Match[str]], Moment]) -> Moment | None:
-    found = pattern.match(cell)
-    if found is None:
+def _zone(text: str | None) -> datetime.timezone | None:
+    if text is None:
         return None
-    try:
-        return made(found)
-    except ValueError:
-        return None
+    if not text.startswith(("+", "-")):
+        return datetime.UTC
+    away = datetime.timedelta(hours=int(text[1:3]), minutes=int(text[-2:]))
+    return datetime.timezone(-away if text.startswith("-") else away)
 
 
-def _iso(cell: str) -> Moment | None:
-    if len(cell) < 8:
-        return None
-    try:
-        return Moment.fromisoformat(cell)
-    except ValueError:
-        return None
+def _past_midnight(times: list[Moment]) -> list[Moment]:
+    """Times of day as they follow each other: one before the last is of the next day, unless most are, which run backwards."""
+    out, days = [], 0
+    for i, time in enumerate(times):
+        days += bool(i and time < times[i - 1])
+        out.append(time + days * DAY)
+    return out if 2 * days <= len(times) else times
 
 
-def written(moment: Moment, style: str) -> str:
-    """A time as the cells of a style write it."""
-    if style == "month":
-        return f"{moment.year:04d}-{moment.month:02d}"
-    if style == "quarter":
-        return f"{moment.year:04d}Q{(moment.month + 2) // 3}"
-    if style == "iso":
-        return (
-            moment.date().isoformat()
-            if moment.time() == datetime.time() and moment.tzinfo is None
-            else moment.isoformat(sep=" ")
-        )
-    return moment.strftime(style)
+def _cased(like: str, text: str) -> str:
+    return text.upper() if like.isupper() else text.lower() if like.islower() else text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from gramian.io.preprocessing import Preprocessing
 from gramian.io.table import Table
 from gramian.io.table_model import TableModel
 from gramian.report.oddness import limit_at, odd_limits, oddness
+from gramian.report.traits import Traits
+from gramian.report.words import count
 
 LEVEL = 0.9
 FLAG_LEVEL = 0.99
@@ -81,6 +84,11 @@ class Analysis:
     notes: dict[str, list[str]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
+    @cached_property
+    def traits(self) -> Traits:
+        """The features as readers know them."""
+        return Traits.of(self.prepare)
+
     @property
     def holes(self) -> Array:
         """Which features of which rows are missing."""
@@ -102,7 +110,7 @@ class Analysis:
             str(int(v)) if isinstance(v, float) and v == int(v) else str(v) for v in values if v is not None and v == v
         ]
         line = int(self.table.lines[row]) if len(self.table.lines) else row + 1
-        return ", ".join(words) if words else f"line {line}"
+        return ", ".join(dict.fromkeys(words)) if words else f"line {line}"
 
     def note(self, section: str, text: str) -> None:
         """A remark for a section."""
@@ -202,12 +210,14 @@ def _held_out(analysis: Analysis) -> HeldOut | None:
         analysis.note("trust", "The table is too small to hide cells and see how well they are guessed.")
         return None
     if X.shape[1] > WIDEST:
-        analysis.note("trust", f"With {X.shape[1]} features, hiding cells and guessing them takes too long: left out.")
+        analysis.note(
+            "trust", f"With {count(X.shape[1])} features, hiding cells and guessing them takes too long: left out."
+        )
         return None
     most = max(20, HELD_OUT_CELLS // X.shape[1])
     if len(X) > most:
         X = X[np.sort(smallest_positions(row_hashes(X), most))]
-        analysis.note("trust", f"The hidden cells are taken from {len(X)} of the {len(analysis.X)} rows.")
+        analysis.note("trust", f"The hidden cells are taken from {count(len(X))} of the {count(len(analysis.X))} rows.")
     first = first_features(prepare)
     hidden = hidden_cells(X[:, first], 0)
     numbers = np.array([not values for values in prepare.categories])
@@ -252,7 +262,7 @@ def _clusters(analysis: Analysis, random_state: int) -> Clusters | None:
         analysis.note("clusters", "Clusters are looked for in the filled table.")
     if len(X) > CLUSTER_ROWS:
         rows = X[np.sort(smallest_positions(row_hashes(X), CLUSTER_ROWS))]
-        analysis.note("clusters", f"The mixtures are fitted to {len(rows)} of the {len(X)} rows.")
+        analysis.note("clusters", f"The mixtures are fitted to {count(len(rows))} of the {count(len(X))} rows.")
     q = min(analysis.model.n_components_, CLUSTER_DIMENSIONS, X.shape[1] - 1)
     try:
         selection = _number_of_clusters(rows, q, random_state)
@@ -272,9 +282,9 @@ def _number_of_clusters(rows: Array, q: int, random_state: int) -> Selection:
     scores = np.full((CLUSTER_FOLDS, len(candidates)), -np.inf)
     for held in range(CLUSTER_FOLDS):
         kept, new = rows[fold != held], rows[fold == held]
-        for k, count in enumerate(candidates):
+        for k, size in enumerate(candidates):
             try:
-                model = PPCAMixture(count, q, tol=1e-3, max_iter=CLUSTER_STEPS, random_state=random_state).fit(kept)
+                model = PPCAMixture(size, q, tol=1e-3, max_iter=CLUSTER_STEPS, random_state=random_state).fit(kept)
                 scores[held, k] = model.score_samples(new).mean()
             except ValueError:  # too few rows for so many
                 break
@@ -295,10 +305,3 @@ def missing_patterns(analysis: Analysis, most: int = 6) -> list[tuple[str, int]]
 def column_holes(analysis: Analysis) -> Array:
     """Holes by column of the table."""
     return analysis.holes[:, first_features(analysis.prepare)]
-
-
-def leading_features(analysis: Analysis, component: int, most: int = 4) -> list[tuple[str, float]]:
-    """The features with the largest loadings on a component, with their correlation to it."""
-    loadings = analysis.model.loadings_[:, component]
-    order = np.argsort(-np.abs(loadings))[:most]
-    return [(analysis.prepare.features[j], float(loadings[j])) for j in order]

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 NAME_WIDTH = 40
+THOUSANDS = "\u202f"
+"""Between thousands: a blank at which no line is broken."""
 CELL_WIDTH = 120
 
 
@@ -102,11 +104,11 @@ class Cell:
             return cls("", "", value.svg)
         if value is None or isinstance(value, str | bool):
             leading = (
-                re.match(r"[<> ]*([−-]?[\d ]*\d(?:\.\d+)?(?:e[+-]?\d+)?)(?: %)?$", value)
+                re.match(rf"[<> ]*([−-]?[\d{THOUSANDS}]*\d(?:\.\d+)?(?:e[+-]?\d+)?)(?: %)?$", value)
                 if isinstance(value, str)
                 else None
             )
-            return cls(cell_text(value), leading[1].replace("−", "-").replace(" ", "") if leading else "")
+            return cls(cell_text(value), leading[1].replace("−", "-").replace(THOUSANDS, "") if leading else "")
         number = float(value)
         return cls(cell_text(value), repr(number) if number == number else "")
 
@@ -157,9 +159,8 @@ def cell_text(value: Any) -> str:
     number = float(value)
     if number != number:
         return "–"
-    if number == round(number) and abs(number) < 1e7:
-        return str(int(number))
-    return f"{number:.4g}"
+    whole = abs(number) < 1e7 and (number == round(number) or abs(number) >= 1e4)
+    return f"{number:.0f}" if whole else f"{number:.4g}"
 
 
 def shortened(text: str, width: int = NAME_WIDTH) -> str:

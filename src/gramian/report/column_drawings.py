@@ -76,8 +76,8 @@ def correlations(R: Array, names: Sequence[str]) -> str:
     d = len(names)
     cell = 20.0
     space = min(150.0, max(len(name) for name in names) * LETTER + 8)
-    canvas = Canvas(space + d * cell + 0.72 * space, space * 0.72 + d * cell + 20)
-    top = space * 0.72 + 14
+    canvas = Canvas(space + d * cell + 0.72 * space, space * 0.72 + d * cell + 26)
+    top = space * 0.72 + 20
     for i in range(d):
         canvas.write(space - 5, top + i * cell + 14, cut(names[i], space - 8), "end")
         canvas.write(space + i * cell + 13, top - 5, cut(names[i], space - 8), "start", "t", -45)
@@ -105,7 +105,7 @@ def hole_map(holes: Array, names: Sequence[str]) -> str:
     cell = max(9.0, min(34.0, 620 / d))
     space = min(130.0, max(len(name) for name in names) * LETTER + 8)
     left = 8 + len(str(n)) * LETTER
-    top = space * 0.72 + 16
+    top = space * 0.72 + 22
     canvas = Canvas(left + d * cell + 0.72 * space, top + lines * height + 8)
     every = -(-LINE // cell)
     for j in range(d):

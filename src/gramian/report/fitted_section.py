@@ -11,9 +11,11 @@ from gramian.io.table_model import TableModel
 from gramian.report.analysis import LEVEL, Analysis
 from gramian.report.blocks import Card, Cards, Drawing, Grid, Note, Section, Text, shortened
 from gramian.report.row_drawings import row_map, spectrum
+from gramian.report.traits import Traits
 from gramian.report.words import count, plural
 
 SHOWN_CLASSES = 12
+SHOWN_COMPONENTS = 8
 HEADING = "The fitted model"
 
 
@@ -107,7 +109,7 @@ def of_model(fitted: TableModel) -> list[Section]:
     sections = [first, Section(HEADING, [_facts(fitted)])]
     loadings = getattr(estimator, "loadings_", None)
     if isinstance(loadings, np.ndarray) and loadings.ndim == 2 and loadings.shape[1]:
-        sections.append(_components(estimator, prepare.features, loadings))
+        sections.append(_components(estimator, Traits.of(prepare)))
     kinds = [
         [shortened(name), f"{len(values)} values" if values else "number"]
         for name, values in zip(prepare.names, prepare.categories)
@@ -120,7 +122,7 @@ def of_model(fitted: TableModel) -> list[Section]:
     return sections
 
 
-def _components(estimator: Any, features: list[str], loadings: Array) -> Section:
+def _components(estimator: Any, traits: Traits) -> Section:
     section = Section("Structure and noise")
     section.add(
         Drawing(
@@ -129,8 +131,8 @@ def _components(estimator: Any, features: list[str], loadings: Array) -> Section
         )
     )
     rows = []
-    for k in range(min(loadings.shape[1], 8)):
-        order = np.argsort(-np.abs(loadings[:, k]))[:4]
-        words = "; ".join(f"{'+' if loadings[j, k] > 0 else '−'} {shortened(features[j], 30)}" for j in order)
+    for k in range(min(estimator.loadings_.shape[1], SHOWN_COMPONENTS)):
+        leaders = traits.leading(estimator, k)
+        words = "; ".join(f"{'+' if value > 0 else '−'} {shortened(name, 30)}" for name, value in leaders)
         rows.append([f"z{k + 1}", float(estimator.explained_variance_ratio_[k]), words])
     return section.add(Grid(["component", "share of variance", "columns that move most with it"], rows))

@@ -7,7 +7,7 @@ import numpy as np
 from gramian.report.analysis import LEVEL, Analysis, column_holes
 from gramian.report.blocks import Card, Cards, Note, Section, shortened
 from gramian.report.row_drawings import coverage_bar
-from gramian.report.words import count, percent, plural
+from gramian.report.words import about, count, percent, plural
 
 HEADING = "At a glance"
 STRENGTH = {
@@ -63,9 +63,12 @@ def _structure(analysis: Analysis) -> Card:
     q, d = model.n_components_, analysis.X.shape[1]
     if q == 0:
         return Card("Structure", "none", "There is one feature only, or nothing to reduce.")
-    share = float(np.sum(model.explained_variance_ratio_))
-    words = f"of the variance lie along {plural(q, 'direction')} of {d}. {STRENGTH[analysis.strength]}"
-    return Card("Structure", percent(share), words, link="structure-and-noise")
+    share, along = percent(float(np.sum(model.explained_variance_ratio_))), f"{plural(q, 'direction')} of {count(d)}"
+    if analysis.held_out is None:
+        return Card("Structure", share, f"of the variance lie along {along}.", link="structure-and-noise")
+    told = percent(max(analysis.held_out.told, 0.0))
+    words = f"of what a hidden cell holds is told by the other cells of its row. {STRENGTH[analysis.strength]} {share} of the variance lie along {along}."
+    return Card("Structure", told, words, link="structure-and-noise")
 
 
 def _odd(analysis: Analysis) -> Card:
@@ -76,7 +79,7 @@ def _odd(analysis: Analysis) -> Card:
     oddest = flagged[np.argsort(chance[flagged], kind="stable")][:3]
     names = ", ".join(shortened(analysis.row_name(int(i)), 24) for i in oddest)
     usual = len(analysis.X) / 100
-    words = f"of {count(len(analysis.X))} (about {usual:.2g} would be by chance). Oddest: {names}."
+    words = f"of {count(len(analysis.X))} (about {about(usual)} would be by chance). Oddest: {names}."
     return Card("Odd rows", count(len(flagged)), words, link="odd-rows")
 
 

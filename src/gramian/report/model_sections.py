@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramian.report import row_drawings as draw
-from gramian.report.analysis import LEVEL, Analysis, leading_features
+from gramian.report.analysis import LEVEL, Analysis
 from gramian.report.blocks import Drawing, Facts, Grid, Note, Section, Text, shortened
 from gramian.report.glance import STRENGTH, verdict
 from gramian.report.words import percent, plural
@@ -69,11 +69,13 @@ def _why(analysis: Analysis) -> list[Drawing]:
     known = [(c, float(s)) for c, s in zip(selection.candidates, selection.scores) if np.isfinite(s)]
     if len(known) < 2:
         return []
-    places, scores = zip(*known)
+    shown = draw.near_the_best(known, analysis.model.n_components_)
+    places, scores = zip(*shown)
     what = "hidden cells" if "cells" in analysis.rule else "held-out rows"
     picture = draw.curve(places, scores, analysis.model.n_components_, ("dimensions", f"log-likelihood of {what}"))
     caption = "Higher is better. The fewest dimensions that are as good as the best, within the error of the comparison, are taken."
-    return [Drawing(picture, caption)]
+    worse = len(known) - len(shown)
+    return [Drawing(picture, caption + (f" Not drawn: {worse} far worse." if worse else ""))]
 
 
 def structure(analysis: Analysis) -> Section | None:
@@ -87,21 +89,19 @@ def structure(analysis: Analysis) -> Section | None:
     caption = "Variance along each direction, and the noise that stands for all directions left out."
     pictures = [Drawing(draw.spectrum(fitted.explained_variance_, float(fitted.noise_variance_)), caption)]
     if fitted.n_components_ > 1:
-        W = fitted.loadings_[:, :2]
-        spread = np.sqrt((fitted.loadings_**2).sum(axis=1) + fitted.noise_variance_)
-        names = analysis.prepare.features
+        traits = analysis.traits
         words = (
-            f"The {min(draw.ARROWS, len(names))} columns that the first two components explain best, as arrows. An arrow that reaches "
-            "the circle is explained by these two; arrows that point the same way rise together."
+            f"The {min(draw.ARROWS, len(traits.names))} columns that the first two components explain best, as arrows: z1 runs to the "
+            "right, z2 upwards. An arrow that reaches the circle is explained by these two; arrows that point the same way rise together."
         )
-        pictures.append(Drawing(draw.arrows(W / np.where(spread > 0, spread, 1.0)[:, None], names), words))
+        pictures.append(Drawing(draw.arrows(traits.correlations(fitted)[:, :2], traits.names), words))
     section.add(*pictures)
     if fitted.n_components_ < 2:
         section.add(Note("One component: there is no plane to draw the columns in."))
     rows = []
     for k in range(min(fitted.n_components_, SHOWN_COMPONENTS)):
         leaders = "; ".join(
-            f"{'+' if value > 0 else '−'} {shortened(name, 30)}" for name, value in leading_features(analysis, k)
+            f"{'+' if value > 0 else '−'} {shortened(name, 30)}" for name, value in analysis.traits.leading(fitted, k)
         )
         rows.append([f"z{k + 1}", percent(float(fitted.explained_variance_ratio_[k])), leaders])
     caption = "A sign says whether the column rises or falls with the component."

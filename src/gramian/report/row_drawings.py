@@ -7,9 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.report.svg import LINE, Canvas, Frame, cut, number
+from gramian.report.svg import LETTER, LINE, Canvas, Frame, cut, number
 
 ARROWS = 10
+LEGEND_WIDTH = 165
+"""Two classes stand in a line of the legend where no name is longer than so many pixels."""
+FAR_WORSE = 10
+"""A score below the best by so many times what the middle one is below it is not drawn: it would flatten all others."""
 
 
 def curve(
@@ -28,7 +32,6 @@ def curve(
         (min(known) - margin, max(known) + margin),
         labels=labels,
         whole=True,
-        left=56,
     )
     canvas = frame.canvas
     canvas.path([(frame.x(p), frame.y(v)) for p, v in zip(places, values)], "curve")
@@ -40,6 +43,19 @@ def curve(
         said = f"{number(place)}: {number(value)}" + (", chosen" if picked else "")
         canvas.circle(frame.x(place), frame.y(value), 6 if picked else 3.5, "chosen" if picked else "dot", said)
     return canvas.markup(f"{labels[1]} over {labels[0]}")
+
+
+def near_the_best(known: Sequence[tuple[int, float]], chosen: float) -> list[tuple[int, float]]:
+    """Counts and scores without those far worse than the others.
+
+    Examples
+    --------
+    >>> near_the_best([(1, -4.0), (2, -3.0), (3, -3.5), (4, -1e9)], 2)
+    [(1, -4.0), (2, -3.0), (3, -3.5)]
+    """
+    scores = [score for _, score in known]
+    least = max(scores) - FAR_WORSE * (max(scores) - float(np.median(scores)))
+    return [(place, score) for place, score in known if score >= least or place == chosen]
 
 
 def spectrum(variances: Array, noise: float, most: int = 20) -> str:
@@ -77,13 +93,14 @@ def row_map(
     """Rows at two coordinates, with their names; coloured by class, odd ones ringed."""
     kinds = [] if classes is None else sorted(set(classes))
     position = {kind: k for k, kind in enumerate(kinds)}
-    legend = LINE * ((len(kinds) + 1) // 2 if kinds else 0) + (LINE if odd is not None and odd.any() else 0)
+    across = 2 if all(len(kind) * LETTER <= LEGEND_WIDTH for kind in kinds) else 1
+    legend = LINE * -(-len(kinds) // across) + (LINE if odd is not None and odd.any() else 0)
     ends = [(float(points[:, k].min()), float(points[:, k].max())) for k in (0, 1)]
     pads = [0.05 * (high - low) or 0.5 for low, high in ends]
     wide = [(low - pad, high + pad) for (low, high), pad in zip(ends, pads)]
     frame = Frame(wide[0], wide[1], size=(440, 340 + legend), labels=labels, top=8 + legend)
     canvas = frame.canvas
-    _legend(canvas, kinds, odd is not None and bool(odd.any()), frame.left)
+    _legend(canvas, kinds, odd is not None and bool(odd.any()), frame.left, across)
     radius = 3.5 if len(points) <= 300 else 2.6
     for i, (x, y) in enumerate(points):
         style = f"c{position[classes[i]] % 8}" if classes is not None else "dot"
@@ -94,13 +111,15 @@ def row_map(
     return canvas.markup("Map of the rows")
 
 
-def _legend(canvas: Canvas, kinds: Sequence[str], rings: bool, left: float) -> None:
+def _legend(canvas: Canvas, kinds: Sequence[str], rings: bool, left: float, across: int) -> None:
+    """The classes, ``across`` of them in a line, and what a ring means."""
+    room = (canvas.width - left) / across
     for k, kind in enumerate(kinds):
-        x, y = left + 190 * (k % 2), 12 + LINE * (k // 2)
+        x, y = left + room * (k % across), 12 + LINE * (k // across)
         canvas.circle(x + 4, y - 4, 4, f"c{k % 8}")
-        canvas.write(x + 13, y, cut(kind, 165))
+        canvas.write(x + 13, y, cut(kind, room - 16))
     if rings:
-        y = 12 + LINE * ((len(kinds) + 1) // 2)
+        y = 12 + LINE * -(-len(kinds) // across)
         canvas.circle(left + 4, y - 4, 5, "ring")
         canvas.write(left + 13, y, "odd row")
 
@@ -111,14 +130,12 @@ def arrows(directions: Array, names: Sequence[str]) -> str:
     The squared length is the share of the column's variance that the two components explain; the circle is all of it.
     """
     order = np.argsort(-(directions**2).sum(axis=1), kind="stable")[:ARROWS]
-    radius, side, height = 130.0, 130.0, 300.0
+    radius, side, height = 115.0, 120.0, 270.0
     canvas = Canvas(2 * (radius + side) + 20, height + 20)
     middle, centre = canvas.width / 2, canvas.height / 2
     canvas.add("circle", "rim", "", cx=middle, cy=centre, r=radius)
     canvas.line(middle - radius, centre, middle + radius, centre, "grid")
     canvas.line(middle, centre - radius, middle, centre + radius, "grid")
-    canvas.write(middle + radius - 3, centre - 5, "z1", "end", "t soft")
-    canvas.write(middle + 5, centre - radius + 12, "z2", "start", "t soft")
     for sign in (1.0, -1.0):
         mine = [j for j in order if (directions[j, 0] >= 0) == (sign > 0)]
         wanted = [centre - radius * directions[j, 1] for j in mine]

@@ -12,9 +12,11 @@ from gramian.report import row_drawings as draw
 from gramian.report.analysis import LEVEL, ODD_ROWS, SHOWN_CELLS, Analysis, column_holes, interval_factor
 from gramian.report.blocks import Drawing, Grid, Note, Section, Text, shortened
 from gramian.report.glance import STRENGTH
-from gramian.report.words import count, plural, responsible
+from gramian.report.words import count, extrapolated, of_extrapolated, plural, responsible
 
 DRAWN_ROWS = 1200
+ROUNDING = 9
+"""Decimals of a distance: what is below is of the size of rounding."""
 
 
 def drawn_rows(analysis: Analysis) -> Array:
@@ -39,7 +41,7 @@ def row_map(analysis: Analysis) -> Section | None:
         section.add(Note(STRENGTH[analysis.strength]))
     section.add(Text("Every row at its latent coordinates. Near rows are alike in all columns at once."))
     rows = drawn_rows(analysis)
-    classes = None if analysis.target is None else [shortened(analysis.target[i], 24) for i in rows]
+    classes = None if analysis.target is None else [analysis.target[i] for i in rows]
     points, axes = _plane(analysis, rows)
     coloured = f"Coloured by {shortened(str(analysis.prepare.target))}. " if classes is not None else ""
     some = f"{count(len(rows))} of {count(len(analysis.X))} rows are drawn. " if len(rows) < len(analysis.X) else ""
@@ -84,7 +86,7 @@ def odd_rows(analysis: Analysis) -> Section:
             shortened(analysis.row_name(int(i))),
             "yes" if analysis.flags[i] else "no",
             float(anomaly.t2[i]),
-            float(anomaly.spe[i]),
+            round(float(anomaly.spe[i]), ROUNDING),
             _chance(float(chance[i])),
             responsible(anomaly.contributions[i], analysis.prepare),
         ]
@@ -104,6 +106,9 @@ def imputed(analysis: Analysis) -> Section | None:
     if not holes.any():
         return None
     prepare, section = analysis.prepare, Section("Imputed cells")
+    far = extrapolated(prepare, analysis.full, holes)
+    if far:
+        section.add(Note(f"{of_extrapolated(far)}."))
     columns, spreads = prepare.columns(analysis.full), prepare.spread(analysis.std)
     factor = interval_factor(LEVEL)
     cells = np.argwhere(holes)
@@ -187,11 +192,10 @@ def clusters(analysis: Analysis) -> Section:
 def _differences(analysis: Analysis, members: Array, most: int = 4) -> str:
     if not members.any():
         return ""
-    shift = analysis.full[members].mean(axis=0) - analysis.full.mean(axis=0)
+    traits = analysis.traits
+    shift = (analysis.full[members].mean(axis=0) - analysis.full.mean(axis=0)) @ traits.matrix
     order = np.argsort(-np.abs(shift), kind="stable")[:most]
-    return ", ".join(
-        f"{shortened(analysis.prepare.features[j], 30)} {shift[j]:+.1f}" for j in order if abs(shift[j]) > 0.3
-    )
+    return ", ".join(f"{shortened(traits.names[j], 30)} {shift[j]:+.1f}" for j in order if abs(shift[j]) > 0.3)
 
 
 def _commonest(words: list[str]) -> str:

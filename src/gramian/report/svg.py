@@ -1,6 +1,6 @@
 """Pictures as SVG inside the page: colours from the page's style, one font size, a name on every mark.
 
-A picture is never scaled: its letters have the size of all others. What is said of a mark is its ``<title>``, which browsers
+Letters have the size of all others; on narrow screens a picture shrinks by at most a quarter, beyond that it is scrolled. What is said of a mark is its ``<title>``, which browsers
 show on hover without any script.
 """
 
@@ -12,9 +12,13 @@ from html import escape
 
 import numpy as np
 
+from gramian.report.blocks import cell_text
+
 LETTER = 7.8
 """Width of a letter, in pixels of the page."""
 LINE = 14.0
+SMALLEST = 0.72
+"""How far a picture shrinks on a narrow screen."""
 COLOURS = 8
 """How many colours of classes the page's style has: c0 to c7."""
 
@@ -66,7 +70,8 @@ class Canvas:
     def markup(self, name: str) -> str:
         """The picture; ``name`` is what a screen reader says of it."""
         size = f'width="{self.width:g}" height="{self.height:g}" viewBox="0 0 {self.width:g} {self.height:g}"'
-        return f'<svg role="img" aria-label="{escape(name, quote=True)}" {size}>{"".join(self.parts)}</svg>'
+        least = f'style="min-width:{SMALLEST * self.width:.0f}px"'
+        return f'<svg role="img" aria-label="{escape(name, quote=True)}" {size} {least}>{"".join(self.parts)}</svg>'
 
 
 def _short(value: object) -> str:
@@ -107,8 +112,8 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
 
 
 def number(value: float) -> str:
-    """A number for an axis."""
-    return f"{value:.4g}".replace("-", "−")
+    """A number for an axis or a mark."""
+    return cell_text(value).replace("-", "−")
 
 
 class Frame:
@@ -122,21 +127,24 @@ class Frame:
         size: tuple[float, float] = (340, 260),
         labels: tuple[str, str] = ("", ""),
         whole: bool = False,
-        left: float = 46,
         top: float = 8,
         right: float = 10,
     ) -> None:
         width, height = size
         self.canvas = Canvas(width, height)
-        self.left, self.right, self.top, self.bottom = left, width - right, top, height - 38
-        self.x = Scale(*_wider(x), self.left, self.right)
+        self.right, self.top, self.bottom = width - right, top, height - 38
         self.y = Scale(*_wider(y), self.bottom, self.top)
+        upwards = ticks(self.y.low, self.y.high, 5)
+        self.left = 24 + LETTER * max(
+            3, *(len(number(value)) for value in upwards)
+        )  # the name of the axis, then its numbers
+        self.x = Scale(*_wider(x), self.left, self.right)
         across = ticks(self.x.low, self.x.high, max(2, int(width // 80)))
         for value in across:
             if not whole or value == round(value):
                 self.canvas.line(self.x(value), self.bottom, self.x(value), self.bottom + 3)
                 self.canvas.write(self.x(value), self.bottom + 16, number(value), "middle")
-        for value in ticks(self.y.low, self.y.high, 5):
+        for value in upwards:
             self.canvas.line(self.left, self.y(value), self.right, self.y(value), "grid")
             self.canvas.write(self.left - 5, self.y(value) + 4, number(value), "end")
         self.canvas.line(self.left, self.bottom, self.right, self.bottom)

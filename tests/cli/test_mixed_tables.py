@@ -134,3 +134,37 @@ def test_a_category_that_a_cluster_shares_leaves_its_cluster_noise(gramian, tmp_
     estimator = load(tmp_path / "m").estimator
     assert (estimator.noise_variances_ > 0.01).all()
     assert np.allclose(np.sort(estimator.weights_), 1 / 3, atol=0.02)
+
+
+def test_cells_filled_far_from_anything_seen_are_said(gramian, tmp_path):
+    """The class of a storm is given for hurricanes only: what is filled for the others follows a line far beyond."""
+    rng = np.random.default_rng(0)
+    wind = np.concatenate([rng.normal(100, 3, 60), rng.normal(20, 3, 60)])
+    grade = 1 + (wind - 90) / 5 + 0.05 * rng.normal(size=120)
+    pressure = 1010 - wind + 0.5 * rng.normal(size=120)
+    grade[60:] = np.nan
+    write_table(tmp_path / "t.csv", ["wind", "pressure", "grade"], [wind, pressure, grade])
+    ran = gramian("impute", "t.csv", "-o", "o.csv")
+    assert "cells of 'grade' filled with values more than 5 standard deviations from the mean of the column" in ran.err
+    wind[0] = np.nan
+    write_table(tmp_path / "u.csv", ["wind", "pressure"], [wind, pressure])
+    assert "standard deviations" not in gramian("impute", "u.csv", "-o", "u_full.csv").err
+
+
+def test_a_table_of_texts_says_why_no_column_is_left(gramian, tmp_path):
+    (tmp_path / "t.csv").write_text("name,height\n" + "".join(f"p{k},{150 + k} cm\n" for k in range(40)))
+    ran = gramian("fit", "t.csv", "-m", "m")
+    assert ran.code == 1
+    assert "no column is left to model" in ran.err
+    assert "column 'height' is text with 40 different values (such as '150 cm')" in ran.err
+
+
+def test_a_total_below_dates_leaves_them_dates(gramian, tmp_path):
+    rows = "".join(f"2024-01-{day:02d},{day * day % 17},{day}\n" for day in range(1, 29))
+    (tmp_path / "t.csv").write_text(f"day,sold,left\n{rows}Total,200,406\n")
+    ran = gramian("fit", "t.csv", "-m", "m", "--no-check")
+    assert "column 'day' holds dates" in ran.err
+    assert (
+        "line 30 looks like a total or mean of the rows and is taken as a row: --drop-totals leaves it out" in ran.err
+    )
+    assert "29 rows, 2 numbers, 1 date" in ran.out

@@ -238,6 +238,32 @@ def test_months_go_on_and_calendar_columns_are_not_forecast(gramian, tmp_path):
     assert "seasonal naive" in ran.out + ran.err
 
 
+def test_a_saved_model_of_a_series_knows_its_clock(gramian, tmp_path):
+    t = np.arange(60)
+    names = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    rows = "\n".join(f"{names[i % 12]} {2015 + i // 12},{10 + i + 3 * np.sin(i / 2):.3f}" for i in t)
+    (tmp_path / "m.csv").write_text(f"month,sales\n{rows}\n")
+    ok(gramian("fit", "m.csv", "-m", "m", "--model", "forecast", "--lags", "12", "--no-check"))
+    ok(gramian("forecast", "m", "--steps", "2", "-o", "f.csv"))
+    assert read_table(tmp_path / "f.csv")["month"].tolist() == ["Jan 2020", "Feb 2020"]
+    ok(
+        gramian(
+            "fit", "m.csv", "-m", "m", "--model", "forecast", "--lags", "12", "--no-check", "--drop", "month", "--force"
+        )
+    )
+    ok(gramian("forecast", "m", "--steps", "2", "-o", "f.csv", "--force"))
+    assert read_table(tmp_path / "f.csv").names == ["step", "sales", "sales_lower", "sales_upper"]
+
+
+def test_dates_at_uneven_steps_are_said_to_be_lost(gramian, tmp_path):
+    days = [f"2024-01-{day:02d}" for day in range(1, 31) if day != 7]
+    rows = "\n".join(f"{day},{i % 5 + 0.1 * i:.2f}" for i, day in enumerate(days))
+    (tmp_path / "d.csv").write_text(f"day,sales\n{rows}\n")
+    ran = ok(gramian("forecast", "d.csv", "--steps", "2", "-o", "f.csv", "--lags", "5"))
+    assert "the dates of column 'day' do not go on at even steps" in ran.err
+    assert read_table(tmp_path / "f.csv").names == ["step", "sales", "sales_lower", "sales_upper"]
+
+
 # ---------------------------------------------------------------- searches
 
 

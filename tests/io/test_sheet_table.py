@@ -54,6 +54,24 @@ def test_a_sheet_that_is_not_there(book):
         read_table(book, ReadOptions(sheet="third"))
 
 
+def test_the_first_sheet_with_a_table_is_read(tmp_path):
+    with pd.ExcelWriter(tmp_path / "t.xlsx") as writer:
+        pd.DataFrame({"about": ["This book holds sizes.", "See the next sheet."]}).to_excel(
+            writer, sheet_name="cover", index=False
+        )
+        FRAME.to_excel(writer, sheet_name="sizes", index=False)
+        FRAME[["size"]].to_excel(writer, sheet_name="more")
+    with pd.ExcelWriter(tmp_path / "words.xlsx") as writer:
+        for name in ("one", "two"):
+            pd.DataFrame({"about": ["nothing", "at all"]}).to_excel(writer, sheet_name=name, index=False)
+    table = read_table(tmp_path / "t.xlsx", ReadOptions(sheet="sizes"))
+    cover = read_table(tmp_path / "t.xlsx", ReadOptions(sheet="1"))
+    assert "about" in cover.names
+    assert read_table(tmp_path / "words.xlsx").n_rows == 2  # none holds a table: the first
+    found = read_table(tmp_path / "t.xlsx")
+    assert found.names == table.names
+
+
 def test_a_banner_and_units_in_a_sheet(tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     work = openpyxl.Workbook()

@@ -41,6 +41,19 @@ def test_file_and_notebook_agree_to_the_last_bit(frame, tmp_path):
     assert notebook.carried_ == from_file.ids == ["when", "note"]
 
 
+def test_none_is_a_word_among_words_in_a_notebook_as_in_a_file(tmp_path):
+    frame = pd.DataFrame({"pain": ["none", "mild", "severe", "none"] * 5, "dose": [1.0, 2.5, 3.0, 4.0] * 5})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    made = TablePreprocessor().fit(frame).preprocessing_
+    assert (
+        made.categories
+        == Preprocessing.fit([read_table(tmp_path / "t.csv")]).categories
+        == [["none", "mild", "severe"], []]
+    )
+    numbers = TablePreprocessor().fit({"a": [1.0, "None", 3.0, 4.0], "b": [1.0, 2.0, 0.0, 5.0]})
+    assert numbers.preprocessing_.categories == [[], []]
+
+
 @pytest.mark.parametrize("container", ["pandas", "polars", "dict", "array"])
 def test_every_container_gives_the_same_features(frame, container):
     plain = frame[["size", "mass", "kind", "good"]]

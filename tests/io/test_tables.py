@@ -103,6 +103,24 @@ def test_missing_tokens_are_nan(token, table_of):
     assert equal(values(table_of(f"a,b\n{token},2\n3,4\n")), [[nan, 3], [2, 4]])
 
 
+def test_none_is_a_word_among_words_and_missing_among_numbers(table_of):
+    text = "pain,dose\nnone,1\nMild,None\n,3\nNone,4\n"
+    table = table_of(text)
+    assert table["pain"].tolist() == ["none", "Mild", None, "None"]
+    assert np.isnan(table["dose"]).tolist() == [False, True, False, False]
+    assert [note for note in table.notes if "--missing none" in note] == [
+        "column 'pain': 'none' is taken as a word like the others (--missing none if it means missing)"
+    ]
+    assert table_of(text, missing=("none",))["pain"].tolist() == [None, "Mild", None, None]
+
+
+def test_a_zip_of_a_table_is_named(tmp_path):
+    with zipfile.ZipFile(tmp_path / "t.zip", "w") as archive:
+        archive.writestr("sales.csv", "a,b\n1,2\n")
+    with pytest.raises(TableError, match=r"zip archive. Unpack it first, and give 'sales.csv'"):
+        read_table(tmp_path / "t.zip")
+
+
 def test_a_sentinel_is_missing_only_when_said(table_of):
     assert equal(values(table_of("a,b\n-999,2\n3,4\n")), [[-999, 3], [2, 4]])
     assert equal(values(table_of("a,b\n-999,2\n3,4\n", missing=("-999",))), [[nan, 3], [2, 4]])

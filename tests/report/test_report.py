@@ -20,6 +20,8 @@ from gramian.report.blocks import Cell, Grid, Picture, Section, Text, cell_text,
 from gramian.report.glance import STRENGTH, verdict
 from gramian.report.page import render, together
 from gramian.report.pictures import picture
+from gramian.report.row_drawings import near_the_best
+from gramian.report.words import about, count
 
 LIMIT = 2_000_000
 
@@ -384,3 +386,31 @@ def test_the_number_of_dimensions_is_found_in_tall_and_wide_tables(shape, holes)
     if holes:
         X[np.random.default_rng(1).random(shape) < 0.05] = np.nan
     assert PPCA(random_state=0).fit(X).n_components_ == 3  # the report fits the library's own default
+
+
+def test_scores_far_below_the_others_do_not_flatten_the_curve():
+    known = [(1, -5.0), (2, -3.0), (3, -3.2), (4, -1e14)]
+    assert near_the_best(known, 2) == known[:3]
+    assert near_the_best(known, 4) == known  # the chosen one is always drawn
+    assert near_the_best(known[:3], 2) == known[:3]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(12345.6, "12346"), (0.12345, "0.1235"), (-20000, "-20000"), (2.5e8, "2.5e+08"), (1e-5, "1e-05")],
+)
+def test_numbers_of_common_size_have_no_exponent(number, text):
+    assert cell_text(number) == text
+
+
+def test_counts_are_never_broken_over_lines_and_chance_is_a_plain_number():
+    assert count(19537) == "19\u202f537"
+    assert [about(195.4), about(3.42), about(0.63)] == ["195", "3.4", "0.63"]
+
+
+def test_two_names_of_a_row_that_are_the_same_are_said_once(tmp_path):
+    rows = np.arange(1.0, 41.0)
+    table = Table(["id", "row", "a", "b"], [rows, rows, np.sin(rows), np.cos(3 * rows)])
+    prepare = Preprocessing.fit([table], Roles(id=("id", "row")))
+    found = analysis.analyse(table, prepare)
+    assert found.row_name(4) == "5"

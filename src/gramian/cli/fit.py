@@ -60,8 +60,9 @@ def fit(
         options = {**options, "no_standardize": True, "target": None}
     opened = Input(session, table, options, classes=kind == "classifier")
     if kind == "forecast":
-        whole, prepare, _, options = prepared_series(session, opened, series, 0, options)
+        whole, prepare, clock, options = prepared_series(session, opened, series, 0, options)
         model = fitted(kind, options, prepare, prepare.matrix(whole), None, session.verbose, check=check)
+        model.clock = {} if clock is None else clock.cells(whole)
     elif should_stream(kind, opened.source.size, stream, opened.source.memory):
         model = streamed(kind, session, opened, options)
     else:
@@ -79,7 +80,7 @@ def fit(
     session.say(
         facts,
         [
-            f"{kind} model of {prepare.n_rows} rows x {len(prepare.names)} columns -> {model_file}",
+            f"{kind} model of {prepare.n_rows} rows x {len(prepare.names)} column{'s' * (len(prepare.names) != 1)} -> {model_file}",
             *facts_lines(model.facts),
         ],
     )

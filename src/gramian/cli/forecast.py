@@ -97,6 +97,7 @@ def _model_of(session: Any, path: str, target: str | None, last: int, options: A
 
     from gramian.cli._models import fitted
     from gramian.cli._session import Input, is_model, load_model
+    from gramian.io.clocks import Clock
     from gramian.io.source import TableError
 
     try:
@@ -107,10 +108,22 @@ def _model_of(session: Any, path: str, target: str | None, last: int, options: A
         model = load_model(path)
         if model.kind != "forecast":
             raise ValueError(f"{path}: a {model.kind} model cannot forecast. Fit --model forecast.") from None
-        return model, None, None
+        return model, Clock.of_cells(model.clock), None
     whole, prepare, clock, options = prepared_series(session, opened, target, last, options)
     model = fitted("forecast", options, prepare, prepare.matrix(whole), None, session.verbose)
     return model, clock, replace(opened.dialect, header=True) if opened.dialect is not None else None
+
+
+def _about_dates(whole: Any, skip: set[str]) -> list[str]:
+    """A remark where a column of dates cannot be the clock."""
+    from gramian.io.column_summary import summaries
+
+    dates = [summary.name for summary in summaries([whole])[0] if summary.kind == "date" and summary.name not in skip]
+    return [
+        f"the dates of column {name!r} do not go on at even steps: each row is taken as the step after the one before, and the "
+        "forecast has no dates"
+        for name in dates[:1]
+    ]
 
 
 def prepared_series(
@@ -138,6 +151,8 @@ def prepared_series(
         drop = tuple(name for name in drop if name != clock.name)
         session.note(f"column {clock.name!r} is the clock")
         options = {**options, "usual_seasons": clock.seasons}
+    if clock is None:
+        session.note(*_about_dates(whole, {*drop, *wanted}))
     calendar = [name for name in calendar_columns(whole, clock) if name not in (*wanted, *drop, *ids)]
     if calendar and len(calendar) < len(whole.names) - len({*drop, *ids}):
         session.note(f"calendar columns are not forecast: {', '.join(calendar[:5])}")

@@ -48,6 +48,7 @@ def impute(
     from gramian.cli._models import facts_lines
     from gramian.cli._session import Input, Session, check_distinct, check_output, load_model, opened_for, place
     from gramian.cli._streaming import should_stream, streamed_imputer
+    from gramian.report.words import of_extrapolated
 
     check_output(output, force)
     check_output(std_file, force)
@@ -69,7 +70,9 @@ def impute(
         else:
             model, along = _held(session, opened, kind, options)
     how = {"digits": digits, "escape_formulas": escape_formulas}
-    filled = _write(opened, model, along, output, std_file, how)
+    filled, far = _write(opened, model, along, output, std_file, how)
+    if far:
+        session.note(of_extrapolated(far))
     total = sum(filled.values())
     timed = {} if along is None else along.values
     if model.facts.get("n_components") == 0 and any(n for name, n in filled.items() if name not in timed):
@@ -123,20 +126,22 @@ def _clock_of(whole: Any, drop: Any, session: Any) -> Any:
         return None
 
 
-def _write(opened: Any, model: Any, along: Any, output: str, std_file: str | None, how: Any) -> dict[str, int]:
-    """Stream rows in the file's own layout; returns how many cells were filled in each column."""
+def _write(opened: Any, model: Any, along: Any, output: str, std_file: str | None, how: Any) -> tuple[Any, Any]:
+    """Stream rows in the file's own layout; returns how many cells were filled in each column, and how many far from all seen."""
+    from collections import Counter
     from contextlib import ExitStack
 
     import numpy as np
 
     from gramian.cli._session import id_columns, written_names
     from gramian.io.tables import TableWriter, output_format
+    from gramian.report.words import extrapolated
 
     names = opened.reader.names
     prepare = model.preprocessing
     modelled = prepare.names
     raw = opened.dialect is not None and output_format(output) in ("csv", "tsv")
-    filled = dict.fromkeys(modelled, 0)
+    filled, far = dict.fromkeys(modelled, 0), Counter[str]()
     with ExitStack() as stack:
         dialect = opened.dialect
         out = stack.enter_context(TableWriter(output, written_names(opened, names, output), dialect=dialect, **how))
@@ -159,13 +164,14 @@ def _write(opened: Any, model: Any, along: Any, output: str, std_file: str | Non
             holes = {name: _holes(part[name]) for name in modelled}
             for name in modelled:
                 filled[name] += int(holes[name].sum())
+            far.update(extrapolated(prepare, full, np.column_stack([holes[name] for name in modelled])))
             if keep_cells:
                 out.write_rows(_rows(part, columns, holes, out, opened.reader.dresses))
             else:
                 out.write([_merged(part[name], columns.get(name), holes.get(name)) for name in names])
             if out_std is not None:
                 out_std.write([*(part[name] for name in ids), *_spreads(prepare, full, std, holes)])
-    return filled
+    return filled, far
 
 
 def _spread_names(prepare: Any) -> list[str]:

@@ -7,7 +7,7 @@ time (years, days, ...). Steps may be of equal length, months, quarters, years, 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -22,6 +22,8 @@ NAMES = frozenset(
     ("year", "month", "day", "date", "time", "datetime", "timestamp", "t", "hour", "week", "quarter", "when", "ds")
 )
 """Names of columns of numbers that tell the time; never forecast."""
+KEPT_CELLS = 36
+"""Of a model's clock: three years of months."""
 SECONDS = {3600: (24, 168), 60: (60, 1440), 1: (60, 3600), 86400: (7,), 7 * 86400: (52,)}
 
 
@@ -61,6 +63,18 @@ class Clock:
             if clock is not None:
                 return clock
         return None
+
+    @classmethod
+    def of_cells(cls, cells: Mapping[str, Sequence[str] | Sequence[float]]) -> Clock | None:
+        """The clock of a model file, from the last cells of its column."""
+        columns = [
+            np.array(values, dtype=object if isinstance(values[0], str) else np.float64) for values in cells.values()
+        ]
+        return cls.of(Table(list(cells), columns))
+
+    def cells(self, table: Table) -> dict[str, list[str] | list[float]]:
+        """The last cells of the column, enough to know the clock by."""
+        return {self.name: table[self.name][-KEPT_CELLS:].tolist()}
 
     @property
     def seasons(self) -> tuple[int, ...]:

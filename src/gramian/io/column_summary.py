@@ -9,6 +9,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.io.dates import are_dates
+from gramian.io.layout import is_total
 from gramian.io.source import shown
 from gramian.io.table import Table
 
@@ -78,7 +79,10 @@ class Summary:
             return "number"
         values = list(self.counts)
         some = values[:LOOKED_AT]
-        if are_dates(some):
+        dates = [
+            value for value in some if not is_total([value])
+        ]  # a row of totals has its name where others have a date
+        if dates and are_dates(dates):
             return "date"
         distinct = len(values)
         if distinct > MAX_CATEGORIES or distinct > max(2, 0.5 * self.count):

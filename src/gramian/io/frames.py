@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.io.table import MISSING, Table
+from gramian.io.table import MISSING, NO_SUCH_THING, Table
 
 
 def as_table(X: Any) -> Table:
@@ -56,9 +56,9 @@ def _column(values: Any) -> Array:
         numbers[np.isinf(numbers)] = np.nan
         return numbers
     cells = [_cell(value) for value in (values.tolist() if hasattr(values, "tolist") else list(values))]
-    seen = [cell for cell in cells if cell is not None]
+    seen = [cell for cell in cells if cell is not None and not _is_nothing(cell)]
     if all(isinstance(cell, float) for cell in seen):
-        return np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
+        return np.array([cell if isinstance(cell, float) else np.nan for cell in cells], dtype=np.float64)
     out = np.empty(len(cells), dtype=object)
     out[:] = [f"{cell:.17g}" if isinstance(cell, float) else cell for cell in cells]
     return out
@@ -75,7 +75,12 @@ def _cell(value: Any) -> Any:
     if isinstance(value, datetime.datetime) and value.time() == datetime.time():
         return value.date().isoformat()
     text = str(value).strip()
-    return None if text.lower() in MISSING else text
+    return None if text.lower() in MISSING and not _is_nothing(text) else text
+
+
+def _is_nothing(cell: Any) -> bool:
+    """Whether a cell says "none": missing among numbers, a word among words."""
+    return isinstance(cell, str) and cell.lower() == NO_SUCH_THING
 
 
 def frame_like(X: Any, names: Sequence[str], columns: Sequence[Array]) -> Any:

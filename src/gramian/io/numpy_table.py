@@ -187,6 +187,8 @@ class Archive:
             raise self.source.fail(f"the archive's member {shown(name)} is a symbolic link, which is not allowed.")
         if entry.flag_bits & 1:
             raise self.source.fail(f"the archive's member {shown(name)} is encrypted.")
+        if name.lower().endswith((".csv", ".tsv", ".txt", ".xlsx", ".ods", ".parquet")):
+            raise self.source.fail(f"this is a zip archive. Unpack it first, and give {shown(name)}.")
         if not name.endswith(".npy"):
             raise self.source.fail(f"the archive has a member {shown(name)}, which is not an array: NPZ expected.")
         if name[:-4] in self.members:

@@ -285,7 +285,8 @@ class _Maker:
     def preprocessing(self, standardize: bool, classes: bool) -> Preprocessing:
         kept = [summary for position, summary in enumerate(self.columns) if self._is_modelled(position, summary)]
         if not kept:
-            raise ValueError("no column is left to model: all are ids, text without repeats, empty or dropped.")
+            why = "; ".join(self.notes[:3]) or "all are dropped, ids or the target"
+            raise ValueError(f"no column is left to model ({why}{'; ...' if len(self.notes) > 3 else ''}).")
         ordered: list[str] = []
         categories = [self._values(summary, ordered) for summary in kept]
         none = np.empty(0)
@@ -350,7 +351,10 @@ class _Maker:
             return False
         if summary.kind == "category":
             return True
-        what = "holds dates" if summary.kind == "date" else f"is text with {distinct} different values"
+        example = shown(next(iter(summary.counts)), 24)
+        what = (
+            "holds dates" if summary.kind == "date" else f"is text with {distinct} different values (such as {example})"
+        )
         self.notes.append(f"column {shown(name)} {what}: carried along, not modelled")
         self.ids.append(name)
         return False

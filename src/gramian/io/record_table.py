@@ -12,7 +12,7 @@ from gramian._arrays import Array
 from gramian.io.cells import Dress, decimal_evidence, dressed_number
 from gramian.io.layout import LayoutFinder, Record, is_comment, is_total
 from gramian.io.source import Source, shown
-from gramian.io.table import MISSING, ReadOptions, Table, batch_rows, checked_names
+from gramian.io.table import MISSING, NO_SUCH_THING, ReadOptions, Table, batch_rows, checked_names
 
 SAMPLE_RECORDS = 200
 NAMES = {"\t": "tab", ";": "';'", "|": "'|'", ",": "','", " ": "space"}
@@ -144,7 +144,9 @@ class RecordReader(ABC):
         """Whether a row of totals is left out; said in any case."""
         self.totals += 1
         if not self.options.drop_totals and self.totals == 1:
-            self.notes.append(f"line {line} looks like a total or mean of the rows: --drop-totals leaves it out")
+            self.notes.append(
+                f"line {line} looks like a total or mean of the rows and is taken as a row: --drop-totals leaves it out"
+            )
         return self.options.drop_totals
 
     # ------------------------------------------------------------ pieces
@@ -181,7 +183,7 @@ class RecordReader(ABC):
         if name in self.options.skip:
             return np.full(len(cells), np.nan)
         if name in self.options.text or self.kinds[j] == "text":
-            return self._texts(cells)
+            return self._texts(name, cells)
         values, others = self._numbers(j, cells, lines)
         if others:
             counted = int(np.isfinite(values).sum())
@@ -195,14 +197,21 @@ class RecordReader(ABC):
                     column=name,
                 )
             self.kinds[j] = "text"
-            return self._texts(cells)
+            return self._texts(name, cells)
         if np.isfinite(values).any():
             self.kinds[j] = "number"
         return values
 
-    def _texts(self, cells: list[str]) -> Array:
+    def _texts(self, name: str, cells: list[str]) -> Array:
         out = np.empty(len(cells), dtype=object)
         out[:] = [None if self._is_missing(cell) else cell.strip() for cell in cells]
+        if NO_SUCH_THING not in {token.strip().lower() for token in self.options.missing}:
+            said = [i for i, cell in enumerate(cells) if cell.strip().lower() == NO_SUCH_THING]
+            if said:
+                out[said] = [cells[i].strip() for i in said]
+                word = shown(cells[said[0]].strip())
+                note = f"column {shown(name)}: {word} is taken as a word like the others (--missing {NO_SUCH_THING} if it means missing)"
+                self.notes += [] if note in self.notes else [note]
         return out
 
     def _numbers(self, j: int, cells: list[str], lines: Array) -> tuple[Array, list[int]]:

@@ -87,8 +87,7 @@ class SheetReader(RecordReader):
         library = self._library
         try:
             book = library.CalamineWorkbook.from_filelike(io.BytesIO(content))
-            sheet = book.get_sheet_by_index(self._position(book.sheet_names))
-            rows: list[list[Any]] = sheet.to_python(skip_empty_area=False)
+            rows = self._chosen(book)
         except library.PasswordError as error:
             raise self.source.fail("the workbook is protected by a password. Save it without one.") from error
         except (library.CalamineError, OSError, ValueError) as error:
@@ -97,20 +96,27 @@ class SheetReader(RecordReader):
             raise self.source.fail(f"the workbook cannot be read ({str(error)[:100]}).") from error
         return rows
 
-    def _position(self, names: list[str]) -> int:
-        """Which sheet: by name, by number from 1, or the first."""
-        wanted = self.options.sheet
+    def _chosen(self, book: Any) -> list[list[Any]]:
+        """The rows of the sheet asked for, by name or by number from 1; else of the first that holds a table."""
+        names, wanted = book.sheet_names, self.options.sheet
         if not names:
             raise self.source.fail("the workbook has no sheet.")
+
+        def rows_of(position: int) -> list[list[Any]]:
+            rows: list[list[Any]] = book.get_sheet_by_index(position).to_python(skip_empty_area=False)
+            return rows
+
         listed = ", ".join(shown(name, 30) for name in names[:8]) + (", ..." if len(names) > 8 else "")
         if wanted is None:
+            first = next((position for position in range(len(names)) if _is_table(rows_of(position))), 0)
             if len(names) > 1:
-                self.notes.append(f"of the sheets {listed}, the first is read (--sheet says otherwise)")
-            return 0
+                which = f"{shown(names[first], 30)}, the first with a table," if first else "the first"
+                self.notes.append(f"of the sheets {listed}, {which} is read (--sheet says otherwise)")
+            return rows_of(first)
         if wanted in names:
-            return names.index(wanted)
+            return rows_of(names.index(wanted))
         if wanted.isdigit() and 1 <= int(wanted) <= len(names):
-            return int(wanted) - 1
+            return rows_of(int(wanted) - 1)
         raise self.source.fail(f"--sheet {shown(wanted)}: the sheets are {listed}.")
 
     @cached_property
@@ -126,6 +132,12 @@ class SheetReader(RecordReader):
             if _filled(row):
                 count += 1
                 yield line, [_text(cell) for cell in row[: self._width]]
+
+
+def _is_table(rows: list[list[Any]]) -> bool:
+    """Whether a sheet has at least two rows of two cells or more, with a number or a date somewhere in them."""
+    wide = [cells for cells in ([cell for cell in row if cell not in ("", None)] for row in rows) if len(cells) > 1]
+    return len(wide) > 1 and any(not isinstance(cell, str) for cells in wide for cell in cells)
 
 
 def _filled(row: list[Any]) -> int:

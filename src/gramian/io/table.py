@@ -43,6 +43,8 @@ MISSING = frozenset(
     ],
 )
 """Cells that mean "not observed", in lower case."""
+NO_SUCH_THING = "none"
+"""Means "not observed" among numbers; among words it is one of them, as in none, mild, severe."""
 
 
 @dataclass(frozen=True)

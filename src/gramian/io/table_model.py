@@ -14,6 +14,7 @@ class TableModel:
 
     ``estimator`` works on the features that ``preprocessing.matrix(table)`` gives; ``kind`` is the word of ``--model``;
     ``limits`` are quantiles of the training rows' scores, for flags where a model has no control limits of its own;
+    ``clock`` holds the last cells of the column that tells the time of a series, by its name;
     ``odd_limits`` are quantiles of the oddness of rows under models that have not seen them, for those that have.
     """
 
@@ -23,3 +24,4 @@ class TableModel:
     limits: dict[str, float] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     odd_limits: dict[str, float] = field(default_factory=dict)
+    clock: dict[str, list[str] | list[float]] = field(default_factory=dict)

@@ -266,9 +266,13 @@ def _weighted_centred(gram: Array, weights: Array, center: bool) -> tuple[Array,
     shares = weights / weights.sum()
     mean = gram @ shares if center else np.zeros(len(gram))
     inner = float(shares @ mean) if center else 0.0
-    centred = gram - mean[:, None] - mean[None, :] + inner if center else gram
     roots = np.sqrt(shares)
-    return symmetrized(centred * roots[:, None] * roots), mean, inner
+    centred = gram * roots[:, None]
+    if center:
+        centred -= (roots * (mean - inner))[:, None]
+        centred -= np.outer(roots, mean)
+    centred *= roots
+    return symmetrized(centred), mean, inner
 
 
 def _gram_fold(gram: Array, weights: Array, held_out: Array, center: bool, pairs: Pairs | None) -> HeldOutFold:

@@ -7,10 +7,12 @@ from sklearn import datasets
 
 from gramian import PPCA, KernelPPCA, NumericalWarning, load, save
 from gramian.datasets import make_moons
+from gramian.estimators import _dual as dual
 from gramian.estimators import _kernel_held_out as held_out
 from gramian.estimators._kernel_held_out import Tally, energy_distance
 from gramian.kernels import RBF, Linear
 from gramian.latent import subspace
+from gramian.latent.noise_field import NoiseField
 
 X = make_moons(160, noise=0.1, random_state=0)[0]
 NEW = make_moons(400, noise=0.1, random_state=1)[0]
@@ -217,3 +219,17 @@ def test_an_offset_costs_a_linear_kernel_no_digits(offset):
     assert_allclose(moved.explained_variance_, plain.explained_variance_, rtol=1e-6)
     assert_allclose(np.abs(moved.transform(table + offset)), np.abs(plain.transform(table)), atol=1e-5)
     assert_allclose(moved.reconstruct(table + offset) - offset, plain.reconstruct(table), atol=1e-5)
+
+
+@pytest.mark.parametrize(("preimage", "asked"), [("transport", 0), ("smoother", 1)])
+def test_weights_of_feature_noise_are_computed_for_pre_images_that_look_at_them(monkeypatch, preimage, asked):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = KernelPPCA(2, preimage=preimage).fit(X)
+    expected = model.sample(4, random_state=0)
+    weights, made = NoiseField._weights, []
+    monkeypatch.setattr(NoiseField, "_weights", lambda self, unit: made.append(1) or weights(self, unit))
+    assert_allclose(model.sample(4, random_state=0), expected)
+    assert len(made) == asked
+    # the same rows where every pre-image is handed weights with their noise
+    monkeypatch.setattr(dual, "by_scores", lambda method: False)
+    assert_allclose(model.sample(4, random_state=0), expected)

@@ -22,7 +22,7 @@ from gramian.estimators._kernel_held_out import (
     held_out_std,
     preimage_evidence,
 )
-from gramian.estimators._preimages import inputs_of, warn_unsettled
+from gramian.estimators._preimages import by_scores, inputs_of, warn_unsettled
 from gramian.kernels import Precomputed, as_kernel
 from gramian.latent.anomaly import Anomaly
 from gramian.latent.gaussian import LatentGaussian, Projection
@@ -555,7 +555,9 @@ class DualMixin(LatentModelMixin):
         weights, values = subspace.embed(scores), subspace.kernel_values(scores)
         if noise is not None:
             level = np.sqrt(self.noise_variance_)
-            weights, values = weights + level * noise.weights, values + level * noise.values
+            values = values + level * noise.values
+            if noise.scores is None or not by_scores(method):
+                weights = weights + level * noise.weights
             scores = scores if noise.scores is None else scores + level * noise.scores
         first, inverse = self._distinct_points()
         if len(first) < len(inverse):

@@ -12,6 +12,11 @@ from gramian.exceptions import warn
 from gramian.preimage import PreImage
 
 
+def by_scores(method: Any) -> bool:
+    """Whether a fitted pre-image that is given scores leaves the weights alone."""
+    return isinstance(method, PreImage) and bool(method.inverts_scores) and not method.linear_
+
+
 def inputs_of(method: Any, weights: Array, values: Array, scores: Array | None = None) -> tuple[Array, Any]:
     """Inputs of feature points by their weights γ and kernel values K₀γ, and the method's report (None where it has none).
 

@@ -132,7 +132,7 @@ class FeatureSubspace(MappedSubspace):
         """Unit noise drawn in R^r: no N³ [3]."""
         noise = rng.standard_normal((n_draws, self.point_features.shape[1]))
         values, centred = noise @ self.point_features.T, noise @ self.centred_points().T
-        return UnitNoise(self.noise_weights(noise), values, centred, noise @ self.primal.components.T)
+        return UnitNoise(lambda: self.noise_weights(noise), values, centred, noise @ self.primal.components.T)
 
     def noise_weights(self, noise: Array) -> Array:
         """Weights over the points of a vector of R^r."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,13 +22,18 @@ TRACE_SHARE = 1e-10
 class UnitNoise:
     """Draws of unit noise ε of feature space: ``weights`` c with ε = Φc, ``values`` Φᵀε, ``centred`` (Φ - μ1ᵀ)ᵀε, each (n, N).
 
-    ``scores`` are Uᵀε, (n, q), where a subspace has drawn them. Weights do not give them: they need not sum to zero.
+    ``scores`` are Uᵀε, (n, q), where a subspace has drawn them. Weights do not give them: they need not sum to zero. Weights are
+    computed when they are asked for, by ``weigh()``: they cost more than all the rest, and pre-images that look at scores need none.
     """
 
-    weights: Array
+    weigh: Callable[[], Array]
     values: Array
     centred: Array
     scores: Array | None = None
+
+    @property
+    def weights(self) -> Array:
+        return self.weigh()
 
 
 @dataclass(frozen=True)
@@ -46,10 +52,14 @@ class NoiseField:
         size, rank = self.factor.shape
         unit = rng.standard_normal((n_draws, rank))
         values = unit @ self.factor.T + np.sqrt(self.rest) * rng.standard_normal((n_draws, size))
-        weights = np.zeros((n_draws, size))
+        return UnitNoise(lambda: self._weights(unit), values, values - (values @ affine)[:, None])
+
+    def _weights(self, unit: Array) -> Array:
+        """c with K₀ c = F ξ, (n, N)."""
+        weights = np.zeros((len(unit), len(self.factor)))
         triangle = self.factor[self.pivots]  # L with K₀[pivots, pivots] = L Lᵀ
         weights[:, self.pivots] = linalg.solve_triangular(triangle, unit.T, lower=True, trans="T").T
-        return UnitNoise(weights, values, values - (values @ affine)[:, None])
+        return weights
 
 
 def noise_field(raw: Any) -> NoiseField:

@@ -1,5 +1,7 @@
 """Off the data: back to the mean, and deviations that grow."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.testing import assert_allclose
 
@@ -42,9 +44,21 @@ def test_kernels_with_a_linear_part_go_on_as_far_as_the_row_does():
     _, Y, reach = reach_of(returns=False)
     inside, beyond = np.array([reach.farthest]), np.array([3.0 * reach.farthest])
     wild = np.array([[1e6]])
-    assert_allclose(reach.returned(wild, np.ones(1), inside), Y.max() + 0.1 * np.ptp(Y))
-    assert_allclose(reach.returned(wild, np.ones(1), beyond), Y.max() + 2.1 * np.ptp(Y))
+    upper = 2 * (Y.max() - reach.middle)
+    assert_allclose(reach.returned(wild, np.ones(1), inside), [Y.max() + 0.1 * upper])
+    assert_allclose(reach.returned(wild, np.ones(1), beyond), [Y.max() + 2.1 * upper])
     assert_allclose(reach.returned(np.array([[Y.max() + 0.5]]), np.ones(1), beyond), Y.max() + 0.5)
+
+
+def test_a_target_with_one_long_tail_is_left_on_that_side():
+    X = np.linspace(0, 1, 101)[:, None]
+    reach = TargetReach.of(X, np.exp(6 * X), np.full(101, 1 / 101), False)
+    assert_allclose(reach.middle, np.exp(3))
+    beyond, wild = np.array([2.0 * reach.farthest]), np.array([[1e6], [-1e6]])
+    high, low = reach.returned(wild, np.ones(2), np.repeat(beyond, 2))[:, 0]
+    assert_allclose([high, low], [np.exp(6) + 2.2 * (np.exp(6) - np.exp(3)), 1 - 2.2 * (np.exp(3) - 1)])
+    old = replace(reach, middle=None)  # as files of earlier versions have it
+    assert_allclose(old.returned(wild[1:], np.ones(1), beyond), [[1 - 1.1 * (np.exp(6) - 1)]])
 
 
 def test_the_law_is_a_mixture_so_that_disagreement_widens_it():

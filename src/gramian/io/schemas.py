@@ -289,6 +289,7 @@ ROWS: Rows = {
             "low": "m",
             "high": "m",
             "farthest": "number",
+            "middle?": "m",
         }
     },
     "latent.TargetSpread": {"": {"intercept": "m", "coefficients": "* m", "units?": "latent.Units"}},

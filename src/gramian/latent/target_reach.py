@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from gramian._arrays import Array, row_chunks
 from gramian._content import row_hashes, smallest_positions
 from gramian._types import Points
+from gramian.latent.squash import weighted_quantiles
 
 REFERENCE_ROWS = 500
 """Rows that stand for the data where distances to the nearest are taken: those of smallest hash."""
@@ -18,7 +19,9 @@ NEAR = 0.99
 FADE = 0.5
 """How many median distances beyond that it takes to be off the data: there 39 % are lost, twice as far 86 %."""
 MARGIN = 0.1
-"""Predictions stay in the target's range, widened by this share of it; with a linear part, farther as the row is beyond all training rows."""
+"""Predictions stay in the target's range, widened by this share of it; with a linear part, farther as the row is beyond all training rows.
+
+Either side is widened by twice the share of its own half, from the median on: a target that has one long tail has it on one side."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class TargetReach:
     high: Array  # (m,)
     farthest: float  # the largest distance of a training row from the mean, in standard deviations
     returns: bool  # whether the kernel forgets: without a linear part
+    middle: Array | None = None  # the median of the target, (m,); None in old files: half way between low and high
 
     @classmethod
     def of(
@@ -67,7 +71,8 @@ class TargetReach:
         center = weights @ Y
         spread = np.sqrt(weights @ np.square(Y - center))
         farthest = float(_root_mean_square(scaled, scale).max(initial=0.0)) or 1.0
-        return cls(mean, scale, points, near, fade, center, spread, Y.min(axis=0), Y.max(axis=0), farthest, returns)
+        low, high, middle = Y.min(axis=0), Y.max(axis=0), weighted_quantiles(Y, weights, 0.5)
+        return cls(mean, scale, points, near, fade, center, spread, low, high, farthest, returns, middle)
 
     def __call__(self, X: Points) -> tuple[Array, Array]:
         """How far off the data each row is (0 to 1), and its distance from the mean in standard deviations (rms over columns)."""
@@ -81,8 +86,9 @@ class TargetReach:
     def returned(self, mean: Array, off: Array, distance: Array) -> Array:
         """The prediction, kept near the target's range; on its way to the mean where the kernel forgets, else along the linear part."""
         share = MARGIN + (0.0 if self.returns else 1.0) * np.maximum(distance / self.farthest - 1.0, 0.0)
-        margin = share[:, None] * (self.high - self.low)
-        held = np.clip(mean, self.low - margin, self.high + margin)
+        middle = 0.5 * (self.low + self.high) if self.middle is None else self.middle
+        twice = 2.0 * share[:, None]
+        held = np.clip(mean, self.low - twice * (middle - self.low), self.high + twice * (self.high - middle))
         if not self.returns:
             return held
         return held + off[:, None] * (self.target_mean - held)

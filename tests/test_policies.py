@@ -104,6 +104,7 @@ POLICIES = {
         "N_NOISES": 9,
         "STANDS_OUT": 0.1,
     },
+    "choosing.class_blend": {"ROW_SHARE": 0.05, "LEAST_SHARE": 1e-3},
     "choosing.class_calibration": {
         "STEPS": 25,
         "HALVINGS": 8,

@@ -12,6 +12,7 @@ def test_policy_constants():
     assert class_rule.COUNTS == (0, 1, 2, 4, 8, 16, 32, 64, 128)
     assert class_rule.FRACTIONS == (0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
     assert class_rule.NOISES == (1e-4, 1e-3, 1e-2, 3e-2, 1e-1)
+    assert class_rule.FEW_COUNTS == (0, 1, 4)
     assert class_rule.FIRST_WIDTHS == (0.5, 1.0, 2.0)
     assert (class_rule.USUAL_WIDTH, class_rule.USUAL_NOISE, class_rule.LIMITING_DISTANCE) == (0.6, 1e-2, 3.0)
     assert (class_rule.CHOOSING_ROWS, class_rule.SCREENING_ROWS) == (2000, 500)

@@ -439,11 +439,30 @@ def test_the_choice_is_kept_and_is_a_setting_of_the_estimator(moons):
     assert len(kept.candidates) == len(kept.scores) == len(kept.errors)
     best = kept.scores.argmax()
     assert kept.scores[best] - kept.scores[kept.index] <= kept.errors[kept.index] + 1e-12
+    assert kept.chosen["n_components"] == kept.chosen["noise_variance"] == "auto"  # several rules together
     again = KernelPPCAClassifier(**kept.chosen, standardize=True).fit(X, y)
-    joint = model.evidence_scale_ * again.decision_function(X) + model.evidence_offsets_[1] - model.evidence_offsets_[0]
-    assert_allclose(model.decision_function(X), joint, atol=1e-9)
+    assert_allclose(model.decision_function(X), again.decision_function(X), atol=1e-9)
     assert "held-out" in model.explain()
-    assert not hasattr(again, "selection_")
+    assert "rules together" in model.explain()
+
+
+def test_several_rules_together_add_their_evidence():
+    X, y = make_moons(160, noise=0.3, random_state=0)
+    model = KernelPPCAClassifier(kernel=RBF(0.5)).fit(X, y)
+    blend = model._blend
+    assert len(blend.rules) > 2
+    assert any(q is None for q, _ in blend.rules)
+    each = [zhou(q, kernel=RBF(0.5), noise_variance=rho).fit(X, y).decision_function(X) for q, rho in blend.rules]
+    joint = model.evidence_scale_ * blend.shares @ each + model.evidence_offsets_[1] - model.evidence_offsets_[0]
+    assert_allclose(model.decision_function(X), joint, rtol=1e-6, atol=1e-8)
+    assert model.noise_variance_ == blend.noises[blend.shares.argmax()]
+    assert (
+        KernelPPCAClassifier(kernel=RBF(0.5), n_folds=None).fit(X, y)._blend is None
+    )  # nothing says how much each counts
+    assert KernelPPCAClassifier(kernel=RBF(0.5), n_clusters=2, random_state=0).fit(X, y)._blend is None
+    assert KernelPPCAClassifier(3, kernel=RBF(0.5)).fit(X, y)._blend is None
+    landmarks = KernelPPCAClassifier(kernel=RBF(0.5), approximation="nystroem", n_landmarks=len(X)).fit(X, y)
+    assert_allclose(landmarks.decision_function(X), model.decision_function(X), rtol=1e-3, atol=1e-3)
 
 
 def test_where_q_alone_is_open_it_is_the_smallest_within_one_standard_error(moons):

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
+from gramian.choosing.class_blend import Blend
 from gramian.choosing.class_calibration import Calibration, calibrated
 from gramian.choosing.selection import Selection, choose
 
+Rule = tuple[Any, Any]
+"""n_components and noise_variance, as `KernelPPCAClassifier` takes them."""
 COUNTS = (0, 1, 2, 4, 8, 16, 32, 64, 128)
 """The q that are tried where q alone is open: the same for every class, as many as its rank allows. 0 is the distance to the mean."""
 FRACTIONS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
@@ -21,6 +24,10 @@ NOISES = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1)
 FIRST_WIDTHS = (0.5, 1.0, 2.0)
 """Over the median distance. The search walks on by factors of 2 while its best stands at an end, and looks beside the best at last."""
 EXTREME_WIDTHS = (2.0**-5, 2.0**4)
+FEW_COUNTS = (0, 1, 4)
+"""The q that are taken at the usual noise besides all directions above it, where rules are blended."""
+BLENDED: Rule = ("auto", "auto")
+"""All rules with a finite noise together (`gramian.choosing.class_blend`)."""
 USUAL_WIDTH, USUAL_NOISE = 0.6, 1e-2
 """Of rules that held-out rows cannot tell apart the nearest to this one is taken: the luckiest of many is not the best."""
 LIMITING_DISTANCE = 3.0
@@ -30,13 +37,12 @@ CHOOSING_ROWS = 2000
 SCREENING_ROWS = 500
 """The walk over widths is made on at most this many; its best and the next narrower width are then compared on all."""
 
-Rule = tuple[Any, float | None]
-"""n_components and noise_variance, as `KernelPPCAClassifier` takes them."""
-
 
 def distance_to_usual(width: float | None, rule: Rule, unit: float) -> float:
     """How far a candidate is from the usual one; ``width`` over the median distance (None: given), ``unit`` the mean k(x, x)."""
     far = 0.0 if width is None else abs(float(np.log2(width / USUAL_WIDTH)))
+    if rule == BLENDED:
+        return far
     if rule[1] is None:
         return far + LIMITING_DISTANCE
     return far + abs(float(np.log10(rule[1] / (USUAL_NOISE * unit))))
@@ -63,11 +69,12 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class Scored:
-    """The rules at one kernel: log-likelihood and accuracy by fold, and the calibration of each."""
+    """The rules at one kernel: log-likelihood and accuracy by fold, and the calibration of each; with a ``blend`` that is the first."""
 
     likelihoods: Array  # (folds, rules)
     accuracies: Array  # (folds, rules)
     calibration: Calibration
+    blend: Blend | None = None
 
     def best(self, fold_weights: Array) -> float:
         """The highest mean log-likelihood."""
@@ -110,12 +117,13 @@ def top_width(seen: dict[float, float]) -> float:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The choice with its evidence, its calibration and its held-out scores."""
+    """The choice with its evidence, its calibration and its held-out scores; ``blend`` where that is what was chosen."""
 
     selection: Selection
     calibration: Calibration
     accuracy: float
     log_loss: float
+    blend: Blend | None = None
 
 
 def choose_rule(
@@ -149,4 +157,6 @@ def choose_rule(
     scales = np.concatenate([grid.calibration.scales for grid in grids])
     offsets = np.concatenate([grid.calibration.offsets for grid in grids])
     calibration = Calibration(scales[place : place + 1], offsets[place : place + 1])
-    return Chosen(selection, calibration, float((share @ accuracies)[place]), -float(means[place]))
+    firsts = np.cumsum([0, *(grid.likelihoods.shape[1] for grid in grids[:-1])])
+    blend = next((grid.blend for first, grid in zip(firsts, grids) if first == place), None)
+    return Chosen(selection, calibration, float((share @ accuracies)[place]), -float(means[place]), blend)

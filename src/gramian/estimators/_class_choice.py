@@ -11,13 +11,17 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from gramian._arrays import Array, single_blas_thread
 from gramian._content import content_folds, smallest_positions
+from gramian.choosing.class_blend import blended
 from gramian.choosing.class_calibration import Calibration, calibrated
 from gramian.choosing.class_rule import (
+    BLENDED,
     CHOOSING_ROWS,
     COUNTS,
+    FEW_COUNTS,
     FRACTIONS,
     NOISES,
     SCREENING_ROWS,
+    USUAL_NOISE,
     Chosen,
     HeldOut,
     Rule,
@@ -140,7 +144,7 @@ def fitted_evidence(folds: Folds, rule: ClassRule, log_priors: Array, rng: np.ra
         models, mixing = [m for m, _ in fitted], [s for _, s in fitted]
         limiting = rule.noise_variance == 0
         found = np.full((len(test), rows.n_classes), -np.inf)
-        found[:, present] = evidence(models, mixing, rows.seen_by(models, test, groups), limiting)
+        found[:, present] = evidence(models, mixing, rows.seen_by(models, test, groups), limiting, rule.blend)
         blocks.append(found if limiting else found + log_priors)
     return floored(np.concatenate(blocks).T)
 
@@ -150,12 +154,14 @@ class OpenRule:
     """What a classifier leaves open: each of kernel, q and noise is None where it must be chosen, else what was given.
 
     ``priors`` are those that were given. ``n_components`` and ``noise`` are one-tuples of what was given (either may be None itself).
+    Rules are ``blended`` where q and noise are both open and a model of each class can serve several of them.
     """
 
     kernel_open: bool
     n_components: tuple[Any, ...] | None
     noise: tuple[float | None, ...] | None
     priors: Array | None
+    blended: bool = False
 
     @property
     def anything(self) -> bool:
@@ -178,7 +184,8 @@ class OpenRule:
         if self.n_components is not None:
             return [(self.n_components[0], noise) for noise in noises]
         given = self.noise is not None
-        return [
+        few = [(q, USUAL_NOISE * unit) for q in FEW_COUNTS] if self.blended else []
+        return few + [
             (q, noise)
             for noise in noises
             for q in (FRACTIONS if noise is None else (*FRACTIONS, None) if given else (None,))
@@ -235,8 +242,14 @@ class RuleSearch:
     def _look(self, folds: Folds, gram: Array) -> tuple[Scored, list[Rule]]:
         largest = max(int(np.bincount(folds.rows.codes[train]).max()) - 1 for train in folds.train)
         rules = self.open_rule.rules(float(np.diagonal(gram).mean()), largest)
-        found = grid_evidence(folds, gram, rules, self.log_priors)
-        return scored(found, folds.held_out, rules, offsets=self.offsets), rules
+        found, held_out, blend = grid_evidence(folds, gram, rules, self.log_priors), folds.held_out, None
+        if self.open_rule.blended:
+            finite = np.array([noise is not None for _, noise in rules])
+            several = [rule for rule in rules if rule[1] is not None]
+            blend, whole = blended(found[finite], held_out.codes, held_out.weights, several, offsets=self.offsets)
+            found = np.concatenate([whole[None], found[~finite]])
+            rules = [BLENDED, *(rule for rule in rules if rule[1] is None)]
+        return replace(scored(found, held_out, rules, offsets=self.offsets), blend=blend), rules
 
     def _choose(self, grids: list[Scored], names: list[list[Any]], order: Array, what: str) -> Chosen:
         return choose_rule(grids, names, order, self.folds.held_out.fold_weights, what=what)
@@ -290,9 +303,11 @@ def calibration_of(
         return None
     if rule.n_clusters == 1 and rows.features is None:
         noise = None if rule.noise_variance == 0 else rule.noise_variance
+        rules: list[Rule] = [(rule.n_components, noise)] if rule.blend is None else list(rule.blend.rules)
         with single_blas_thread():
             gram = stored_gram(rows.kernel, folds.rows.X, ADVICE)
-            found = grid_evidence(folds, gram, [(rule.n_components, noise)], _logs(priors))
+            found = grid_evidence(folds, gram, rules, _logs(priors))
+        found = found if rule.blend is None else rule.blend(found)[None]
     else:
         found = fitted_evidence(folds, rule, _logs(priors), rng)[None]
     held_out = folds.held_out

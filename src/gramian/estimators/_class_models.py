@@ -9,7 +9,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from gramian._arrays import Array, single_blas_thread
+from gramian.choosing.class_blend import Blend
 from gramian.estimators._kernel_fit import stored_gram
+from gramian.estimators.classifier_path import ClassPath
 from gramian.features import Nystroem
 from gramian.kernels import Kernel, Precomputed
 from gramian.latent.dimension import DEFAULT_FRACTION, for_fraction
@@ -87,11 +89,19 @@ class LabelledRows:
 
 @dataclass(frozen=True)
 class ClassRule:
-    """How classes are modelled: q (one for all, or a list), the noise (0: the limiting rule) and the number of clusters."""
+    """How classes are modelled: q (one for all, or a list), the noise (0: the limiting rule) and the number of clusters.
+
+    With a ``blend`` the model keeps all directions above the smallest of its noises.
+    """
 
     n_components: Any
     noise_variance: float
     n_clusters: int
+    blend: Blend | None = None
+
+    @classmethod
+    def of_blend(cls, blend: Blend) -> ClassRule:
+        return cls(None, float(blend.noises.min()), 1, blend)
 
     def for_classes(self, classes: Array) -> ClassRule:
         """The rule with a list of q, one for each class."""
@@ -169,12 +179,21 @@ def projections(classes: list[list[ClassModel]], views: list[Any], diagonal: Arr
 
 
 def evidence(
-    classes: list[list[ClassModel]], mixing: list[Array], seen: list[list[Projection]], limiting: bool
+    classes: list[list[ClassModel]],
+    mixing: list[Array],
+    seen: list[list[Projection]],
+    limiting: bool,
+    blend: Blend | None = None,
 ) -> Array:
-    """log Σ_i m_i exp(-L^_i/2) of every class, or minus the limiting distance to its nearest component, (n, C) [7]."""
+    """log Σ_i m_i exp(-L^_i/2) of every class, or minus the limiting distance to its nearest component, (n, C) [7].
+
+    With a ``blend`` Σ_k share_k (-L^_k/2), where L^_k is read off the class's one model at the q and the noise of rule k.
+    """
     columns = []
     for models, shares, parts in zip(classes, mixing, seen):
-        if limiting:
+        if blend is not None:
+            columns.append(blend(ClassPath(models[0], parts[0], 0.0).evidences(blend.rules)))
+        elif limiting:
             columns.append(-np.min([model.gaussian.residual(part) for model, part in zip(models, parts)], axis=0))
         else:
             columns.append(logsumexp(log_terms(models, shares, parts), axis=1))

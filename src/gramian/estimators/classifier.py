@@ -25,6 +25,7 @@ from gramian._checks import (
 from gramian._content import row_hashes
 from gramian._types import RandomState, Table, Weights
 from gramian.choosing import Selection
+from gramian.choosing.class_blend import Blend
 from gramian.choosing.class_calibration import Calibration
 from gramian.choosing.class_rule import CHOOSING_ROWS
 from gramian.estimators._base import EVALUATION_ROWS, atomic, forget
@@ -121,6 +122,7 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
     _shift: Array | None = None
     _scale: Array | None = None
     _approximation_told: str | None = None
+    _blend: Blend | None = None
 
     def __init__(
         self,
@@ -185,7 +187,7 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         array([0, 1, 2])
         """
         open_rule, rng = self._check_params()
-        forget(self, "_models", "_mixing", "_columns", "_shift", "_scale", "_approximation_told")
+        forget(self, "_models", "_mixing", "_columns", "_shift", "_scale", "_approximation_told", "_blend")
         X = check_table(self, X, reset=True)
         y = self._check_targets(X, y)
         weights = check_weights(sample_weight, X)
@@ -195,7 +197,10 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         self.class_prior_ = self._class_priors(np.bincount(rows.codes, weights=rows.weights))
         rows, rule, calibration = self._settled(rows, open_rule)
         self.kernel_ = rows.kernel
+        self._blend = rule.blend
         self.noise_variance_ = rule.noise_variance
+        if rule.blend is not None:
+            self.noise_variance_ = float(rule.blend.noises[rule.blend.shares.argmax()])
         rows = self._approximated(rows)
         self._models, self._mixing = [], []
         told = False
@@ -240,7 +245,8 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         if self.n_folds is not None:
             check_count("n_folds", self.n_folds, 2)
         priors = None if self.priors is None else np.asarray(self.priors, dtype=np.float64)
-        return OpenRule(_auto(self.kernel), counts, noise, priors), check_random_state(self.random_state)
+        blended = counts is None and noise is None and self.n_clusters == 1 and self.n_folds is not None
+        return OpenRule(_auto(self.kernel), counts, noise, priors, blended), check_random_state(self.random_state)
 
     def _check_targets(self, X: Array, y: Any) -> Array:
         if y is None:
@@ -296,7 +302,7 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         self, rows: LabelledRows, open_rule: OpenRule
     ) -> tuple[LabelledRows, ClassRule, tuple[Calibration, float, float] | None]:
         """The kernel and the rule, chosen where they were open; and the calibration that came with the choice."""
-        calibration = None
+        calibration, blend = None, None
         kernel, noise = rows.kernel, None if open_rule.noise is None else open_rule.noise[0]
         counts = None if open_rule.n_components is None else open_rule.n_components[0]
         if open_rule.anything:
@@ -318,11 +324,16 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
                 chosen = found.selection.chosen
                 if not isinstance(chosen, dict):
                     chosen = {"n_components": chosen}
-                calibration = (found.calibration, found.log_loss, found.accuracy)
+                calibration, blend = (found.calibration, found.log_loss, found.accuracy), found.blend
             kernel = chosen["kernel"] if open_rule.kernel_open else kernel
             counts = chosen["n_components"] if open_rule.n_components is None else counts
             noise = chosen["noise_variance"] if open_rule.noise is None else noise
-        rule = ClassRule(counts, 0.0 if noise is None else noise, self.n_clusters).for_classes(self.classes_)
+        rule = (
+            ClassRule(counts, 0.0 if noise is None else noise, self.n_clusters)
+            if blend is None
+            else ClassRule.of_blend(blend)
+        )
+        rule = rule.for_classes(self.classes_)
         return replace(rows, kernel=kernel), rule, calibration
 
     def _approximated(self, rows: LabelledRows) -> LabelledRows:
@@ -413,7 +424,7 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
             block = self._inputs(X[rows])
             views = [block if self._columns is None else block[:, own] for own in self._own_columns()]
             seen = projections(self._models, views, None)
-            parts.append(evidence(self._models, self._mixing, seen, limiting))
+            parts.append(evidence(self._models, self._mixing, seen, limiting, self._blend))
         joint = check_finite(np.concatenate(parts), "distances to the classes")
         if not limiting:
             with np.errstate(divide="ignore"):
@@ -532,6 +543,8 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         counts = sorted({q for listed in self.n_components_ for q in listed})
         told = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
         rule = "the limiting rule" if self.noise_variance_ == 0 else f"noise {self.noise_variance_:.3g}"
+        if self._blend is not None:
+            rule = f"{len(self._blend.shares)} rules together ({self._blend.told})"
         lines = [f"{len(self.classes_)} classes, {self.kernel_!r}, q = {told}, {rule}."]
         if hasattr(self, "selection_"):
             lines.append(f"Chosen on held-out rows: {self.selection_.reason}.")

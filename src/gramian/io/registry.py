@@ -66,6 +66,7 @@ CLASSES: dict[str, str] = {
     "latent.ExplicitView": "gramian.latent.views:ExplicitView",
     "latent.KernelView": "gramian.latent.views:KernelView",
     "latent.NoiseFit": "gramian.latent.view_noise:NoiseFit",
+    "choosing.Blend": "gramian.choosing.class_blend:Blend",
     "choosing.Selection": "gramian.choosing.selection:Selection",
     "latent.PartialView": "gramian.latent.view_missing:PartialView",
     "forecast.Member": "gramian.estimators._forecast_paths:Member",

@@ -143,6 +143,7 @@ ROWS: Rows = {
             "_columns?*": "#d *",
             "evidence_scale_?": "number",
             "evidence_offsets_?": "k",
+            "_blend?": "choosing.Blend",
             "kernel_": "Kernel",
             "_shift?": "d",
             "_scale?": "++ d",
@@ -298,6 +299,7 @@ ROWS: Rows = {
     "latent.NoiseField": {"": {"factor": "n r", "pivots": "r", "rest": "n"}},
     "latent.Units": UNITS,
     "latent.Tail": {"": {"theta1": "nonnegative"}},  # the higher powers overflow for data beyond 1e77
+    "choosing.Blend": {"": {"counts": "# b", "noises": "++ b", "shares": "+ b"}},
     "choosing.Selection": {"": {"candidates": "list c", "reason": "text"}},
     "forecast.Member": {
         "": {"transforms*": "forecast.SeriesTransform", "model": "forecast.WindowModel", "weight": "order"}

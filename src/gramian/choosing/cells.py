@@ -7,8 +7,10 @@ hidden follows from what rows hold [13].
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -31,7 +33,7 @@ MOST_ROWS = 2000
 """The choice is made on at most so many distinct rows, those of smallest hash."""
 LOOSE = 1e-2
 """Tolerance of the fits that are only compared."""
-LOOSE_STEPS, NOISE_STEPS = 5, 2
+LOOSE_STEPS, NOISE_STEPS = 5, 1
 """So many cycles at most, for a q and for a noise: the model of the noise before is a near start."""
 ALMOST_NONE, TIGHT, TIGHT_STEPS = 1e-4, 1e-6, 100
 """Where the noise falls below such a share of the variance before the end, the climb goes on to this tolerance."""
@@ -39,7 +41,7 @@ EVERY = 6
 """Every q is tried up to here; beyond, each next one is a quarter larger."""
 PATIENCE = 2
 """The search ends when so many candidates in a row were worse than the best by more than the error of the difference."""
-LARGEST_NOISE, NOISE_RATIO, N_NOISES = 2.0, 0.25, 9
+LARGEST_NOISE, NOISE_RATIO, N_NOISES = 2.0, 0.25, 11
 """Noises that are tried, of the mean variance: the largest is the simplest, as the fewest components stand out of it."""
 STANDS_OUT = 0.1
 """A component whose variance exceeds the noise by less than this share of it is none."""
@@ -91,6 +93,9 @@ class HiddenPredictions:
     @property
     def squared_errors(self) -> Array:
         return np.asarray((self.values - self.means) ** 2)
+
+    def score(self, by_error: bool) -> float:
+        return float(np.average(-self.squared_errors if by_error else self.log_densities, weights=self.weights))
 
     def __add__(self, other: HiddenPredictions) -> HiddenPredictions:
         names = ("values", "means", "variances", "columns", "draws", "weights", "latents", "counts")
@@ -250,8 +255,11 @@ def choose_by_cells(
     draws = _draws(X, weights, n_draws, noise_variance, center, blocks)
     if len(draws) < 2:
         return None
-    tried = ((q, [draw.at(q) for draw in draws]) for q in candidates(smallest, largest))
-    return _searched(tried, draws, by_error, "q")
+    search = _Search(draws, by_error, "q")
+    for q in candidates(smallest, largest):
+        if search.ends_with(q, [draw.at(q) for draw in draws]):
+            break
+    return search.choice
 
 
 def choose_noise_by_cells(
@@ -261,30 +269,28 @@ def choose_noise_by_cells(
 
     The model of a noise has the components that stand out of it, at most ``largest``: many weak ones are kept where they help and all
     are shrunk, which tables that no few components explain prefer to a q of maximum likelihood. Candidates are 0 (the column means), then
-    {"n_components", "noise_variance"}. Where even the smallest noise is not too small columns nearly determine each other: then follow
-    the q from there on, with the noise of maximum likelihood.
+    {"n_components", "noise_variance"}. Where the smallest noise is taken columns nearly determine each other: then what stands out
+    of it is tried with the noise of maximum likelihood too, which may be none.
     """
     draws = _draws(X, weights, n_draws, None, center, None)
     if len(draws) < 2:
         return None
     unit = draws[0].problem.scale ** 2
-
-    def tried() -> Iterable[tuple[Any, list[HiddenPredictions | None]]]:
-        yield 0, [draw.at(0) for draw in draws]
-        q = 0
-        for k in range(N_NOISES):
-            noise = float(f"{LARGEST_NOISE * NOISE_RATIO**k * unit:.3g}")
-            said: list[HiddenPredictions | None] = [draw.at_noise(noise, largest) for draw in draws]
-            model = draws[0].model
-            q = 0 if model is None else model.loadings.shape[1]
-            if q:
-                yield {"n_components": q, "noise_variance": noise}, said
+    search = _Search(draws, True, "model")
+    search.ends_with(0, [draw.at(0) for draw in draws])
+    q = 0
+    for k in range(N_NOISES):
+        noise = float(f"{LARGEST_NOISE * NOISE_RATIO**k * unit:.3g}")
+        said = [draw.at_noise(noise, largest) for draw in draws]
+        model = draws[0].model
+        q = 0 if model is None else model.loadings.shape[1]
+        if q and search.ends_with({"n_components": q, "noise_variance": noise}, said):
+            return search.choice
+    if search.selection.index == len(search.tried) - 1:
         for draw in draws:
             draw.parameters = None
-        for more in candidates(max(q, 1), largest):
-            yield more, [draw.at(more) for draw in draws]
-
-    return _searched(tried(), draws, True, "model")
+        search.ends_with(q, [draw.at(q) for draw in draws])
+    return search.choice
 
 
 def standing_out(model: MissingFit) -> MissingFit:
@@ -293,41 +299,40 @@ def standing_out(model: MissingFit) -> MissingFit:
     return replace(model, loadings=model.loadings[:, lengths > STANDS_OUT * model.noise_variance])
 
 
-def _searched(
-    tried: Iterable[tuple[Any, list[HiddenPredictions | None]]], draws: list[_Draw], by_error: bool, what: str
-) -> CellChoice:
+@dataclass
+class _Search:
     """Candidates as they come, simplest first, until `PATIENCE` of them in a row were worse."""
-    names: list[Any] = []
-    scores: list[Array] = []
-    predictions: list[HiddenPredictions] = []
-    models: list[MissingFit | None] = []
-    sizes = np.array([draw.weights[draw.where[0]].sum() for draw in draws])
-    score = "squared error of hidden cells" if by_error else "log predictive density of hidden cells"
 
-    def selected() -> Selection:
-        return choose(names, np.column_stack(scores), sizes, what=what, score=score)
+    draws: list[_Draw]
+    by_error: bool
+    what: str
+    tried: list[Any] = field(default_factory=list)
+    scores: list[Array] = field(default_factory=list)  # of each candidate, one per draw
+    predictions: list[HiddenPredictions] = field(default_factory=list)
+    models: list[MissingFit | None] = field(default_factory=list)
+    worse: int = 0  # so many in a row
 
-    worse = 0
-    for name, found in tried:
+    @property
+    def selection(self) -> Selection:
+        sizes = np.array([draw.weights[draw.where[0]].sum() for draw in self.draws])
+        score = "squared error of hidden cells" if self.by_error else "log predictive density of hidden cells"
+        return choose(self.tried, np.column_stack(self.scores), sizes, what=self.what, score=score)
+
+    @property
+    def choice(self) -> CellChoice:
+        return CellChoice(self.selection, self.predictions, self.models)
+
+    def ends_with(self, candidate: Any, found: Sequence[HiddenPredictions | None]) -> bool:
+        """Take in what the models of a candidate said; whether the search is over."""
         parts = [part for part in found if part is not None]
         if len(parts) < len(found):
-            break
-        names.append(name)
-        scores.append(np.array([_score(part, by_error) for part in parts]))
-        total = parts[0]
-        for part in parts[1:]:
-            total = total + part
-        predictions.append(total)
-        models.append(draws[0].model)
-        if len(names) > 1:
-            selection = selected()
-            best = int(selection.scores.argmax())
-            behind = selection.scores[best] - selection.scores[-1] > selection.errors[-1]
-            worse = worse + 1 if behind and best < len(names) - 1 else 0
-            if worse >= PATIENCE:
-                break
-    return CellChoice(selected(), predictions, models)
-
-
-def _score(part: HiddenPredictions, by_error: bool) -> float:
-    return float(np.average(-part.squared_errors if by_error else part.log_densities, weights=part.weights))
+            return True
+        self.tried.append(candidate)
+        self.scores.append(np.array([part.score(self.by_error) for part in parts]))
+        self.predictions.append(reduce(add, parts))
+        self.models.append(self.draws[0].model)
+        selection = self.selection
+        best = int(selection.scores.argmax())
+        behind = selection.scores[best] - selection.scores[-1] > selection.errors[-1]
+        self.worse = self.worse + 1 if behind and best < len(self.tried) - 1 else 0
+        return self.worse >= PATIENCE

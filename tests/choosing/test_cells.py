@@ -61,6 +61,6 @@ def test_components_that_do_not_stand_out_of_the_noise_are_none():
 
 def test_columns_that_determine_each_other_are_left_no_noise():
     rng = np.random.default_rng(0)
-    exact = rng.standard_normal((120, 3)) * [1.0, 0.1, 0.001] @ rng.standard_normal((3, 6))
+    exact = rng.standard_normal((120, 3)) * [1.0, 0.1, 0.01] @ rng.standard_normal((3, 6))
     X = np.where(rng.random(exact.shape) < 0.1, np.nan, exact)
     assert choose_noise_by_cells(X, np.ones(120), 5).selection.chosen == 3

@@ -270,7 +270,7 @@ def choose_noise_by_cells(
     The model of a noise has the components that stand out of it, at most ``largest``: many weak ones are kept where they help and all
     are shrunk, which tables that no few components explain prefer to a q of maximum likelihood. Candidates are 0 (the column means), then
     {"n_components", "noise_variance"}. Where the smallest noise is taken columns nearly determine each other: then what stands out
-    of it is tried with the noise of maximum likelihood too, which may be none, and with more components while they help.
+    of it is tried with the noise of maximum likelihood too, which may be none.
     """
     draws = _draws(X, weights, n_draws, None, center, None)
     if len(draws) < 2:
@@ -286,11 +286,10 @@ def choose_noise_by_cells(
         q = 0 if model is None else model.loadings.shape[1]
         if q and search.ends_with({"n_components": q, "noise_variance": noise}, said):
             return search.choice
-    for draw in draws:
-        draw.parameters = None
-    for more in candidates(max(q, 1), largest):
-        if search.selection.index < len(search.tried) - 1 or search.ends_with(more, [draw.at(more) for draw in draws]):
-            break
+    if search.selection.index == len(search.tried) - 1:
+        for draw in draws:
+            draw.parameters = None
+        search.ends_with(q, [draw.at(q) for draw in draws])
     return search.choice
 
 

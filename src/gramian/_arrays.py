@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from functools import lru_cache
-from threading import RLock
+from threading import Lock, RLock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,6 +20,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 CHUNK_ROWS = 4096
+FEW_ROWS = 2000
+"""Up to so many rows a fit has its decompositions and products on one thread of BLAS."""
 
 
 def float_dtype(X: Any) -> np.dtype[Any]:
@@ -54,13 +56,52 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()  # kept for the process: a fresh one costs milliseconds
 
 
-def single_blas_thread() -> AbstractContextManager[Any]:
+class _SingleThread:
+    """Counts who asked for one thread: the first sets it, the last undoes it, whichever of several threads comes first or last."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self._lock = Lock()
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self.asked == 0:
+                self._limit = _controller().limit(limits=1, user_api="blas")
+            self.asked += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self.asked -= 1
+            if self.asked == 0:
+                self._limit.restore_original_limits()
+
+
+_single_thread = _SingleThread()
+
+
+def single_blas_thread() -> AbstractContextManager[None]:
     """BLAS on one thread, for small decompositions in loops and for our own threads over tiles."""
-    return _controller().limit(limits=1, user_api="blas")
+    return _single_thread
+
+
+def single_thread() -> AbstractContextManager[Any]:
+    """BLAS and OpenMP on one thread, for a call into scikit-learn with few rows."""
+    return _controller().limit(limits=1)
+
+
+def blas_for_rows(n_rows: float) -> AbstractContextManager[None]:
+    """BLAS on one thread for few rows, as it stands for many.
+
+    A second thread gains little on small matrices, and on a busy machine it waits at the cost of up to 25 times the processor time.
+    """
+    return single_blas_thread() if n_rows <= FEW_ROWS else nullcontext()
 
 
 def blas_threads() -> int:
     """How many threads BLAS may use now: what our own threads over tiles should number too."""
+    if _single_thread.asked:
+        return 1
     counts = [pool["num_threads"] for pool in _controller().info() if pool["user_api"] == "blas"]
     return max(counts, default=1)
 

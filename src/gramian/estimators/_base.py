@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, fitted_array, float_dtype, row_chunks
+from gramian._arrays import Array, blas_for_rows, fitted_array, float_dtype, row_chunks
 from gramian._checks import check_table
 from gramian._types import Points, Table
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
@@ -23,19 +23,33 @@ EVALUATION_ROWS = 16384
 
 
 def atomic(method: Method) -> Method:
-    """A fit that fails, or is interrupted, leaves the object as it was."""
+    """A fit that fails, or is interrupted, leaves the object as it was; one to few rows keeps BLAS on one thread."""
+    whole = method.__name__ == "fit"  # batches do not say how many rows there are
 
     @wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
         try:
-            return method(self, *args, **kwargs)
+            given = next(iter((*args, *kwargs.values())), None)
+            with blas_for_rows(_row_count(given) if whole else np.inf):
+                return method(self, *args, **kwargs)
         except BaseException:
             vars(self).clear()
             vars(self).update(before)
             raise
 
     return guarded  # type: ignore[return-value]
+
+
+def _row_count(X: Any) -> float:
+    """How many rows a table, or the first of several views, has; what is not in memory counts as many."""
+    if isinstance(X, dict | list | tuple):
+        first = next(iter(X.values() if isinstance(X, dict) else X), None)
+        X = first if len(getattr(first, "shape", ())) == 2 else X
+    shape = getattr(X, "shape", None)
+    if shape:
+        return float(shape[0])
+    return float(len(X)) if isinstance(X, Sized) else np.inf
 
 
 def forget(estimator: Any, *private: str) -> None:

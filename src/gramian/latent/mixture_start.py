@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.cluster import KMeans
 
-from gramian._arrays import Array
+from gramian._arrays import Array, single_thread
 from gramian._content import SmallestRows
 from gramian.latent.missing import fit_missing
 from gramian.latent.mixture import EMPTY, responsibilities_of
@@ -129,7 +129,7 @@ class Draw:
             max_iter=300 if first else 1,
             random_state=int(rng.integers(2**31 - 1)),
         )
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), single_thread():
             warnings.simplefilter("ignore")  # fewer distinct rows than clusters: the mixture has its own words
             kmeans.fit(self.rows, sample_weight=self.weights)
         # with fewer distinct rows than clusters some centres come twice, and the start gives everyone a share

@@ -64,8 +64,9 @@ class ArrayRows:
 
     def map(self, task: Callable[..., Result], *common: Any) -> list[Result]:
         slices = self._slices()
-        if len(slices) == 1:  # no threads of our own: asking for them costs more than a small block
-            return [task(self._block(0, slices[0]), *common)]
+        if len(slices) == 1:
+            with single_blas_thread():
+                return [task(self._block(0, slices[0]), *common)]
         threads = blas_threads()
         with single_blas_thread():
             return thread_map(lambda item: task(self._block(*item), *common), enumerate(slices), threads)

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, Kept, float_dtype
+from gramian._arrays import Array, Kept, blas_for_rows, float_dtype
 from gramian._checks import check_choice, check_count, check_flag, check_number, check_random_state, check_table
 from gramian._content import row_hashes
 from gramian._types import Points, RandomState, Table
@@ -336,7 +336,8 @@ class DualMixin(LatentModelMixin):
 
     def _on_need(self, name: str, make: Any) -> Any:
         kept: Kept = self.__dict__.get("_kept") or Kept()  # model files of the first version have none
-        return kept.get(name, make)
+        with blas_for_rows(0 if self.X_fit_ is None else self.X_fit_.shape[0]):
+            return kept.get(name, make)
 
     def _chosen_preimages(self) -> dict[str, Any]:
         fitted = {name: self._fitted_preimage(name) for name in dict.fromkeys(self._evidence.names.values())}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import torch
 from sklearn.linear_model import RidgeCV
 
 from experiments._page import write_block
+from experiments._runs import Run, run_once
 from gramian import MultiViewRKM
 from gramian.deep import DeepRKM
 
@@ -45,19 +46,19 @@ def unexplained(truth: np.ndarray, guess: np.ndarray, train: np.ndarray) -> floa
     return float(((truth - guess) ** 2).sum() / ((truth - train.mean(axis=0)) ** 2).sum())
 
 
-def judged(
-    model: Any, train: dict[str, np.ndarray], test: dict[str, np.ndarray], shown: str, asked: str
-) -> tuple[float, float]:
+def judged(model: Any, train: dict[str, np.ndarray], test: dict[str, np.ndarray], shown: str, asked: str) -> Run:
     """Share unexplained, and coverage of 90 % intervals."""
     mean, std = model.predict_view({shown: test[shown]}, asked, return_std=True)
     covered = float((np.abs(test[asked] - mean) <= 1.6448536 * std).mean())
-    return unexplained(test[asked], mean, train[asked]), covered
+    return {"share": unexplained(test[asked], mean, train[asked]), "covered": covered}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="put the table into docs/deep.md")
+    parser.add_argument("--runs", type=Path, help="a JSON file of the runs that have ended")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--alone", type=int, default=1, help="seeds of AC's objective alone")
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--only", choices=["halves", "numerals"])
     arguments = parser.parse_args()
@@ -72,30 +73,40 @@ def main() -> None:
             3 * arguments.epochs,
         ),
     }
-    lines = ["| question | model | share unexplained | 90 % intervals cover | CPU seconds |", "|---|---|---|---|---|"]
+    lines = [
+        "| question | model | share unexplained, seeds in order | 90 % intervals cover | CPU seconds |",
+        "|---|---|---|---|---|",
+    ]
     for key, (title, read, shown, asked, epochs) in tasks.items():
         if arguments.only not in (None, key):
             continue
         train, test = read()
-        begun = time.process_time()
-        ridge = RidgeCV(ALPHAS).fit(train[shown], train[asked])
-        share = unexplained(test[asked], ridge.predict(test[shown]), train[asked])
-        lines.append(f"| {title} | ridge | {share:.3f} | | {time.process_time() - begun:.0f} |")
-        begun = time.process_time()
-        linear = MultiViewRKM(20, view_weights="balanced").fit(train)
-        share, covered = judged(linear, train, test, shown, asked)
-        lines.append(f"| | linear MultiViewRKM | {share:.3f} | {covered:.1%} | {time.process_time() - begun:.0f} |")
-        for name, weight in (("DeepRKM", "auto"), ("DeepRKM, AC's objective alone (cross_weight=0)", 0.0)):
-            found, seconds = [], []
-            for seed in range(arguments.seeds):
-                begun = time.process_time()
-                model = DeepRKM(20, cross_weight=weight, max_epochs=epochs, random_state=seed).fit(train)
-                seconds.append(time.process_time() - begun)
-                found.append(judged(model, train, test, shown, asked))
-                print(title, name, seed, found[-1], f"{seconds[-1]:.0f} s, {model.n_epochs_} epochs", flush=True)
-            shares = ", ".join(f"{share:.3f}" for share, _ in found)
-            covers = ", ".join(f"{covered:.1%}" for _, covered in found)
-            lines.append(f"| | {name} | {shares} | {covers} | {np.median(seconds):.0f} |")
+
+        def ridge() -> Run:
+            fitted = RidgeCV(ALPHAS).fit(train[shown], train[asked])  # noqa: B023
+            return {"share": unexplained(test[asked], fitted.predict(test[shown]), train[asked])}  # noqa: B023
+
+        def linear() -> Run:
+            return judged(MultiViewRKM(20, view_weights="balanced").fit(train), train, test, shown, asked)  # noqa: B023
+
+        def deep(seed: int, weight: Any) -> Run:
+            model = DeepRKM(20, cross_weight=weight, max_epochs=epochs, random_state=seed).fit(train)  # noqa: B023
+            return judged(model, train, test, shown, asked)  # noqa: B023
+
+        found = {
+            "ridge": [run_once(arguments.runs, f"{key}, ridge", ridge)],
+            "linear MultiViewRKM": [run_once(arguments.runs, f"{key}, linear", linear)],
+        }
+        for name, weight in (("DeepRKM", "auto"), ("DeepRKM, AC's objective alone (`cross_weight=0`)", 0.0)):
+            found[name] = [
+                run_once(arguments.runs, f"{key}, {name}, seed {seed}", partial(deep, seed, weight))
+                for seed in range(arguments.seeds if weight else arguments.alone)
+            ]
+        for i, (name, runs) in enumerate(found.items()):
+            shares = ", ".join(f"{run['share']:.3f}" for run in runs)
+            covers = ", ".join(f"{run['covered']:.1%}" for run in runs if "covered" in run)
+            seconds = np.median([run["seconds"] for run in runs])
+            lines.append(f"| {title if i == 0 else ''} | {name} | {shares} | {covers} | {seconds:.0f} |")
     print("\n".join(lines))
     if arguments.write:
         write_block(PAGE, "views", lines)

@@ -96,6 +96,25 @@ def test_rows_that_miss_views_take_part(views):
     )
 
 
+def test_imputed_views_are_predicted_views_and_what_was_seen_stays(views):
+    model = DeepRKM(2, **SMALL).fit(views)
+    holes = {name: view[:20].copy() for name, view in views.items()}
+    holes["b"][::4] = np.nan
+    filled, std = model.impute(holes, return_std=True)
+    mean, deviations = model.predict_view({"a": holes["a"][::4]}, "b", return_std=True)
+    np.testing.assert_allclose(filled["b"][::4], mean, atol=1e-12)
+    np.testing.assert_allclose(std["b"][::4], deviations, atol=1e-12)
+    seen = np.isfinite(holes["b"])
+    np.testing.assert_array_equal(filled["b"][seen], holes["b"][seen])
+    assert not std["b"][seen].any()
+    assert not std["a"].any()
+
+
+def test_it_has_the_methods_of_multi_view_rkm():
+    absent = {name for name in dir(MultiViewRKM) if not name.startswith("_") and not hasattr(DeepRKM, name)}
+    assert absent == {"fit_batches", "set_fit_request"}  # nets see rows again and again, and rows have no weights
+
+
 def test_the_cross_term_helps_a_missing_view():
     rng = np.random.default_rng(0)
     t = rng.uniform(-1, 1, (600, 2))

@@ -20,25 +20,23 @@ from gramian._checks import (
 )
 from gramian._types import RandomState, Views
 from gramian.deep._torch import torch
+from gramian.deep.decoded_latents import DecodedLatents
 from gramian.deep.draws import hashes_of_views, held_out_rows
 from gramian.deep.frame import FRAMES
-from gramian.deep.frozen_answers import FrozenAnswers
-from gramian.deep.intake import clean_views, split_views
-from gramian.deep.intervals import HeldOutError, error_of, held_out_errors
+from gramian.deep.held_out_answers import HeldOutAnswers
+from gramian.deep.intake import clean_views
 from gramian.deep.prior import fitted_prior
 from gramian.deep.training import Plan, Run, TrainingRows
 from gramian.deep.wiring import ViewNets, built_nets
 from gramian.estimators._base import BaseEstimator, atomic, forget
-from gramian.estimators._view_tables import ViewLayout, ViewRows
+from gramian.estimators._view_tables import ViewLayout
 from gramian.estimators.multiview import MultiViewRKM
 
 CROSS_WEIGHT = 1.0
 """``cross_weight="auto"`` with several views."""
-SPREAD_DRAWS, SPREAD_ROWS = 8, 512
-"""Posterior draws and rows by which the spread of a decoded view is measured."""
 
 
-class DeepRKM(FrozenAnswers, BaseEstimator):
+class DeepRKM(DecodedLatents, BaseEstimator):
     """Encoders and decoders trained together with a latent Gaussian, for images and for several views [11].
 
     Every view v has an encoder φ_v and a decoder ψ_v. Training minimises three shares of variance: what the decoders miss of the
@@ -191,13 +189,19 @@ class DeepRKM(FrozenAnswers, BaseEstimator):
             return getattr(self.model_, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.model_.n_components_)
+    # what `ViewPredictions` asks of a face: the rest of the methods follow from it
 
     @property
-    def _model(self) -> Any:
-        return self.model_._model  # what pictures of views look at
+    def _model(self) -> Any:  # type: ignore[override]
+        return self.model_._model
+
+    @property
+    def _rotation(self) -> Any:  # type: ignore[override]
+        return self.model_._rotation
+
+    @property
+    def _answers(self) -> HeldOutAnswers:
+        return HeldOutAnswers(**vars(self.model_._answers), errors=self._errors)
 
     # ------------------------------------------------------------ fitting
 
@@ -275,10 +279,10 @@ class DeepRKM(FrozenAnswers, BaseEstimator):
         self.maps_ = [net.frozen(view[seen[:, v]]) for v, (net, view) in enumerate(zip(nets, views))]
         self.history_, self.n_epochs_, self.best_epoch_ = run.history, run.epoch, run.best_epoch
         self._fit_model(X, layout)
-        # fixed maps have not seen the rows, and MultiViewRKM's own held-out rows are right for them
-        self._errors = (
-            self._held_out_errors(views, seen, held_out if len(held_out) else train) if self.n_epochs_ else []
-        )
+        self._errors = []
+        if self.n_epochs_:  # fixed maps have not seen the rows, and MultiViewRKM's own held-out rows are right for them
+            judges = held_out if len(held_out) else train
+            self._errors = self._answers.measured([view[judges] for view in views], seen[judges])
         self.prior_ = fitted_prior(self.model_.latents_, hashes)
         return self
 
@@ -349,20 +353,6 @@ class DeepRKM(FrozenAnswers, BaseEstimator):
             **options,
         ).fit(X)
 
-    def _held_out_errors(self, views: list[Array], seen: Array, rows: Array) -> list[HeldOutError]:
-        def spread(given: list[Array], v: int) -> Array:
-            few = [view[:SPREAD_ROWS] for view in given]
-            draws = self._decoded(self.model_.posterior(few).sample(SPREAD_DRAWS, random_state=0), v)
-            return np.asarray(draws.var(axis=0, ddof=1).mean(axis=0))
-
-        def predict(given: list[Array], v: int) -> Array:
-            return np.asarray(self._mean_view(given, v), dtype=np.float64)
-
-        held = [np.asarray(view[rows], dtype=np.float64) for view in views]
-        return held_out_errors(held, seen[rows], predict, spread)
-
-    # ------------------------------------------------------------ the model on the frozen maps
-
     def calibrate(self, X: Views, questions: Any = None, **options: Any) -> DeepRKM:
         """As `MultiViewRKM.calibrate`; then standard deviations in input units are measured anew, on X.
 
@@ -393,14 +383,12 @@ class DeepRKM(FrozenAnswers, BaseEstimator):
         >>> model.calibrate(views).model_.n_components_
         2
         """
-        given = self._layout.rows(self, X)
-        self.model_.calibrate(list(given.views), questions, **options)
+        rows = self._rows(X)
+        self.model_.calibrate(list(rows.views), questions, **options)
         if self.n_epochs_:
-            views = [
-                np.zeros((len(given), width)) if view is None else view
-                for view, width in zip(given.views, self._layout.widths)
-            ]
-            self._errors = self._held_out_errors(views, given.seen, np.arange(len(given)))
+            widths = self._layout.widths
+            views = [np.zeros((len(rows), d)) if view is None else view for view, d in zip(rows.views, widths)]
+            self._errors = self._answers.measured(views, rows.seen)
         return self
 
     def explain(self) -> str:
@@ -414,252 +402,3 @@ class DeepRKM(FrozenAnswers, BaseEstimator):
             f"{self._frame_name}, {self.n_epochs_} epochs, the best was {self.best_epoch_}. The maps are then frozen: "
             f"{self.model_.explain()}"
         )
-
-    # ------------------------------------------------------------ views
-
-    def predict_view(
-        self,
-        X: Views,
-        view: Any,
-        return_std: bool = False,
-        n_draws: int | None = None,
-        *,
-        small_sample: bool = True,
-        random_state: RandomState = None,
-    ) -> Any:
-        """A view from the others: E[φ_v | o] through the decoder [8, 11].
-
-        Parameters
-        ----------
-        X : table, list or dict of views
-            What is given of ``view`` itself is not looked at.
-        view : name or position
-        return_std : bool, default=False
-            Also standard deviations in input units, from held-out rows: 1.645 of them cover 90 %.
-        n_draws : int, optional
-            Instead, draws of shape (n_draws, n_samples, columns): posterior draws of the latents through the decoder, plus the
-            noise that held-out rows show beside them.
-        small_sample : bool, default=True
-            False: the deviations of the Gaussian of features alone, as `MultiViewRKM` has them.
-        random_state : None, int, Generator or RandomState
-            Of the draws; None: the estimator's own.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, columns), (mean, std), or draws
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from gramian.deep import DeepRKM
-        >>> X = load_iris().data.astype("float32")
-        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit([X[:, :2], X[:, 2:]])
-        >>> model.predict_view([X[:3, :2], None], 1).shape
-        (3, 2)
-        """
-        check_is_fitted(self)
-        v = self._layout.position(view)
-        rows = self._layout.rows(self, self._layout.without(X, v)).without(v)
-        given, name = self._nameless(rows), self._layout.names[v]
-        if not return_std and n_draws is None:
-            return self._mean_view(given, v)
-        if not self._errors or not small_sample:
-            return self.model_.predict_view(
-                given, name, return_std, n_draws, small_sample=small_sample, random_state=random_state
-            )
-        if n_draws is not None:
-            rng = check_random_state(self.random_state if random_state is None else random_state)
-            draws = self._decoded(self.model_.posterior(given).sample(n_draws, random_state=rng), v)
-            noise = self._of_rows(rows.seen, v, "noise", draws.shape[-1])
-            return (draws + noise * rng.standard_normal(draws.shape)).astype(
-                self._mean_view(given, v).dtype, copy=False
-            )
-        mean = self._mean_view(given, v)
-        return mean, self._of_rows(rows.seen, v, "std", mean.shape[1]).astype(mean.dtype, copy=False)
-
-    def _mean_view(self, given: list[Array], v: int) -> Array:
-        """E[x_v | o]; the only view is known through nothing but the prior."""
-        if len(given) > 1:
-            return np.asarray(self.model_.predict_view(given, self._layout.names[v]))
-        return self._decoded(self.model_.posterior(given).mean[None], v)[0].astype(self._dtype, copy=False)
-
-    def _nameless(self, rows: ViewRows) -> list[Any]:
-        """The views as a list; NaN rows where a view is not given, so that the number of rows is always known."""
-        return [
-            np.full((len(rows), width), np.nan) if view is None else view
-            for view, width in zip(rows.views, self._layout.widths)
-        ]
-
-    def _of_rows(self, seen: Array, v: int, what: str, width: int) -> Array:
-        out = np.zeros((len(seen), width))
-        for pattern in np.unique(seen, axis=0):
-            found = error_of(self._errors, tuple(np.flatnonzero(pattern).tolist()), v)
-            if found is not None:
-                out[(seen == pattern).all(axis=1)] = getattr(found, what)
-        return out
-
-    def _decoded(self, draws: Array, v: int) -> Array:
-        """View v of draws of latents (m, n, q)."""
-        m, n, q = draws.shape
-        views = split_views(self._layout, self.model_.inverse_transform(draws.reshape(m * n, q)))
-        return np.asarray(views[v], dtype=np.float64).reshape(m, n, -1)
-
-    def encode(self, X: Views) -> Any:
-        """Features of every view: one array for one view, else in the container given to `fit` (a list for a table).
-
-        Parameters
-        ----------
-        X : table, list or dict of views
-            None, or NaN rows, where a view is missing.
-
-        Returns
-        -------
-        features: an array, or in the container given to `fit`
-
-        References
-        ----------
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from gramian.deep import DeepRKM
-        >>> X = load_iris().data.astype("float32")
-        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
-        >>> model.encode(X).shape[0]
-        150
-        """
-        check_is_fitted(self)
-        rows = self._layout.rows(self, X)
-        found = []
-        for v, feature_map in enumerate(self.maps_):
-            features = np.full((len(rows), feature_map.dim), np.nan, dtype=rows.dtype)
-            if rows.seen[:, v].any():
-                features[rows.seen[:, v]] = feature_map.transform(rows.views[v][rows.seen[:, v]])
-            found.append(features)
-        return self._listed_or_one(found)
-
-    def decode(self, F: Any) -> Any:
-        """Rows of features, the inverse of `encode` as far as the decoders are.
-
-        Parameters
-        ----------
-        F : features, as `encode` gives them
-
-        Returns
-        -------
-        views: an array, or in the container given
-
-        References
-        ----------
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from gramian.deep import DeepRKM
-        >>> X = load_iris().data.astype("float32")
-        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
-        >>> model.decode(model.encode(X)).shape
-        (150, 4)
-        """
-        check_is_fitted(self)
-        if len(self.maps_) == 1 and not isinstance(F, list | dict):
-            F = [F]
-        parts = [F[name] for name in self._layout.names] if isinstance(F, dict) else list(F)
-        if len(parts) != len(self.maps_):
-            raise ValueError(f"Expected the features of {len(self.maps_)} views, got {len(parts)}.")
-        return self._listed_or_one([feature_map.decode(f) for feature_map, f in zip(self.maps_, parts)])
-
-    def _listed_or_one(self, parts: list[Array]) -> Any:
-        if self._layout.kind == "dict":
-            return dict(zip(self._layout.names, parts))
-        return parts[0] if len(parts) == 1 and self._layout.kind == "table" else parts
-
-    # ------------------------------------------------------------ new rows
-
-    def sample(
-        self, n_samples: int = 1, prior: str = "mixture", *, latent: Any = None, random_state: RandomState = None
-    ) -> Any:
-        """New rows: latents through the decoders, without noise.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-        prior : {"mixture", "normal"}, default="mixture"
-            A mixture fitted to the training latents, or N(0, I).
-        latent : array of shape (n, n_components_), optional
-            Decode these instead.
-        random_state : None, int, Generator or RandomState
-            None uses the estimator's own.
-
-        Returns
-        -------
-        views, in the container given to `fit`
-
-        References
-        ----------
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from gramian.deep import DeepRKM
-        >>> X = load_iris().data.astype("float32")
-        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
-        >>> model.sample(4, random_state=0).shape
-        (4, 4)
-        """
-        check_is_fitted(self)
-        check_choice("prior", prior, ("mixture", "normal"))
-        if latent is not None:
-            return self.inverse_transform(latent)
-        count = check_count("n_samples", n_samples, 1)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
-        if prior == "mixture":
-            Z = np.asarray(self.prior_.sample(count, random_state=rng)[0])
-        else:
-            Z = rng.standard_normal((count, self.model_.n_components_))
-        return self.inverse_transform(Z.astype(self._dtype, copy=False))
-
-    def traverse(self, n: int = 9, scale: float = 3.0) -> Any:
-        """Rows along each latent axis, from -scale to scale with the others at 0.
-
-        Parameters
-        ----------
-        n : int, default=9
-            Steps on an axis.
-        scale : float, default=3.0
-
-        Returns
-        -------
-        ndarray of shape (n_components_, n, columns), or a list with one per view
-
-        References
-        ----------
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from gramian.deep import DeepRKM
-        >>> X = load_iris().data.astype("float32")
-        >>> model = DeepRKM(n_components=2, max_epochs=2, random_state=0).fit(X)
-        >>> model.traverse(5).shape
-        (2, 5, 4)
-        """
-        check_is_fitted(self)
-        count = check_count("n", n, 1)
-        q = int(self.model_.n_components_)
-        steps = np.linspace(-1.0, 1.0, count) * check_number("scale", scale, 0.0)
-        Z = (np.eye(q)[:, None, :] * steps[None, :, None]).reshape(q * count, q)
-        views = split_views(self._layout, self.inverse_transform(Z.astype(self._dtype, copy=False)))
-        found = [np.asarray(view).reshape(q, count, -1) for view in views]
-        if len(found) == 1:
-            return found[0]
-        return found

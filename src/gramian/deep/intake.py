@@ -16,7 +16,10 @@ def clean_views(rows: ViewRows, names: list[Any]) -> list[Array]:
     """Arrays without NaN: 0 where a row does not show a view. A view in part is refused: nets see it whole or not at all."""
     for v, name in enumerate(names):
         rows.check_whole(v, name)
-    return [np.where(rows.seen[:, v : v + 1], view, 0).astype(view.dtype) for v, view in enumerate(rows.views)]
+    return [
+        view if rows.seen[:, v].all() else np.where(rows.seen[:, v : v + 1], view, 0).astype(view.dtype, copy=False)
+        for v, view in enumerate(rows.views)
+    ]
 
 
 def split_views(layout: ViewLayout, filled: Any) -> list[Array]:

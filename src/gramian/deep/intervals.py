@@ -6,7 +6,7 @@ per column, such that 1.645 of them cover 90 %.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -80,7 +80,7 @@ def held_out_errors(
     return found
 
 
-def error_of(errors: list[HeldOutError], shown: Shown, view: int) -> HeldOutError | None:
+def error_of(errors: Sequence[HeldOutError], shown: Shown, view: int) -> HeldOutError | None:
     """The measured question nearest to "view from shown": the largest measured subset of the views shown."""
     fitting = [error for error in errors if error.view == view and set(error.shown) <= set(shown)]
     return max(fitting, key=lambda error: (len(error.shown), -float(error.std.sum())), default=None)

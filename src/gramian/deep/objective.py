@@ -124,24 +124,28 @@ def shares(
     own: list[Any] = []
     others: list[Any] = []
     for v in range(n_views):
-        wanted: list[tuple[Tensor, Tensor, bool]] = []  # features to decode, the row they stand for, whether crosswise
+        asked: dict[bool, list[tuple[Tensor, Tensor]]] = {
+            False: [],
+            True: [],
+        }  # crosswise: features to decode, their rows
         for shown, positions in patterns:
             if not shown[v]:
                 continue
             seen = scaled if positions is None else scaled[positions]
             truth = rows[v] if positions is None else rows[v][positions]
-            wanted.append((completion.of_view(seen, shown, v), truth, False))
+            asked[False].append((completion.of_view(seen, shown, v), truth))
             hidden = tuple(here and w != v for w, here in enumerate(shown))
             if cross and any(hidden):
-                wanted.append((completion.of_view(seen, hidden, v), truth, True))
-        if not wanted:
+                asked[True].append((completion.of_view(seen, hidden, v), truth))
+        counts = [sum(len(truth) for _, truth in pairs) for pairs in asked.values()]
+        if not counts[0]:
             continue
-        decoded = decoders[v](torch.cat([piece for piece, _, _ in wanted]))
-        errors = ((decoded - torch.cat([truth for _, truth, _ in wanted])) ** 2).sum(dim=1) / variances[v]
-        crosswise = torch.cat([torch.full((len(piece),), flag, device=features.device) for piece, _, flag in wanted])
-        own.append(errors[~crosswise].mean())
-        if bool(crosswise.any()):
-            others.append(errors[crosswise].mean())
+        # both questions in one pass of the decoder
+        decoded = decoders[v](_stacked([piece for pairs in asked.values() for piece, _ in pairs]))
+        for pairs, answer, found in zip(asked.values(), decoded.split(counts), (own, others)):
+            if pairs:
+                truth = _stacked([truth for _, truth in pairs])
+                found.append(torch.nn.functional.mse_loss(answer, truth, reduction="sum") / (len(truth) * variances[v]))
     complete = [positions for shown, positions in patterns if all(shown)]
     whole = features if complete and complete[0] is None else (features[complete[0]] if complete else features[:0])
     return Shares(
@@ -149,3 +153,7 @@ def shares(
         rkm_share(whole, completion, n_views) if len(whole) > 1 else zero,
         torch.stack(others).mean() if others else zero,
     )
+
+
+def _stacked(parts: list[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts)

@@ -86,6 +86,11 @@ class TrainingRows:
         views = [view.index_select(0, index) for view in self.views]
         return TrainingRows(views, None if self.seen is None else self.seen[rows], self.variances)
 
+    def first(self, n: int) -> TrainingRows:
+        """The same for the first n rows, without a copy."""
+        views = [view[:n] for view in self.views]
+        return TrainingRows(views, None if self.seen is None else self.seen[:n], self.variances)
+
     def patterns(self) -> list[tuple[Pattern, Any]]:
         """Which views are shown, and by which rows (None: all of them)."""
         if self.seen is None or bool(self.seen.all()):
@@ -208,7 +213,9 @@ class Run:
         self._record(sums, held_out, time.process_time() - begun)
 
     def _step(self, batch: TrainingRows, rate: float) -> Array:
-        noisy = [x + rate * noise * torch.randn_like(x) if noise else x for x, noise in zip(batch.views, self.noises)]
+        noisy = [
+            torch.randn_like(x).mul_(rate * noise).add_(x) if noise else x for x, noise in zip(batch.views, self.noises)
+        ]
         features = torch.cat([encoder(x) for encoder, x in zip(self.encoders, noisy)], dim=1)
         values = features.detach().cpu().numpy()
         self._require_finite(values)
@@ -248,7 +255,7 @@ class Run:
 
     def judged(self, rows: TrainingRows) -> float:
         """The error of rows behind the exact principal axes of the training features: what the frozen model will do."""
-        known = self.train.take(np.arange(min(len(self.train), CLOSED_FORM_ROWS)))
+        known = self.train.first(CLOSED_FORM_ROWS)
         moments = exact_moments(self.encoded(known).cpu().numpy(), self.widths, known.seen)
         frame = frame_of(moments, principal_axes(moments.scaled_covariance(), self.plan.n_components))
         with torch.no_grad():

@@ -613,7 +613,7 @@ def test_auto_with_holes_finds_the_factors_and_calibrates_on_the_rows_that_show_
 
 
 def test_the_only_view_is_predicted_from_nothing_by_its_mean():
-    X = np.random.default_rng(0).standard_normal((40, 3)) + [1.0, 2.0, 3.0]
+    X = np.random.default_rng(0).normal([1.0, 2.0, 3.0], size=(40, 3))
     model = MultiViewRKM(2, noise_variance="ml").fit([X])
     np.testing.assert_allclose(model.predict_view([X[:5]], 0), np.tile(X.mean(axis=0), (5, 1)), atol=1e-10)
     assert model.predict_view([X[:5].astype(np.float32)], 0).dtype == np.float32

@@ -149,6 +149,14 @@ def test_seasons_are_seen_in_the_autocorrelation():
     assert repeating_lag(np.random.default_rng(0).standard_normal(100), 30) == 0
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_cycle_that_falls_out_of_step_is_no_season(seed):
+    rng, cycle = np.random.default_rng(seed), [0.0, 0.0]
+    for _ in range(400):
+        cycle.append(1.6 * cycle[-1] - 0.9 * cycle[-2] + rng.standard_normal())
+    assert repeating_lag(np.array(cycle[-300:]), 60) == 0  # of about 11 values
+
+
 def test_the_logarithm_is_tried_where_spread_grows():
     assert spread_grows(SALES)
     assert not spread_grows(SALES - 100)

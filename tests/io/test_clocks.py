@@ -23,6 +23,12 @@ def clock(cells, name="when"):
     [
         (["2020-02-27", "2020-02-28", "2020-02-29"], ["2020-03-01", "2020-03-02"], (7,)),
         (["2020-01-01 22:00:00", "2020-01-01 23:00:00", "2020-01-02 00:00:00"], ["2020-01-02 01:00:00"], (24, 168)),
+        (["2020-01-01T22:00", "2020-01-01T23:00", "2020-01-02T00:00"], ["2020-01-02T01:00"], (24, 168)),
+        (
+            ["2020-01-01 22:00:00", "2020-01-01 22:30:00", "2020-01-01 23:00:00"],
+            ["2020-01-01 23:30:00", "2020-01-02 00:00:00"],
+            (),
+        ),
         (["2024-11", "2024-12", "2025-01"], ["2025-02", "2025-03"], (12,)),
         (["1959Q1", "1959Q2", "1959Q3"], ["1959Q4", "1960Q1"], (4,)),
         (["2023-01-31", "2023-02-28", "2023-03-31"], ["2023-04-30", "2023-05-31"], (12,)),
@@ -73,3 +79,30 @@ def test_a_clock_that_runs_backwards_is_refused(cells):
 def test_calendar_columns_are_found():
     table = Table(["year", "month", "y"], [np.r_[1.0, 1, 1, 2], np.r_[10.0, 11, 12, 1], np.r_[0.5, 1, 2, 3]])
     assert calendar_columns(table, None) == ["year", "month"]
+
+
+def test_years_with_months_or_quarters_are_one_clock():
+    year, month = np.array([2023.0, 2023.0, 2024.0]), np.array([11.0, 12.0, 1.0])
+    found = Clock.of(Table(["y", "Year", "month"], [np.zeros(3), year, month]))
+    assert (found.names, found.seasons) == (("Year", "month"), (12,))
+    assert {name: cells.tolist() for name, cells in found.columns_after(2).items()} == {
+        "Year": [2024, 2024],
+        "month": [2, 3],
+    }
+    assert "'Year', 'month' are the clock" in found.words
+    assert Clock.of_cells(found.cells(Table(["Year", "month"], [year, month]))).parts == found.parts
+    quarters = Clock.of(Table(["year", "quarter"], [np.array([1999.0, 1999.0, 2000.0]), np.array([3.0, 4.0, 1.0])]))
+    assert quarters.columns_after(1)["quarter"].tolist() == [2]
+    assert quarters.seasons == (4,)
+    days = Clock.of(
+        Table(["year", "month", "day"], [np.full(3, 2024.0), np.array([2.0, 2.0, 3.0]), np.array([28.0, 29.0, 1.0])])
+    )
+    assert [cells.tolist() for cells in days.columns_after(1).values()] == [[2024], [3], [2]]
+    assert Clock.of(Table(["year", "month"], [year, np.array([11.0, 12.0, 2.0])])) is None
+    assert Clock.of(Table(["year", "month"], [year, np.array([11.0, 13.0, 2.0])])) is None
+
+
+def test_parts_of_dates_are_calendar_columns_within_their_range():
+    column = np.array([0.0, 6.0, 3.0])
+    table = Table(["Day of Week", "dow", "day1"], [column, 1e4 * column, column])
+    assert calendar_columns(table, None) == ["Day of Week"]

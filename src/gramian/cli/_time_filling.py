@@ -51,7 +51,7 @@ class TimeFilling:
         said = []
         if self.values:
             said.append(
-                f"column {self.clock.name!r} is the clock: gaps of {_listed(self.values)} are filled from the values before and after them"
+                f"{self.clock.words}: gaps of {_listed(self.values)} are filled from the values before and after them"
             )
         if self.by_columns:
             said.append(
@@ -101,7 +101,7 @@ def _series_of(clock: Clock, whole: Table, prepare: Preprocessing) -> list[str]:
     found = []
     for name, values in zip(prepare.names, prepare.categories):
         column = whole[name]
-        if values or name == clock.name or column.dtype == object:
+        if values or name in clock.names or column.dtype == object:
             continue
         holes = np.isnan(column)
         if holes.any() and (~holes).sum() >= FEWEST:

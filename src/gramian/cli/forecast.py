@@ -70,8 +70,9 @@ def forecast(
     lower, upper = (np.reshape(bound, (steps, -1)) for bound in estimator.predict_interval(steps, level=level))
     names, columns = ["step"], [np.arange(1.0, steps + 1)]
     if isinstance(clock, Clock):
-        names.append(clock.name)
-        columns.append(clock.after(steps))
+        for name, cells in clock.columns_after(steps).items():
+            names.append(name)
+            columns.append(cells)
     for j, (name, middle_j, low, high) in enumerate(zip(prepare.names, middle.T, lower.T, upper.T)):
         unit = prepare.scale[j]
         names += [name, f"{name}_lower", f"{name}_upper"]
@@ -146,10 +147,10 @@ def prepared_series(
     if wanted:
         drop = tuple(name for name in whole.names if name not in wanted and name not in opened.roles.id)
     ids = opened.roles.id
-    if clock is not None and clock.name not in wanted:
-        ids = tuple(dict.fromkeys((*ids, clock.name)))
-        drop = tuple(name for name in drop if name != clock.name)
-        session.note(f"column {clock.name!r} is the clock")
+    if clock is not None and not set(clock.names) & set(wanted):
+        ids = tuple(dict.fromkeys((*ids, *clock.names)))
+        drop = tuple(name for name in drop if name not in clock.names)
+        session.note(clock.words)
         options = {**options, "usual_seasons": clock.seasons}
     if clock is None:
         session.note(*_about_dates(whole, {*drop, *wanted}))

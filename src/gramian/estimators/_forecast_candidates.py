@@ -17,6 +17,8 @@ PLAIN_LAGS = 10
 """Lags of the plain model."""
 PEAK = 0.3
 """An autocorrelation of the differences that makes its lag a candidate for the season."""
+IN_STEP = 0.7
+"""The share of it that must be left after a second season: a season stays in step, where a cycle drifts away."""
 GROWTH, SPAN = 0.5, 1.5
 """The logarithm is a candidate where the correlation of spread and level over stretches is above the first, and levels differ by
 this factor."""
@@ -80,27 +82,30 @@ def seasons_to_try(y: Array, usual: Sequence[int], longest: int) -> list[int]:
 
 
 def repeating_lag(y: Array, longest: int) -> int:
-    """The first clear peak of the autocorrelation of the differences; 0 where there is none.
+    """The first clear peak of the autocorrelation of the differences if it comes back at twice its lag; 0 where there is none.
 
     >>> repeating_lag(np.tile([1.0, 5.0, 2.0, 2.5], 20), 20)
     4
     """
     steps = np.diff(bridged(np.asarray(y, dtype=np.float64), 0))
     n = len(steps)
-    longest = min(longest, n // 2)
+    longest = min(longest, (n - 2) // 2)
     steps = steps - steps.mean()
     power = float(steps @ steps)
     if longest < 3 or power <= 0:
         return 0
     size = 1 << int(np.ceil(np.log2(2 * n)))
     spectrum = np.square(np.abs(np.fft.rfft(steps, size)))
-    correlation = np.fft.irfft(spectrum, size)[: longest + 2] / power
+    reach = 2 * longest + 1
+    correlation = np.fft.irfft(spectrum, size)[:reach] / power
     lags = np.arange(2, longest + 1)
     peaks = lags[(correlation[lags] >= correlation[lags - 1]) & (correlation[lags] >= correlation[lags + 1])]
     peaks = peaks[correlation[peaks] > max(PEAK, 2.0 / np.sqrt(n))]
     if not len(peaks):
         return 0
-    return int(peaks[correlation[peaks] >= 0.9 * correlation[peaks].max()][0])
+    lag = int(peaks[correlation[peaks] >= 0.9 * correlation[peaks].max()][0])
+    unbiased = correlation * n / (n - np.arange(reach))
+    return lag if unbiased[2 * lag] >= IN_STEP * unbiased[lag] else 0
 
 
 def spread_grows(y: Array) -> bool:

@@ -1,8 +1,8 @@
 """Choosing a forecaster on held-out stretches of the series: linear models screened by the hundred, kernels on the best of them [10].
 
-The plain model is taken unless another is better by more than one standard error, after what the screening flatters itself by.
-Then the mean of the plain model and the linear ones is taken, by the same rule. Where the choice falls on linear models, the best of
-each structure (season or not, level or not, logarithm or not) are averaged: which of them is best changes from stretch to stretch.
+The plain model is taken unless another is better by more than one standard error; by the same rule the mean of the plain model and
+the linear ones goes before the linear ones, and those before kernels. Linear models are averaged, the best of each structure (season or not, level or not, logarithm or not): which
+of them is best changes from stretch to stretch, and the best of hundreds is partly luck.
 """
 
 from __future__ import annotations
@@ -28,14 +28,13 @@ from gramian.estimators._forecast_screen import (
     Screened,
     best_of_structures,
     near_the_best,
-    optimism,
     screened,
 )
 from gramian.estimators._forecast_trial import Evidence, Plan, Trial
 from gramian.estimators._series_transform import SeriesTransform
 from gramian.estimators._stretches import held_out_stretches, usual_horizon
 from gramian.estimators._window_model import WindowOptions
-from gramian.kernels import RBF, Linear, as_kernel
+from gramian.kernels import RBF, Linear, Sum, as_kernel
 
 MOST_MEMBERS = 4
 """Structures that are averaged."""
@@ -51,6 +50,12 @@ class Row:
     errors: Array  # one per stretch
     contends: bool = True  # else it is only told
     halfway: bool = False  # half of it is the plain model
+
+    @property
+    def rank(self) -> int:
+        """The simplest first: what is half the plain model, lines, kernels, and both."""
+        kernel = self.plan.kernels[0]
+        return 0 if self.halfway else 1 if _is_linear(kernel) else 2 + isinstance(kernel, Sum)
 
 
 @dataclass(frozen=True)
@@ -128,80 +133,58 @@ def _choose_single(trial: Trial, seasons: list[int], given: SeriesOptions, base:
     auto_kernel = is_auto(given.kernel)
     rows: list[Row] = []
 
-    def judge(candidate: Candidate) -> None:
-        plan = Plan(((candidate.transform,),), (candidate.lags,), (candidate.kernel,))
-        _append(rows, trial, candidate.told(), plan, base)
+    def judge(candidate: Candidate) -> Row | None:
+        return _append(rows, trial, candidate.told(), Plan.of(candidate), base)
 
     judge(Candidate(plain, plain_lags, "rbf" if auto_kernel else given.kernel))
     if not given.anything:
         return _taken(trial, rows, given, None, seasons) if rows else _untried(trial.series, given)
-    unchosen = len(rows)  # 1, unless the stretches are too short for the plain model
-    found = screened(trial, 0, seasons, given)
-    best = best_of_structures(found, trial.weights)
-    # a model that was asked for with its noise or its components is not averaged
-    members = given.n_members if base.noise_variance == "per-view" and not isinstance(base.n_components, int) else 1
+    best = best_of_structures(screened(trial, 0, seasons, given), trial.weights)
+    linear = None
     if best and (auto_kernel or _is_linear(given.kernel)):
-        _append_linear(rows, trial, best, near_the_best(best, trial.weights, members), given, members)
+        # a model that was asked for with its noise or its components is not averaged
+        free = base.noise_variance == "per-view" and not isinstance(base.n_components, int)
+        linear = _append_linear(rows, trial, best, given, given.n_members if free else 1)
     if auto_kernel:
         curved = [Candidate(plain, plain_lags, "rbf")]
         if best:
             lags = given.lags if not is_auto(given.lags) else max(best[0].candidate.lags, plain_lags)
             curved.append(Candidate(best[0].candidate.transform, lags, "rbf"))
-            judge(curved[-1])
-        _judge_sum(trial, rows, curved, judge)
+        judged = [(trial.score(row.errors), candidate) for candidate in curved if (row := judge(candidate))]
+        score, candidate = max(judged, key=lambda found: found[0], default=(-np.inf, curved[0]))
+        if judged and (linear is None or score >= trial.score(linear.errors)):
+            # a kernel that is worse than lines alone has nothing to add to them
+            judge(replace(candidate, kernel=RBF("median") + as_kernel("linear")))
     elif not _is_linear(given.kernel):
         for row in best[:3]:
             judge(replace(row.candidate, lags=max(row.candidate.lags, 1), kernel=given.kernel))
     if not rows:
         return _untried(trial.series, given)
-    if found:
-        flattered = optimism(trial, found, 0, members)
-        rows[unchosen:] = [replace(row, errors=row.errors * flattered) for row in rows[unchosen:]]
     return _taken(trial, rows, given, rows[0].told, seasons)
 
 
-def _append_linear(
-    rows: list[Row],
-    trial: Trial,
-    best: Sequence[Screened],
-    near: Sequence[Screened],
-    given: SeriesOptions,
-    members: int,
-) -> None:
-    """The best linear model of each structure, the average of the nearest, and the mean of that and the plain model."""
+def _append_linear(rows: list[Row], trial: Trial, best: Sequence[Screened], given: SeriesOptions, members: int) -> Row:
+    """The best linear model of each structure, to be told; the mean of the nearest; and the mean of that and the plain model."""
     kernel = "linear" if is_auto(given.kernel) else given.kernel
     plain = rows[0] if rows else None
-    for row in best:
-        plan = Plan(((row.candidate.transform,),), (row.candidate.lags,), (kernel,))
-        table = row.forecasts[:, :, None]
-        told = replace(row.candidate, kernel=kernel).told()
-        rows.append(Row(told, plan, table, trial.fold_errors(table), contends=len(near) == 1))
-    if len(near) == 1:
-        return
-    plan = Plan(
-        tuple((row.candidate.transform,) for row in near),
-        tuple(row.candidate.lags for row in near),
-        (kernel,) * len(near),
-    )
-    told = {**near[0].candidate.told(), "averaged": len(near)}
-    mean = np.mean([row.forecasts for row in near], axis=0)[:, :, None]
-    rows.append(Row(told, plan, mean, trial.fold_errors(mean)))
-    if plain is None or not is_auto(given.kernel):
-        return
-    if trial.weights @ plain.errors <= FAR_OFF * float(trial.weights @ rows[-1].errors):
-        half = 0.5 * (mean + plain.forecasts)
-        told = {**told, "averaged": len(near) + 1}
-        rows.append(Row(told, plan.halved_with(plain.plan), half, trial.fold_errors(half), halfway=True))
+    near = near_the_best(best, trial.weights, members)
 
+    def averaged(some: Sequence[Screened], contends: bool) -> Row:
+        candidates = [replace(row.candidate, kernel=kernel) for row in some]
+        told = {**candidates[0].told(), **({"averaged": len(some)} if len(some) > 1 else {})}
+        forecasts = np.mean([row.forecasts for row in some], axis=0)[:, :, None]
+        return Row(told, Plan.of(*candidates), forecasts, trial.fold_errors(forecasts), contends)
 
-def _judge_sum(trial: Trial, rows: list[Row], curved: list[Candidate], judge: Any) -> None:
-    """RBF plus linear, on the better of the RBF candidates, if that is near the best of all."""
-    scores = {str(row.told): float(trial.weights @ np.log(row.errors)) for row in rows}
-    found = [
-        (scores[str(candidate.told())], i) for i, candidate in enumerate(curved) if str(candidate.told()) in scores
-    ]
-    if found and min(found)[0] <= min(scores.values()) + np.log(FAR_OFF):
-        judge(replace(curved[min(found)[1]], kernel=RBF("median") + as_kernel("linear")))
+    linear = averaged(near, contends=True)
+    rows += [averaged([row], contends=False) for row in best if [row] != near]
+    rows.append(linear)
+    if plain is None or members == 1 or not is_auto(given.kernel):
+        return linear
+    if trial.weights @ plain.errors <= FAR_OFF * float(trial.weights @ linear.errors):
+        half = 0.5 * (linear.forecasts + plain.forecasts)
+        told = {**linear.told, "averaged": len(near) + 1}
+        rows.append(Row(told, linear.plan.halved_with(plain.plan), half, trial.fold_errors(half), halfway=True))
+    return linear
 
 
 def _choose_table(trial: Trial, per_series: list[list[int]], given: SeriesOptions, base: WindowOptions) -> Choice:
@@ -235,31 +218,31 @@ def _choose_table(trial: Trial, per_series: list[list[int]], given: SeriesOption
     return _taken(trial, rows, given, rows[0].told, per_series[0])
 
 
-def _append(rows: list[Row], trial: Trial, told: dict[str, Any], plan: Plan, base: WindowOptions) -> None:
+def _append(rows: list[Row], trial: Trial, told: dict[str, Any], plan: Plan, base: WindowOptions) -> Row | None:
     """Judge a candidate that has not been judged; one that cannot be fitted to the stretches is left out."""
-    if any(told == row.told for row in rows):
-        return
+    known = next((row for row in rows if row.told == told), None)
+    if known is not None:
+        return known
     forecasts = trial.forecasts(plan, 0, base)
     if forecasts is None:
-        return
+        return None
     errors = trial.fold_errors(forecasts)
-    if np.isfinite(errors).all():
-        rows.append(Row(told, plan, forecasts, errors))
+    if not np.isfinite(errors).all():
+        return None
+    rows.append(Row(told, plan, forecasts, errors))
+    return rows[-1]
 
 
 def _taken(
     trial: Trial, rows: list[Row], given: SeriesOptions, plain: dict[str, Any] | None, seasons: Sequence[int]
 ) -> Choice:
-    """The plain candidate, unless another is better by more than one standard error; then the one that is halfway, likewise."""
-    floor = 1e-12 * float(np.nanmax(np.abs(trial.known), initial=0.0)) / float(trial.steps.min()) + np.finfo(float).tiny
-    scores = {id(row): -np.log(row.errors + floor) for row in rows}
-    simplest = {id(row): (row.told != plain, not row.halfway, not row.contends) for row in rows}
-    ordered = sorted(rows, key=lambda row: (*simplest[id(row)], -float(trial.weights @ scores[id(row)])))
+    """The plain candidate, unless another is better by more than one standard error; then the next in rank, likewise."""
+    ordered = sorted(rows, key=lambda row: (row.told != plain, not row.contends, row.rank, -trial.score(row.errors)))
     contenders = [row for row in ordered if row.contends]
     contest, everything = (
         choose(
             [row.told for row in some],
-            np.array([scores[id(row)] for row in some]).T,
+            -np.log(np.array([row.errors for row in some]) + trial.smallest).T,
             trial.weights,
             what="the model",
             score="held-out error (minus its logarithm)",

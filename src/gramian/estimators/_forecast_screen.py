@@ -1,8 +1,4 @@
-"""Linear models of a series, screened by the hundred on its held-out stretches, and how far the screening flatters itself [10].
-
-The best of many looks better on the stretches that chose it than it is. So every stretch is also forecast by what the other
-stretches would have chosen; the ratio of the two errors is the optimism of the screening.
-"""
+"""Linear models of a series, screened by the hundred on its held-out stretches [10]."""
 
 from __future__ import annotations
 
@@ -15,7 +11,7 @@ from gramian._arrays import Array
 from gramian.estimators._forecast_candidates import Candidate, SeriesOptions, lags_to_try, transforms_to_try
 from gramian.estimators._forecast_trial import Trial
 
-FAR_OFF = 2.0
+FAR_OFF = 1.5
 """A structure whose held-out error is larger than the best by this factor is not averaged."""
 
 
@@ -55,18 +51,3 @@ def near_the_best(best: Sequence[Screened], weights: Array, most: int) -> list[S
     """Of the best of structures, those that may be averaged."""
     limit = FAR_OFF * float(weights @ best[0].errors)
     return [row for row in best if weights @ row.errors <= limit][:most]
-
-
-def optimism(trial: Trial, rows: Sequence[Screened], column: int, most: int) -> Array:
-    """Per stretch, the error of what the other stretches would have averaged, over the error of what all of them average."""
-    weights = trial.weights
-    if len(weights) == 1:
-        return np.ones(1)
-    chosen = near_the_best(best_of_structures(rows, weights), weights, most)
-    own = trial.fold_errors(np.mean([row.forecasts for row in chosen], axis=0), column)
-    honest = np.empty(len(weights))
-    for fold in range(len(weights)):
-        others = np.where(np.arange(len(weights)) == fold, 0.0, weights)
-        picked = near_the_best(best_of_structures(rows, others), others, most)
-        honest[fold] = trial.fold_errors(np.mean([row.forecasts for row in picked], axis=0), column)[fold]
-    return np.asarray(np.where(own > 0, honest / np.where(own > 0, own, 1.0), 1.0))

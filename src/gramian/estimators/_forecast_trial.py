@@ -11,6 +11,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.choosing.window_ridge import fit_window_ridge
+from gramian.estimators._forecast_candidates import Candidate
 from gramian.estimators._forecast_paths import shared_transform, transformed_inputs
 from gramian.estimators._series_transform import SeriesTransform, back_table, bridged, forward_table
 from gramian.estimators._stretches import Stretch, back_at, values_at, windows_at
@@ -30,6 +31,15 @@ class Plan:
     lags: tuple[int, ...]
     kernels: tuple[Any, ...]
     weights: tuple[float, ...] = ()  # of the members in their mean; empty: all alike
+
+    @classmethod
+    def of(cls, *candidates: Candidate) -> Plan:
+        """The mean of candidates for one series."""
+        return cls(
+            tuple((candidate.transform,) for candidate in candidates),
+            tuple(candidate.lags for candidate in candidates),
+            tuple(candidate.kernel for candidate in candidates),
+        )
 
     def weight(self, member: int) -> float:
         return self.weights[member] if self.weights else 1.0
@@ -93,6 +103,16 @@ class Trial:
         ends = np.array([stretch.end for stretch in self.stretches], dtype=np.float64)
         counts = (ends / ends.max()) ** AGE
         return np.asarray(counts / counts.sum())
+
+    def score(self, errors: Array) -> float:
+        """Minus the mean logarithm of errors, one per stretch."""
+        return -float(self.weights @ np.log(errors + self.smallest))
+
+    @property
+    def smallest(self) -> float:
+        """An error in units of the steps that is as good as none."""
+        size = float(np.nanmax(np.abs(self.known), initial=0.0))
+        return 1e-12 * size / float(self.steps.min()) + float(np.finfo(float).tiny)
 
     @property
     def steps(self) -> Array:

@@ -1,14 +1,15 @@
 """The column of a table that tells the time: recognised, checked, and carried on.
 
-Recognised is whatever :mod:`gramian.io.dates` reads, d/m/Y and m/d/Y where the days decide which, and numbers under a name of
-time (years, days, ...). Steps may be of equal length, months, quarters, years, or business days.
+Recognised is whatever :mod:`gramian.io.dates` reads, d/m/Y and m/d/Y where the days decide which, numbers under a name of
+time (years, days, ...), and columns of years and months, years and quarters, or years, months and days. Steps may be of equal
+length, months, quarters, years, or business days.
 """
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -22,6 +23,18 @@ NAMES = frozenset(
     ("year", "month", "day", "date", "time", "datetime", "timestamp", "t", "hour", "week", "quarter", "when", "ds")
 )
 """Names of columns of numbers that tell the time; never forecast."""
+PARTS = {
+    "weekday": 7,
+    "dayofweek": 7,
+    "dow": 7,
+    "dayofmonth": 31,
+    "weekofyear": 53,
+    "isoweek": 53,
+    "dayofyear": 366,
+    "doy": 366,
+    "minute": 59,
+}
+"""Names that tell the time as well, of numbers up to this."""
 KEPT_CELLS = 36
 """Of a model's clock: three years of months."""
 SECONDS = {3600: (24, 168), 60: (60, 1440), 1: (60, 3600), 86400: (7,), 7 * 86400: (52,)}
@@ -29,7 +42,7 @@ SECONDS = {3600: (24, 168), 60: (60, 1440), 1: (60, 3600), 86400: (7,), 7 * 8640
 
 @dataclass(frozen=True)
 class Clock:
-    """A column of evenly spaced numbers or dates.
+    """A column of evenly spaced numbers or dates, or columns that hold the parts of dates.
 
     Examples
     --------
@@ -43,6 +56,7 @@ class Clock:
     step: Any  # a number, a timedelta, or (months, day of the month; 0: its end)
     style: Style | None = None  # how cells are written; None: as numbers
     business: bool = False
+    parts: tuple[tuple[str, str], ...] = ()  # columns of years, months, ..., and which each is
 
     @classmethod
     def of(cls, table: Table, skip: Iterable[str] = ()) -> Clock | None:
@@ -56,13 +70,13 @@ class Clock:
                 continue
             if column.dtype == object:
                 clock = _of_dates(name, column)
-            elif name.strip().lower() in NAMES:
+            elif _plain(name) in NAMES:
                 clock = _of_numbers(name, column)
             else:
                 clock = None
             if clock is not None:
                 return clock
-        return None
+        return _of_parts(table, left)
 
     @classmethod
     def of_cells(cls, cells: Mapping[str, Sequence[str] | Sequence[float]]) -> Clock | None:
@@ -73,8 +87,19 @@ class Clock:
         return cls.of(Table(list(cells), columns))
 
     def cells(self, table: Table) -> dict[str, list[str] | list[float]]:
-        """The last cells of the column, enough to know the clock by."""
-        return {self.name: table[self.name][-KEPT_CELLS:].tolist()}
+        """The last cells of its columns, enough to know the clock by."""
+        return {name: table[name][-KEPT_CELLS:].tolist() for name in self.names}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that tell the time."""
+        return tuple(name for name, _ in self.parts) or (self.name,)
+
+    @property
+    def words(self) -> str:
+        """Which columns tell the time."""
+        one = len(self.names) == 1
+        return f"column{'' if one else 's'} {', '.join(map(repr, self.names))} {'is' if one else 'are'} the clock"
 
     @property
     def seasons(self) -> tuple[int, ...]:
@@ -87,10 +112,22 @@ class Clock:
             return SECONDS.get(int(self.step.total_seconds()), ())
         return ()
 
+    def columns_after(self, steps: int) -> dict[str, Array]:
+        """The next cells of every column that tells the time."""
+        if not self.parts:
+            return {self.name: self.after(steps)}
+        moments = self._moments_after(steps)
+        return {name: np.array([_part(moment, part) for moment in moments], float) for name, part in self.parts}
+
     def after(self, steps: int) -> Array:
         """The next cells, written as the column writes them."""
         if self.style is None:
             return np.asarray(self.last + self.step * np.arange(1, steps + 1), dtype=np.float64)
+        out = np.empty(steps, dtype=object)
+        out[:] = [self.style.write(moment) for moment in self._moments_after(steps)]
+        return out
+
+    def _moments_after(self, steps: int) -> list[Moment]:
         moments: list[Moment] = []
         now = self.last
         for i in range(1, steps + 1):
@@ -101,22 +138,27 @@ class Clock:
                 moments.append(_months_later(self.last, i * self.step[0], self.step[1]))
             else:
                 moments.append(self.last + i * self.step)
-        out = np.empty(steps, dtype=object)
-        out[:] = [self.style.write(moment) for moment in moments]
-        return out
+        return moments
 
 
 def calendar_columns(table: Table, clock: Clock | None) -> list[str]:
     """Columns of whole numbers with a name of time, other than the clock: they tell the time and are not forecast."""
     found = []
     for name, column in zip(table.names, table.columns):
-        if clock is not None and name == clock.name:
+        if column.dtype == object or (clock is not None and name in clock.names):
             continue
-        if name.strip().lower() in NAMES and column.dtype != object:
-            seen = column[~np.isnan(column)]
-            if len(seen) and (seen == np.round(seen)).all():
-                found.append(name)
+        seen = column[~np.isnan(column)]
+        if not len(seen) or not (seen == np.round(seen)).all():
+            continue
+        plain = _plain(name)
+        if plain in NAMES or (plain in PARTS and seen.min() >= 0 and seen.max() <= PARTS[plain]):
+            found.append(name)
     return found
+
+
+def _plain(name: str) -> str:
+    """A name without spaces, marks and capitals."""
+    return "".join(filter(str.isalnum, name.lower()))
 
 
 def _of_numbers(name: str, column: Array) -> Clock | None:
@@ -127,6 +169,29 @@ def _of_numbers(name: str, column: Array) -> Clock | None:
         _refuse_backwards(name)
     step = float(steps[0]) if (steps == np.round(steps)).all() else float(column[-1] - column[0]) / len(steps)
     return Clock(name, float(column[-1]), step)
+
+
+def _of_parts(table: Table, left: set[str]) -> Clock | None:
+    """The clock of columns of years and months or quarters, and days where there are any."""
+    found: dict[str, str] = {}
+    for name in calendar_columns(table, None):
+        part = _plain(name)
+        if name not in left and part in ("year", "quarter", "month", "day") and not np.isnan(table[name]).any():
+            found.setdefault(part, name)
+    wanted = ("year", "month", "day") if "month" in found else ("year", "quarter")
+    parts = [part for part in wanted if part in found]
+    if table.n_rows < 3 or "year" not in parts or len(parts) < 2:
+        return None
+    form = {"year": "{:04d}", "month": "-{:02d}", "day": "-{:02d}", "quarter": "Q{}"}
+    cells = np.full(table.n_rows, "", dtype=object)
+    for part in parts:
+        cells += [form[part].format(int(value)) for value in table[found[part]]]
+    clock = _of_dates(found["year"], cells)
+    return None if clock is None else replace(clock, parts=tuple((found[part], part) for part in parts))
+
+
+def _part(moment: Moment, part: str) -> int:
+    return (moment.month + 2) // 3 if part == "quarter" else int(getattr(moment, part))
 
 
 def _of_dates(name: str, column: Array) -> Clock | None:

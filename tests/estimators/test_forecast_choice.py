@@ -84,6 +84,17 @@ def test_gaps_pass_through_differences():
     assert_allclose(model.predict(6), complete.predict(6), rtol=0.25)
 
 
+@pytest.mark.parametrize("known", [slice(5, 9), slice(None, None, 2), slice(40, 41)])
+def test_series_that_are_mostly_gaps_are_forecast_within_their_range(known):
+    y = np.full(96, np.nan)
+    y[known] = SALES[known]
+    model = RKMForecaster(random_state=0).fit(y)
+    whole = model.impute()
+    assert not np.isnan(whole).any()
+    for values in (model.predict(4), whole):
+        assert (np.abs(values - np.nanmean(y)) <= 3 * np.ptp(SALES)).all()
+
+
 def test_gaps_are_filled_from_both_sides_with_deviations():
     y = SALES.copy()
     y[[0, 30, 31, 32, 60]] = np.nan

@@ -59,6 +59,12 @@ def test_gaps_are_bridged_by_lines_and_seasons():
     assert abs(bridged(holed, 3)[4] - 5.0) < abs(bridged(holed, 0)[4] - 5.0)
 
 
+def test_a_phase_that_was_never_seen_lies_between_those_beside_it():
+    y = np.tile([50.0, 51.0, 52.0, 51.0], 6)
+    holed = np.where(np.arange(24) % 2 == 1, np.nan, y)
+    assert_allclose(bridged(holed, 4)[:-1], y[:-1])
+
+
 def test_smoothing_is_its_recursion():
     found, level = smoothed(Y, 0.3), Y[0]
     for t in range(1, 60):

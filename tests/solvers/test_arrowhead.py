@@ -28,6 +28,10 @@ CASES = {
     ),
     "two borders": lambda rng: (falling(rng, 30, 2), rng.standard_normal((30, 2))),
     "weights of 1e-9": lambda rng: (falling(rng, 30, 2), 1e-9 * rng.standard_normal((30, 1))),
+    "weights less than a rounding of the poles": lambda rng: (
+        5 * falling(rng, 8, 2),
+        1e-16 * rng.standard_normal((8, 1)),
+    ),
 }
 
 

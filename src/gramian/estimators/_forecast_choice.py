@@ -245,7 +245,7 @@ def _taken(
             -np.log(np.array([row.errors for row in some]) + trial.smallest).T,
             trial.weights,
             what="the model",
-            score="held-out error (minus its logarithm)",
+            score="held-out error",
         )
         for some in (contenders, ordered)
     )

@@ -149,8 +149,10 @@ def bridged(x: Array, season: int) -> Array:
         padded[:T] = x - _drift(x)
         table = padded.reshape(-1, season)
         counts = (~np.isnan(table)).sum(axis=0)
-        means = np.nansum(table, axis=0) / np.maximum(counts, 1)
-        usual = np.tile(means, len(table))[:T]
+        met = np.flatnonzero(counts)
+        means = np.nansum(table, axis=0)[met] / counts[met]
+        # a phase that was never seen lies between those beside it
+        usual = np.tile(np.interp(np.arange(season), met, means, period=season), len(table))[:T]
     seen = np.flatnonzero(~np.isnan(x))
     rest = np.interp(np.arange(T), seen, (x - usual)[seen])
     return np.where(np.isnan(x), rest + usual, x)

@@ -92,7 +92,9 @@ def secular_roots(poles: Array, squares: Array, corner: float, count: int) -> tu
     if k == 0:
         return np.array([corner])[:count], np.ones(min(1, count)), np.empty((min(1, count), 0))
     n = min(count, k + 1)
-    reach = float(np.sqrt(squares.sum()))
+    # never so little that the ends of the outer brackets are rounded to the poles themselves
+    size = max(float(np.abs(poles).max()), abs(corner))
+    reach = max(float(np.sqrt(squares.sum())), CLOSE * EPS * size)
     low = np.append(poles, min(float(poles[-1]), corner) - reach)[:n]
     high = np.concatenate([[max(float(poles[0]), corner) + reach], poles])[:n]
     low_weight, high_weight = np.append(squares, 0.0)[:n], np.concatenate([[0.0], squares])[:n]
@@ -119,13 +121,13 @@ def secular_roots(poles: Array, squares: Array, corner: float, count: int) -> tu
             inverse = np.reciprocal(distances[active] + delta[:, None])
             x = origin[active] + delta
             value = x - corner - inverse @ squares
-            size = np.abs(x) + abs(corner) + np.abs(inverse) @ squares
+            terms = np.abs(x) + abs(corner) + np.abs(inverse) @ squares
             slope = 1.0 + np.square(inverse, out=inverse) @ squares
             slopes[active] = slope
             lo[active] = np.where(value < 0, delta, lo[active])
             hi[active] = np.where(value < 0, hi[active], delta)
             width = hi[active] - lo[active]
-            done = (np.abs(value) <= 4 * EPS * size) | (width <= 4 * EPS * np.abs(delta)) | (value == 0)
+            done = (np.abs(value) <= 4 * EPS * terms) | (width <= 4 * EPS * np.abs(delta)) | (value == 0)
             steps[active] = np.where(
                 done, delta, _fitted(delta, value, slope, active, left, a, b, low_weight, high_weight)
             )

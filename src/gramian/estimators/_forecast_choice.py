@@ -156,8 +156,8 @@ def _choose_single(trial: Trial, seasons: list[int], given: SeriesOptions, base:
             # a kernel that is worse than lines alone has nothing to add to them
             judge(replace(candidate, kernel=RBF("median") + as_kernel("linear")))
     elif not _is_linear(given.kernel):
-        for row in best[:3]:
-            judge(replace(row.candidate, lags=max(row.candidate.lags, 1), kernel=given.kernel))
+        for found in best[:3]:
+            judge(replace(found.candidate, lags=max(found.candidate.lags, 1), kernel=given.kernel))
     if not rows:
         return _untried(trial.series, given)
     return _taken(trial, rows, given, rows[0].told, seasons)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, TypeAlias, TypeGuard
 
@@ -24,6 +24,8 @@ Views: TypeAlias = Table | Sequence[Table | None] | Mapping[Any, Table | None]
 """Several tables of the same rows, in a list or a dict; or one table; see `gramian.estimators._view_tables.ViewLayout`."""
 Weights: TypeAlias = npt.ArrayLike | None
 """Sample weights as users give them; see `gramian._checks.check_weights`."""
+Batches: TypeAlias = Iterable[Any] | Callable[[], Iterable[Any]]
+"""Pieces of a table, in something that can be iterated (again), or a function that opens an iterator; see `gramian.rows.BatchRows`."""
 
 
 def is_sparse(X: object) -> TypeGuard[Any]:

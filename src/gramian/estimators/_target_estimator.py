@@ -16,6 +16,7 @@ from gramian._checks import (
 )
 from gramian._content import row_hashes
 from gramian._progress import Progress
+from gramian._types import Batches
 from gramian.choosing.target_kernel import MOST_ROWS as CHOICE_ROWS
 from gramian.choosing.target_kernel import choose_target_kernel
 from gramian.choosing.target_landmarks import LandmarkLoss, landmark_loss
@@ -159,7 +160,7 @@ class TargetEstimator(BaseEstimator):
             refuse_dask(self, X, advice=FEATURE_ADVICE)
         return as_rows(X, sample_weight, y, missing=False)
 
-    def _batches(self, batches: Any) -> Rows:
+    def _batches(self, batches: Batches) -> Rows:
         """Rows from batches of (X, y) or (X, y, sample_weight)."""
         if not self._takes_rows:
             raise ValueError(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._types import Batches
 from gramian.estimators._view_tables import ViewLayout, kind_of, resolve_columns
 from gramian.latent.views import stack_views
 from gramian.rows import BatchRows, Rows, as_rows, is_dask
@@ -35,14 +36,14 @@ def rows_on_dask(X: Any, views: Any, sample_weight: Any) -> tuple[ViewLayout, Ro
     return ViewLayout(kind, list(named), None, widths), as_rows(table, sample_weight)
 
 
-def rows_of_batches(batches: Any, views: Any) -> tuple[ViewLayout, Rows]:
+def rows_of_batches(batches: Batches, views: Any) -> tuple[ViewLayout, Rows]:
     """Batches of tables, or of lists or dicts of views, as rows with all views side by side."""
     rows = BatchRows.of(_stacking(batches))
     first = next(iter(rows.open()))
     return _first_layout(batches, first, views, rows.n_columns), rows
 
 
-def _stacking(batches: Any) -> Any:
+def _stacking(batches: Batches) -> Any:
     """The source with each list or dict of views as one table; anything else as it is."""
     if not (callable(batches) or isinstance(batches, list | tuple)):
         return batches
@@ -84,7 +85,7 @@ def _side_by_side(views: Any, widths: dict[Any, int]) -> Array:
     return stack_views({name: shown.get(name, np.full((n, width), np.nan)) for name, width in widths.items()})[0]
 
 
-def _first_layout(batches: Any, first: Any, views: Any, n_columns: int) -> ViewLayout:
+def _first_layout(batches: Batches, first: Any, views: Any, n_columns: int) -> ViewLayout:
     source = batches() if callable(batches) else batches
     given = next(iter(source)) if callable(batches) or isinstance(batches, list | tuple) else first
     given = given[0] if isinstance(given, tuple) else given

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian._arrays import Array, float_dtype
 from gramian._checks import check_count, check_flag, check_seen, check_table, check_weights, positive_rows, shown_rows
 from gramian._content import row_hashes
-from gramian._types import Table, Weights
+from gramian._types import Batches, Table, Weights
 from gramian.choosing.cell_scales import column_scales, corrected_deviations
 from gramian.choosing.cells import (
     MOST_ROWS,
@@ -156,12 +156,12 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     @atomic
-    def fit_batches(self, batches: Any) -> LatentImputer:
+    def fit_batches(self, source: Batches) -> LatentImputer:
         """Fit on all rows of batches that can be read again (a list, or a function that opens an iterator), out of core; PPCA only.
 
         Parameters
         ----------
-        batches : list, other iterable that can be read again, or function that opens an iterator
+        source : list, other iterable that can be read again, or function that opens an iterator
             A batch is an array, a frame or an Arrow batch, or (X, sample_weight).
 
         Returns
@@ -185,7 +185,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         model = self._checked()
         forget(self, "_units", "_spreads")
-        return self._fit_rows(model, BatchRows.of(batches))
+        return self._fit_rows(model, BatchRows.of(source))
 
     def _fit_rows(self, model: Any, rows: Rows) -> LatentImputer:
         if not isinstance(model, PPCA):

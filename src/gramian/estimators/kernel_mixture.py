@@ -20,7 +20,7 @@ from gramian._checks import (
     check_weights,
     starting_generator,
 )
-from gramian._types import RandomState, Table, Weights
+from gramian._types import Batches, RandomState, Table, Weights
 from gramian.choosing.selection import Selection
 from gramian.estimators._base import atomic, forget, keep_columns
 from gramian.estimators._kernel_fit import (
@@ -245,12 +245,12 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         return self
 
     @atomic
-    def fit_batches(self, batches: Any) -> KernelPPCAMixture:
+    def fit_batches(self, source: Batches) -> KernelPPCAMixture:
         """Fit on all rows of batches, out of core, with an approximation; equal to `fit` on the concatenated rows.
 
         Parameters
         ----------
-        batches : list, other iterable that can be read again, or function that opens an iterator
+        source : list, other iterable that can be read again, or function that opens an iterator
             A batch is an array, a frame or an Arrow batch, or (X, sample_weight). No ``responsibilities_`` are kept: `predict_proba` gives
             them.
 
@@ -277,7 +277,7 @@ class KernelPPCAMixture(MixtureMixin, BaseEstimator):
         forget(self, *PRIVATE)
         if self.approximation is None:
             raise ValueError(f"fit_batches needs an approximation, but approximation=None. {ROWS_ADVICE}.")
-        return self._fit_rows(BatchRows.of(batches, missing=False), asked, starting_generator(self.random_state))
+        return self._fit_rows(BatchRows.of(source, missing=False), asked, starting_generator(self.random_state))
 
     def _fit_rows(self, rows: Rows, asked: list[int | float] | None, rng: np.random.Generator) -> KernelPPCAMixture:
         """Rows that are only summed over: batches that can be read again, Dask."""

@@ -25,7 +25,7 @@ from gramian._checks import (
 )
 from gramian._content import content_folds
 from gramian._memory import memory_budget, require_memory
-from gramian._types import DType, RandomState, Table, Weights
+from gramian._types import Batches, DType, RandomState, Table, Weights
 from gramian.choosing.dimension import choose_by_kernel
 from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns
 from gramian.estimators._dual import DualMixin
@@ -224,12 +224,12 @@ class KernelPPCA(DualMixin, BaseEstimator):
         return self
 
     @atomic
-    def fit_batches(self, batches: Any) -> KernelPPCA:
+    def fit_batches(self, source: Batches) -> KernelPPCA:
         """Fit on all rows of batches, out of core, with an approximation; equal to `fit` on the concatenated rows.
 
         Parameters
         ----------
-        batches : list, other iterable that can be read again, or function that opens an iterator
+        source : list, other iterable that can be read again, or function that opens an iterator
             A batch is an array, a frame or an Arrow batch, or (X, sample_weight).
 
         Returns
@@ -255,7 +255,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
         self._begin()
         if self.approximation is None:
             raise ValueError(f"fit_batches needs an approximation, but approximation=None. {ADVICE}.")
-        return self._fit_rows(BatchRows.of(batches, missing=False))
+        return self._fit_rows(BatchRows.of(source, missing=False))
 
     def _fit_rows(self, rows: Rows) -> KernelPPCA:
         """Rows that are only summed over: batches that can be read again, Dask."""

@@ -21,7 +21,7 @@ from gramian._checks import (
     check_weights,
 )
 from gramian._content import row_hashes, smallest_positions
-from gramian._types import RandomState, Table, Views, Weights
+from gramian._types import Batches, RandomState, Table, Views, Weights
 from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns
 from gramian.estimators._kernel_fit import is_precomputed
 from gramian.estimators._view_answers import ViewAnswers
@@ -205,12 +205,12 @@ class MultiViewRKM(NestedKernels, ViewPredictions, BaseEstimator):
         return self._fit_views(layout, rows, weights)
 
     @atomic
-    def fit_batches(self, batches: Any) -> MultiViewRKM:
+    def fit_batches(self, source: Batches) -> MultiViewRKM:
         """Fit on all rows of batches, out of core, with linear views or feature maps; equal to `fit` on the concatenated rows.
 
         Parameters
         ----------
-        batches : list, other iterable that can be read again, or function that opens an iterator
+        source : list, other iterable that can be read again, or function that opens an iterator
             A batch is a table (an array, a frame or an Arrow batch, whose columns ``views`` names), a list or a dict of views, or one of
             these with weights: (X, sample_weight). NaN as in `fit`; of more than 2,000 rows, maps must have an inverse.
 
@@ -235,7 +235,7 @@ class MultiViewRKM(NestedKernels, ViewPredictions, BaseEstimator):
         """
         self._check_params()
         forget(self)
-        return self._fit_rows(*rows_of_batches(batches, self.views), refuse=ValueError)
+        return self._fit_rows(*rows_of_batches(source, self.views), refuse=ValueError)
 
     def _fit_rows(self, layout: ViewLayout, rows: Rows, refuse: type[Exception]) -> MultiViewRKM:
         """Rows that are only summed over; so few that every draw holds them all are fitted as in memory."""

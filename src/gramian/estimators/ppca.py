@@ -24,7 +24,7 @@ from gramian._checks import (
     positive_rows,
 )
 from gramian._progress import Progress
-from gramian._types import Points, RandomState, Table, Weights, is_sparse
+from gramian._types import Batches, Points, RandomState, Table, Weights, is_sparse
 from gramian.choosing.dimension import not_held_out
 from gramian.choosing.fold_stream import N_FOLDS, FoldStream
 from gramian.choosing.limits import FEW_ROWS, held_out_distance
@@ -326,12 +326,12 @@ class PPCA(PrimalMixin, BaseEstimator):
         return self
 
     @atomic
-    def fit_batches(self, batches: Any) -> PPCA:
+    def fit_batches(self, source: Batches) -> PPCA:
         """Fit on all rows of batches, out of core; equal to `fit` on the concatenated rows, whatever the batches.
 
         Parameters
         ----------
-        batches : list, other iterable that can be read again, or function that opens an iterator
+        source : list, other iterable that can be read again, or function that opens an iterator
             A batch is an array, a frame or an Arrow batch, or (X, sample_weight). Rows with holes need several passes; an iterator that can
             be read only once is taken for complete rows.
 
@@ -355,19 +355,19 @@ class PPCA(PrimalMixin, BaseEstimator):
         True
         """
         self._check_params()
-        if not is_one_shot(batches):
+        if not is_one_shot(source):
             forget(self, *PRIVATE)
-            return self._fit_rows(BatchRows.of(batches))
+            return self._fit_rows(BatchRows.of(source))
         self.__dict__.pop("_moments", None)
         with Progress("batches", verbose=self.verbose) as bar:
-            for batch in batches:
+            for batch in source:
                 X, weights = batch if isinstance(batch, tuple) else (batch, None)
                 if getattr(X, "num_rows", None) == 0 or (hasattr(X, "__len__") and len(X) == 0):
                     continue
                 self._stream_batch(X, weights)
                 bar.step()
         if "_moments" not in vars(self):
-            raise ValueError("batches held no rows. Give an iterable of at least one non-empty batch.")
+            raise ValueError("source held no rows. Give an iterable of at least one non-empty batch.")
         self._finalise()
         return self
 

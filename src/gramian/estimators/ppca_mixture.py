@@ -23,7 +23,7 @@ from gramian._checks import (
     warn_of_empty_rows,
 )
 from gramian._progress import Progress
-from gramian._types import RandomState, Table, Weights
+from gramian._types import Batches, RandomState, Table, Weights
 from gramian.choosing import Selection
 from gramian.choosing.mixtures import CHOOSING_ROWS, choose_clusters, choose_latents
 from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns
@@ -218,12 +218,12 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         return self
 
     @atomic
-    def fit_batches(self, batches: Any) -> PPCAMixture:
+    def fit_batches(self, source: Batches) -> PPCAMixture:
         """Fit on all rows of batches, out of core; equal to `fit` on the concatenated rows, whatever the batches.
 
         Parameters
         ----------
-        batches : list, other iterable that can be read again, or function that opens an iterator
+        source : list, other iterable that can be read again, or function that opens an iterator
             A batch is an array, a frame or an Arrow batch, or (X, sample_weight). No ``responsibilities_`` are kept: `predict_proba` gives
             them.
 
@@ -249,7 +249,7 @@ class PPCAMixture(MixtureMixin, BaseEstimator):
         """
         self._check_params()
         forget(self, *PRIVATE)
-        return self._fit_rows(BatchRows.of(batches))
+        return self._fit_rows(BatchRows.of(source))
 
     def _fit_rows(self, rows: Rows) -> PPCAMixture:
         """Rows that are only summed over: batches that can be read again, Dask."""

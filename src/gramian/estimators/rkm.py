@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_y, check_consistent_length, column_o
 
 from gramian._arrays import Array
 from gramian._checks import check_number, check_table, check_weights
+from gramian._types import Batches
 from gramian.estimators._base import atomic, forget, keep_columns
 from gramian.estimators._target_estimator import TargetEstimator
 from gramian.latent.target_survey import TargetCoding, class_labels
@@ -137,12 +138,12 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         return self
 
     @atomic
-    def fit_batches(self, batches: Any) -> RKMRegressor:
+    def fit_batches(self, source: Batches) -> RKMRegressor:
         """Fit on all rows of batches, out of core, with a linear kernel or an approximation; equal to `fit` on the concatenated rows.
 
         Parameters
         ----------
-        batches : list, other iterable that can be read again, or function that opens an iterator
+        source : list, other iterable that can be read again, or function that opens an iterator
             A batch is (X, y) or (X, y, sample_weight), with X an array, a frame or an Arrow batch.
 
         Returns
@@ -167,7 +168,7 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         """
         self._check_params()
         forget(self)
-        return self._fit_numbers(self._batches(batches))
+        return self._fit_numbers(self._batches(source))
 
     def _fit_numbers(self, rows: Rows) -> RKMRegressor:
         """Rows that are only summed over."""
@@ -329,12 +330,12 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         return self
 
     @atomic
-    def fit_batches(self, batches: Any) -> RKMClassifier:
+    def fit_batches(self, source: Batches) -> RKMClassifier:
         """Fit on all rows of batches, out of core, with a linear kernel or an approximation; equal to `fit` on the concatenated rows.
 
         Parameters
         ----------
-        batches : list, other iterable that can be read again, or function that opens an iterator
+        source : list, other iterable that can be read again, or function that opens an iterator
             A batch is (X, y) or (X, y, sample_weight), with X an array, a frame or an Arrow batch.
 
         Returns
@@ -359,7 +360,7 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         """
         self._check_params()
         forget(self)
-        return self._fit_labels(self._batches(batches))
+        return self._fit_labels(self._batches(source))
 
     def _fit_labels(self, rows: Rows) -> RKMClassifier:
         """Rows that are only summed over: first the labels, then all else."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from gramian._arrays import Array
 from gramian.datasets import make_ellipsoids
 from gramian.papers._claim import DIFFERS, IN_SHAPE, UNEXPECTED, Claim, Grid, Result, mean_and_spread
 from gramian.plotting._canvas import BLUE, GREY, PALE, PALETTE, RED, legend, new_figure
+
+if TYPE_CHECKING:
+    from mpl_toolkits.mplot3d.axes3d import Axes3D
 
 TABLE_1 = {
     0.10: (77.18, 73.82, 76.85),
@@ -157,7 +160,7 @@ def table_2(full: bool, rng: np.random.Generator) -> Result:
     )
 
 
-def _plane(ax: Any, centre: Array, axes: Array, sizes: Array, colour: str) -> None:
+def _plane(ax: Axes3D, centre: Array, axes: Array, sizes: Array, colour: str) -> None:
     """A patch of two standard deviations of a local plane."""
     s, t = np.meshgrid([-2.0, 2.0], [-2.0, 2.0])
     patch = centre + s[..., None] * sizes[0] * axes[0] + t[..., None] * sizes[1] * axes[1]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from gramian._arrays import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Okabe and Ito's colours: told apart with every common form of colour blindness, and in the order that contrasts best
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
@@ -26,7 +29,7 @@ TICKS = 40
 # ---------------------------------------------------------------- axes
 
 
-def single(ax: Any, size: tuple[float, float] = (5.6, 3.8)) -> Any:
+def single(ax: Axes | None, size: tuple[float, float] = (5.6, 3.8)) -> Axes:
     """``ax``, or the axes of a new figure that pyplot does not know (so nothing has to be closed)."""
     if ax is None:
         return new_figure(size).subplots()
@@ -79,18 +82,18 @@ def new_figure(size: tuple[float, float]) -> Any:
     return Figure(figsize=size, layout="constrained")
 
 
-def plain(ax: Any) -> Any:
+def plain(ax: Axes) -> Axes:
     """Without the two frame lines that say nothing."""
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
-def legend(ax: Any, **options: Any) -> None:
+def legend(ax: Axes, **options: Any) -> None:
     """A legend where the data leaves room, without a frame."""
     ax.legend(**{"frameon": False, "fontsize": "small", **options})
 
 
-def colorbar(mappable: Any, ax: Any, name: str) -> Any:
+def colorbar(mappable: Any, ax: Axes, name: str) -> Any:
     """A narrow colour bar beside ``ax``."""
     bar = ax.figure.colorbar(mappable, ax=ax, fraction=0.05, pad=0.02)
     bar.set_label(name)
@@ -180,7 +183,7 @@ def named_ticks(axis: Any, names: Sequence[str], positions: Sequence[float] | No
 # ---------------------------------------------------------------- colours
 
 
-def colour_points(ax: Any, points: Array, values: Any, *, name: str = "", size: float = 16) -> Array:
+def colour_points(ax: Axes, points: Array, values: Any, *, name: str = "", size: float = 16) -> Array:
     """Points in the plane, coloured by class (with a legend and a marker a class) or by a number (with a colour bar).
 
     Returns the colour of each point, (n, 3).
@@ -189,14 +192,14 @@ def colour_points(ax: Any, points: Array, values: Any, *, name: str = "", size: 
 
     full, size = size, max(0.4 * size, min(size, 400 * size / max(len(points), 1)))
     if values is None:
-        ax.scatter(*points.T, s=size, color=BLUE, alpha=0.8, lw=0, zorder=3)
+        ax.scatter(points[:, 0], points[:, 1], s=size, color=BLUE, alpha=0.8, lw=0, zorder=3)
         return np.tile(to_rgb(BLUE), (len(points), 1))
     values = np.asarray(values)
     if values.shape != (len(points),):
         raise ValueError(f"labels has shape {values.shape}, but there are {len(points)} rows.")
     classes = classes_of(values)
     if classes is None:
-        drawn = ax.scatter(*points.T, s=size, c=values.astype(float), cmap=SEQUENTIAL, lw=0, zorder=3)
+        drawn = ax.scatter(points[:, 0], points[:, 1], s=size, c=values.astype(float), cmap=SEQUENTIAL, lw=0, zorder=3)
         colorbar(drawn, ax, label(name))
         return np.asarray(drawn.to_rgba(values.astype(float)))[:, :3]
     colours = np.empty((len(points), 3))
@@ -206,7 +209,8 @@ def colour_points(ax: Any, points: Array, values: Any, *, name: str = "", size: 
         # colours and shapes turn at different times: no two of 64 classes look alike
         marker = MARKERS[(i + i // len(PALETTE)) % len(MARKERS)]
         ax.scatter(
-            *points[rows].T,
+            points[rows, 0],
+            points[rows, 1],
             s=size,
             color=PALETTE[i % len(PALETTE)],
             marker=marker,

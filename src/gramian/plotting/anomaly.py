@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -26,11 +26,14 @@ from gramian.plotting._canvas import (
     time_ticks,
 )
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 NAMES = {"t2": "T² (along the subspace)", "spe": "SPE (off the subspace)"}
 
 
 def anomaly_histogram(
-    model: BaseEstimator, X: Table, *, statistic: str = "spe", level: float = 0.99, ax: Any = None
+    model: BaseEstimator, X: Table, *, statistic: str = "spe", level: float = 0.99, ax: Axes | None = None
 ) -> Any:
     """How the rows' distances are spread, with the limit that a share 1 - level of normal rows exceeds [2].
 
@@ -93,11 +96,11 @@ def anomaly_histogram(
     bins = np.geomspace(*ends, 41) if log else np.linspace(*ends, 41)
     if ends[0] == ends[1]:
         bins = np.linspace(ends[0] - 0.5, ends[0] + 0.5, 41)
-    ax.hist(values[~beyond], bins=bins, color=BLUE, label=f"{int((~beyond).sum())} rows within")
+    ax.hist(values[~beyond], bins=bins.tolist(), color=BLUE, label=f"{int((~beyond).sum())} rows within")
     if beyond.any():
         ax.hist(
             values[beyond],
-            bins=bins,
+            bins=bins.tolist(),
             color=RED,
             hatch="////",
             edgecolor="white",
@@ -121,7 +124,7 @@ def control_chart(
     contributions: bool = True,
     max_columns: int = 12,
     feature_names: Iterable[Any] | None = None,
-    ax: Any = None,
+    ax: Axes | None = None,
 ) -> Array:
     """T² and SPE of rows in their order, with limits, and below them which columns stand out [2].
 
@@ -191,7 +194,7 @@ def control_chart(
     return axes
 
 
-def trace(ax: Any, times: Array, values: Array, limit: Array, level: float) -> None:
+def trace(ax: Axes, times: Array, values: Array, limit: Array, level: float) -> None:
     """One statistic over time; what is beyond its limit is marked by colour and shape."""
     beyond = values > limit
     ax.plot(times, values, color=BLUE, lw=0.8, zorder=2)
@@ -205,7 +208,7 @@ def trace(ax: Any, times: Array, values: Array, limit: Array, level: float) -> N
     legend(ax, loc="lower right", bbox_to_anchor=(1.0, 0.98), ncols=2, borderaxespad=0.0)
 
 
-def contribution_map(ax: Any, times: Array, contributions: Array, names: list[str], max_columns: int) -> None:
+def contribution_map(ax: Axes, times: Array, contributions: Array, names: list[str], max_columns: int) -> None:
     """Columns from top to bottom, the one that stands out most first."""
     order = np.argsort(-contributions.max(axis=0, initial=0.0), kind="stable")[:max_columns]
     shown = contributions[:, order].T

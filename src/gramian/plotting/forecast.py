@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,6 +13,9 @@ from gramian._arrays import Array
 from gramian._checks import check_count, check_number
 from gramian._types import Table
 from gramian.plotting._canvas import BLUE, RED, legend, plain, single
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def forecast_fan(
@@ -25,7 +28,7 @@ def forecast_fan(
     levels: Iterable[float] = (0.5, 0.8, 0.95),
     series: int = 0,
     n_past: int = 100,
-    ax: Any = None,
+    ax: Axes | None = None,
 ) -> Any:
     """The forecast of the next ``steps`` values with a band for each level, behind the end of the series; seasons are marked.
 
@@ -111,7 +114,7 @@ def forecast_fan(
     return ax
 
 
-def _mark_seasons(ax: Any, season: Any, steps: int) -> None:
+def _mark_seasons(ax: Axes, season: Any, steps: int) -> None:
     """Faint lines, one season apart, counted from the end of the past."""
     if not isinstance(season, int) or season < 2:
         return

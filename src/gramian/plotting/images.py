@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -24,6 +24,9 @@ from gramian.plotting._canvas import (
     single,
 )
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 SMALLEST_IMAGE = 16
 """A row of at least this many entries, a square number, is taken for a square picture unless said otherwise."""
 GAP = 0.12
@@ -36,7 +39,7 @@ def reconstruction_grid(
     image_shape: tuple[int, int] | None = None,
     n_rows: int = 8,
     feature_names: Iterable[Any] | None = None,
-    ax: Any = None,
+    ax: Axes | None = None,
 ) -> Any:
     """Original, reconstruction and residual of some rows; residuals on a scale of their own, grey where nothing was seen.
 
@@ -107,7 +110,7 @@ def samples_grid(
     n_columns: int = 8,
     random_state: RandomState = None,
     feature_names: Iterable[Any] | None = None,
-    ax: Any = None,
+    ax: Axes | None = None,
 ) -> Any:
     """Rows drawn from the model.
 
@@ -174,7 +177,7 @@ def latent_traversal(
     n_steps: int = 9,
     extent: float = 2.0,
     feature_names: Iterable[Any] | None = None,
-    ax: Any = None,
+    ax: Axes | None = None,
 ) -> Any:
     """What the model expects as one latent moves from -extent to +extent, the others at zero: one line per component.
 
@@ -259,7 +262,7 @@ def limits(values: Array) -> tuple[float, float]:
     return (float(low), float(high)) if high > low else (float(low) - 0.5, float(low) + 0.5)
 
 
-def mosaic_line(ax: Any, pictures: Array, line: int, cmap: str, **scale: Any) -> None:
+def mosaic_line(ax: Axes, pictures: Array, line: int, cmap: str, **scale: Any) -> None:
     """Pictures side by side in line ``line`` from the top, each one wide, with missing pixels grey."""
     colours = drawing_library().colormaps[cmap].with_extremes(bad=PALE)
     tall = pictures.shape[1] / pictures.shape[2]
@@ -274,7 +277,7 @@ def centres(count: int, size: float = 1.0) -> Array:
     return np.arange(count) * (size + GAP) + size / 2
 
 
-def frame(ax: Any, n_columns: int, n_lines: int, tall: float) -> None:
+def frame(ax: Axes, n_columns: int, n_lines: int, tall: float) -> None:
     """A mosaic's limits, and no frame."""
     ax.set(xlim=(-GAP / 2, n_columns * (1 + GAP) - GAP / 2), ylim=(-n_lines * (tall + GAP) + GAP / 2, GAP / 2))
     ax.set_aspect("equal")
@@ -299,7 +302,7 @@ def strips(
     rebuilt: Array,
     rows: Array,
     feature_names: Iterable[Any] | None,
-    ax: Any,
+    ax: Axes | None,
 ) -> Any:
     """Rows of a table and their reconstruction side by side, in standard deviations of each column."""
     names = column_names(model, shown.shape[1], feature_names)
@@ -333,7 +336,7 @@ def traversal_map(
     chosen: list[int],
     written: list[str],
     feature_names: Iterable[Any] | None,
-    ax: Any,
+    ax: Axes | None,
 ) -> Any:
     """Columns from top to bottom, steps from left to right, one block per component."""
     names = column_names(model, rows.shape[2], feature_names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,6 +14,9 @@ from gramian._checks import check_count, check_table
 from gramian._types import Table
 from gramian.plotting._canvas import DIVERGING, panels
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 def kernel_components(
     model: BaseEstimator,
@@ -22,7 +25,7 @@ def kernel_components(
     components: Iterable[int] = (0, 1),
     n_grid: int = 80,
     margin: float = 0.15,
-    ax: Any = None,
+    ax: Axes | None = None,
 ) -> Array:
     """Contours of equal principal scores over the plane, with the data: one panel per component ([ZH] figure 1).
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
@@ -14,6 +14,9 @@ from gramian._arrays import Array
 from gramian._checks import check_count, check_number
 from gramian._types import Table
 from gramian.plotting._canvas import GREY, RED, colour_points, column_names, plain, single
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MAX_ELLIPSES = 200
 FEW = 50
@@ -29,7 +32,7 @@ def latent_scatter(
     level: float = 0.9,
     ellipses: bool = True,
     label_name: str = "",
-    ax: Any = None,
+    ax: Axes | None = None,
 ) -> Any:
     """The posterior means of two latent coordinates, with the ellipses that hold each latent with probability ``level`` [2].
 
@@ -101,7 +104,7 @@ def pair(components: tuple[int, int], available: int) -> tuple[int, int]:
     return first, second
 
 
-def draw_ellipses(ax: Any, points: Array, shapes: Array, level: float, colours: Array, count: int) -> None:
+def draw_ellipses(ax: Axes, points: Array, shapes: Array, level: float, colours: Array, count: int) -> None:
     """The ellipses {z : (z - mean)ᵀ Cov⁻¹ (z - mean) <= chi²₂(level)}, pale, behind the points."""
     from matplotlib.collections import EllipseCollection
 
@@ -128,7 +131,7 @@ def draw_ellipses(ax: Any, points: Array, shapes: Array, level: float, colours: 
     ax.autoscale_view()
 
 
-def strip(ax: Any, mean: Array, covariance: Array | None, labels: Any, level: float, name: str) -> Any:
+def strip(ax: Axes, mean: Array, covariance: Array | None, labels: Any, level: float, name: str) -> Any:
     """One latent coordinate over the row numbers."""
     values = mean[:, 0] if mean.shape[1] else np.zeros(len(mean))
     places = np.arange(len(values))
@@ -149,7 +152,7 @@ def biplot(
     feature_names: Iterable[Any] | None = None,
     max_arrows: int = 12,
     label_name: str = "",
-    ax: Any = None,
+    ax: Axes | None = None,
 ) -> Any:
     """Rows as points and columns as arrows: an arrow points where its column grows, as far as the two latents move it.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
@@ -26,13 +26,16 @@ from gramian.plotting._canvas import (
 )
 from gramian.plotting.images import spread_of, spread_rows
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 MAX_ROWS = 400
 OBSERVED = 0.93
 """The grey of cells that were observed."""
 
 
 def missingness_map(
-    model: BaseEstimator, X: Table, *, feature_names: Iterable[Any] | None = None, ax: Any = None
+    model: BaseEstimator, X: Table, *, feature_names: Iterable[Any] | None = None, ax: Axes | None = None
 ) -> Any:
     """The table as a map: observed cells in pale grey, missing ones in the colour of what the model puts there.
 
@@ -102,7 +105,7 @@ def interval_calibration(
     *,
     share: float = 0.1,
     random_state: RandomState = 0,
-    ax: Any = None,
+    ax: Axes | None = None,
 ) -> Any:
     """How often intervals of each nominal level hold the truth, with the band that chance allows.
 

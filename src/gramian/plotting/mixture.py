@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,6 +14,9 @@ from gramian._types import Table
 from gramian.plotting._canvas import GREY, MARKERS, PALETTE, class_colours, label, legend, plain, single
 from gramian.plotting.kernel import mesh
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 KINDS = ("auto", "plane", "bars")
 
 
@@ -24,7 +27,7 @@ def responsibilities(
     kind: str = "auto",
     columns: tuple[int, int] = (0, 1),
     n_grid: int = 120,
-    ax: Any = None,
+    ax: Axes | None = None,
 ) -> Any:
     """The probability of each component (or class) for each row.
 
@@ -82,7 +85,16 @@ def responsibilities(
     for i, name in enumerate(written):
         rows = likely == i
         marker = MARKERS[i % len(MARKERS)]
-        ax.scatter(*points[rows].T, s=18, c=mixed[rows], marker=marker, edgecolors="white", linewidths=0.3, zorder=3)
+        ax.scatter(
+            points[rows, 0],
+            points[rows, 1],
+            s=18,
+            c=mixed[rows],
+            marker=marker,
+            edgecolors="white",
+            linewidths=0.3,
+            zorder=3,
+        )
         ax.scatter([], [], s=18, color=PALETTE[i % len(PALETTE)], marker=marker, label=f"{name} ({int(rows.sum())})")
     ax.set(xlabel=axis_name(model, first), ylabel=axis_name(model, second))
     legend(ax, loc="center left", bbox_to_anchor=(1.0, 0.5))
@@ -95,7 +107,7 @@ def axis_name(model: BaseEstimator, column: int) -> str:
     return f"column {column}" if names is None else label(names[column])
 
 
-def tint(ax: Any, model: BaseEstimator, points: Array, colours: Array, n_grid: int) -> None:
+def tint(ax: Axes, model: BaseEstimator, points: Array, colours: Array, n_grid: int) -> None:
     """The plane in the mixed, paled colours of its probabilities."""
     grid, across, up = mesh(points, n_grid, 0.1)
     shares = np.asarray(model.predict_proba(grid), dtype=float).reshape(n_grid, n_grid, -1)
@@ -109,7 +121,7 @@ def tint(ax: Any, model: BaseEstimator, points: Array, colours: Array, n_grid: i
             ax.contour(across, up, margin, levels=[0.0], colors=GREY, linewidths=0.8, zorder=1)
 
 
-def bars(ax: Any, shares: Array, names: list[str]) -> Any:
+def bars(ax: Axes, shares: Array, names: list[str]) -> Any:
     """Stacked probabilities, one column per row."""
     likely = shares.argmax(axis=1)
     order = np.lexsort((-shares.max(axis=1), likely))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -10,8 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.plotting._canvas import BLUE, GREY, label, legend, plain, single
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def selection(model: BaseEstimator, *, ax: Any = None) -> Any:
+
+def selection(model: BaseEstimator, *, ax: Axes | None = None) -> Any:
     """The held-out score of every candidate with its error, the best and the one taken [10].
 
     Parameters

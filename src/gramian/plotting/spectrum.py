@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -15,12 +15,15 @@ from gramian._checks import check_count
 from gramian._types import RandomState, Table
 from gramian.plotting._canvas import BLUE, GREY, PALE, RED, legend, plain, single, whole_ticks
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 WIDE = 100.0
 """Eigenvalues that span more than this factor are drawn on a logarithmic scale."""
 
 
 def scree(
-    model: BaseEstimator, X: Table | None = None, *, log: bool | None = None, max_bars: int = 50, ax: Any = None
+    model: BaseEstimator, X: Table | None = None, *, log: bool | None = None, max_bars: int = 50, ax: Axes | None = None
 ) -> Any:
     """The eigenvalues l₁ ≥ l₂ ≥ ... and the noise floor σ² that stands for all the others [2].
 
@@ -105,7 +108,7 @@ def discarded(model: BaseEstimator, X: Table) -> Array:
     return np.asarray(everything.explained_variance_[model.n_components_ :], dtype=float)
 
 
-def cumulative_variance(model: BaseEstimator, *, marks: Iterable[float] = (0.9, 0.95), ax: Any = None) -> Any:
+def cumulative_variance(model: BaseEstimator, *, marks: Iterable[float] = (0.9, 0.95), ax: Axes | None = None) -> Any:
     """The share of the variance that the first q components explain.
 
     Parameters
@@ -159,7 +162,7 @@ def heldout_curve(
     n_components: Iterable[int] | None = None,
     cv: int = 5,
     random_state: RandomState = 0,
-    ax: Any = None,
+    ax: Axes | None = None,
 ) -> Any:
     """The mean log-likelihood of held-out rows for each q, with its standard error: what likelihood on training rows cannot tell.
 

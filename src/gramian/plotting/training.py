@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -10,8 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.plotting._canvas import BLUE, GREY, label, legend, plain, single, whole_ticks
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def em_trace(model: BaseEstimator, *, ax: Any = None, name: str | None = None) -> Any:
+
+def em_trace(model: BaseEstimator, *, ax: Axes | None = None, name: str | None = None) -> Any:
     """The mean log-likelihood after each EM step: it never falls.
 
     Called again with the same ``ax``, a second model's trace is added in the next colour of the axes.
@@ -47,7 +50,7 @@ def em_trace(model: BaseEstimator, *, ax: Any = None, name: str | None = None) -
         )
     ax = plain(single(ax))
     drawn = len(ax.lines)
-    colour = {"color": BLUE} if not drawn else {}
+    colour: dict[str, Any] = {"color": BLUE} if not drawn else {}
     steps = np.arange(1, len(trace) + 1)
     (line,) = ax.plot(
         steps, trace, marker="o" if len(trace) <= 60 else None, ms=3.5, label=label(name or "log-likelihood"), **colour
@@ -74,7 +77,7 @@ def em_trace(model: BaseEstimator, *, ax: Any = None, name: str | None = None) -
     return ax
 
 
-def _to_gain(ax: Any, steps: Any, trace: Any) -> None:
+def _to_gain(ax: Axes, steps: Any, trace: Any) -> None:
     """Inside the picture, what is still to gain after each step, on a logarithmic axis: the last steps are seen there."""
     gains = trace[-1] - trace[:-1]
     shown = gains > 0

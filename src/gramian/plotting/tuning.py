@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def search_history(search: Any, ax: Any = None) -> Any:
+
+def search_history(search: Any, ax: Axes | None = None) -> Any:
     """The score of every trial, the best so far, and failed trials at the foot.
 
     Parameters
@@ -52,7 +55,7 @@ def search_history(search: Any, ax: Any = None) -> Any:
     return ax
 
 
-def surrogate_slice(search: Any, parameter: str | None = None, ax: Any = None, n_points: int = 200) -> Any:
+def surrogate_slice(search: Any, parameter: str | None = None, ax: Axes | None = None, n_points: int = 200) -> Any:
     """The surrogate's mean and two standard deviations along one parameter, the others at the best trial's values.
 
     ``parameter`` is a name of the search space; None is the most important one. Trials are drawn where they fell along it,
@@ -126,7 +129,7 @@ def surrogate_slice(search: Any, parameter: str | None = None, ax: Any = None, n
     return ax
 
 
-def parameter_importance(search: Any, ax: Any = None) -> Any:
+def parameter_importance(search: Any, ax: Axes | None = None) -> Any:
     """Share of the surrogate's variation that each parameter explains alone, most important on top.
 
     Parameters
@@ -160,7 +163,7 @@ def parameter_importance(search: Any, ax: Any = None) -> Any:
     return ax
 
 
-def _axes(ax: Any) -> Any:
+def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
     try:
@@ -175,7 +178,7 @@ def _objective(search: Any) -> str:
     return f"score ({name})" if isinstance(name, str) else f"score ({getattr(name, '__name__', 'callable')})"
 
 
-def _limits_of_the_band(ax: Any, low: Any, high: Any) -> None:
+def _limits_of_the_band(ax: Axes, low: Any, high: Any) -> None:
     """The band fills the picture; trials below it are counted at its foot."""
     bottom, top = float(np.min(low)), float(np.max(high))
     room = 0.08 * (top - bottom) or 0.05 * abs(top) or 1.0
@@ -189,7 +192,7 @@ def _limits_of_the_band(ax: Any, low: Any, high: Any) -> None:
         ax.annotate(words, (0.01, 0.02), xycoords="axes fraction", fontsize="small", color="0.4")
 
 
-def _readable_limits(ax: Any, values: Any) -> None:
+def _readable_limits(ax: Axes, values: Any) -> None:
     """The upper part of the scores fills the picture: one disastrous trial would flatten all the others."""
     top, low = float(values.max()), float(values.min())
     floor = top - 4.0 * (top - float(np.median(values))) if top > np.median(values) else low

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
@@ -13,10 +13,13 @@ from gramian._arrays import Array
 from gramian._checks import check_count, check_number
 from gramian.plotting._canvas import BLUE, GREY, PALETTE, label, legend, plain, single, whole_ticks
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 HATCHES = ("", "///", "...", "xxx", "\\\\\\", "ooo", "---", "+++")
 
 
-def view_contributions(model: BaseEstimator, *, max_components: int = 20, ax: Any = None) -> Any:
+def view_contributions(model: BaseEstimator, *, max_components: int = 20, ax: Axes | None = None) -> Any:
     """The share of each component that lies in each view: the squared length of its axis there [8].
 
     A component of one colour belongs to one view alone; one that mixes them is what the views have in common.
@@ -51,7 +54,11 @@ def view_contributions(model: BaseEstimator, *, max_components: int = 20, ax: An
     places = np.arange(1, shares.shape[1] + 1)
     base = np.zeros(shares.shape[1])
     for v, (name, share) in enumerate(zip(model.view_names_, shares)):
-        style = {"color": PALETTE[v % len(PALETTE)], "hatch": HATCHES[v % len(HATCHES)], "edgecolor": "white"}
+        style: dict[str, Any] = {
+            "color": PALETTE[v % len(PALETTE)],
+            "hatch": HATCHES[v % len(HATCHES)],
+            "edgecolor": "white",
+        }
         ax.bar(places, share, bottom=base, width=0.85, lw=0, label=label(name), **style)
         base = base + share
     whole_ticks(ax.xaxis)
@@ -82,7 +89,7 @@ def view_prediction(
     column: int = 0,
     level: float = 0.9,
     column_name: Any = None,
-    ax: Any = None,
+    ax: Axes | None = None,
 ) -> Any:
     """One column of a view as predicted from the other views against the truth, with intervals where the view has them [8].
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from sklearn.utils.validation import _get_feature_names
 
 from gramian._checks import check_block_weights, check_table
+from gramian._types import Batches
 from gramian.rows.array import ArrayRows
 from gramian.rows.base import NO_ROWS, Result, Sum
 
@@ -36,7 +37,7 @@ class BatchRows:
     preparation: tuple[Any, ...] = ()
 
     @classmethod
-    def of(cls, source: Any, *, with_target: bool = False, missing: bool = True) -> BatchRows:
+    def of(cls, source: Batches, *, with_target: bool = False, missing: bool = True) -> BatchRows:
         """From anything that can be read again. A source that can be read only once is a ValueError."""
         rows = cls(opener(source), 0, np.dtype(np.float64), None, with_target, missing)
         for first in rows.batches():
@@ -105,12 +106,12 @@ def _names(table: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def is_one_shot(source: Any) -> bool:
+def is_one_shot(source: Batches) -> TypeGuard[Iterator[Any]]:
     """Whether a source can be read only once: an iterator, such as a generator."""
     return not callable(source) and hasattr(source, "__next__")
 
 
-def opener(source: Any) -> Callable[[], Iterable[Any]]:
+def opener(source: Batches) -> Callable[[], Iterable[Any]]:
     """A function that starts a new pass over the source."""
     if is_one_shot(source):
         raise ValueError(

@@ -203,6 +203,13 @@ def test_rows_beyond_all_held_out_rows_are_drawn_back_and_told_wide(train):
     assert (np.abs(found - plug_in) <= 1.01 * std).all()
 
 
+def test_a_prediction_is_the_same_whether_its_deviation_is_asked_for_or_not(train):
+    model = MultiViewRKM(random_state=0).fit(train)
+    for name in train:
+        far = {other: 50.0 * X[:5] for other, X in train.items() if other != name}
+        assert_allclose(model.predict_view(far, name), model.predict_view(far, name, return_std=True)[0])
+
+
 def test_latents_within_the_reach_stay_and_beyond_it_return_to_zero():
     latents = np.array([[3.0, 4.0], [0.6, 0.8], [0.0, 0.0], [300.0, 400.0]])
     assert_allclose(drawn_back(latents, 2.5), [[0.75, 1.0], [0.6, 0.8], [0.0, 0.0], [0.0075, 0.01]])

@@ -55,7 +55,7 @@ def blended(
     logs = calibration.log_probabilities(evidence)[:, codes, np.arange(len(codes))]
     totals = len(codes) * (logs @ (weights / weights.sum()))
     odds = np.exp(ROW_SHARE * (totals - totals.max()))
-    kept = np.flatnonzero(odds >= LEAST_SHARE * odds.sum())
+    kept = np.flatnonzero(odds >= LEAST_SHARE * odds.sum()).tolist()
     shares = odds[kept] * calibration.scales[kept]
     counts = np.array([ALL if rules[k][0] is None else rules[k][0] for k in kept])
     blend = Blend(counts, np.array([rules[k][1] for k in kept]), shares / shares.sum())

@@ -76,9 +76,28 @@ class ViewAnswers:
         """z given what each row shows; to predict a view, with the trust that held-out rows allow."""
         if self.gaussian.noise_variance == 0:
             self._warn_singular(rows.seen)
-        found = {} if view is None else {shown: self._trust(shown, view) for shown in _shown(rows.seen)}
-        trusts = {shown: trust[2] for shown, trust in found.items() if trust is not None}
+        trusts = {} if view is None else {shown: trust[2] for shown, trust in self._known(rows, view).items()}
         return self.subspace.posterior(self.gaussian, rows.views, rows.seen, trusts=trusts)
+
+    def expected(self, rows: ViewRows, v: int, *, small_sample: bool) -> Array:
+        """View v given the others: the mean of `predicted`, without its deviations."""
+        known = self._known(rows, v) if small_sample else {}
+        return self.inputs(v, self._within_reach(rows, self.posterior(rows, v).mean, known))
+
+    def _known(self, rows: ViewRows, v: int) -> dict[tuple[int, ...], Trust]:
+        """What held-out rows said of the questions that the rows ask."""
+        found = {shown: self._trust(shown, v) for shown in _shown(rows.seen)}
+        return {shown: trust for shown, trust in found.items() if trust is not None}
+
+    def _within_reach(self, rows: ViewRows, latents: Array, known: dict[tuple[int, ...], Trust]) -> Array:
+        """Latents, those beyond all held-out rows drawn back towards 0."""
+        latents = latents.copy()
+        if len(self.reaches):
+            for shown, trust in known.items():
+                where = _showing(rows.seen, shown)
+                reach = next(r for r, one in zip(self.reaches, self.trusts) if one is trust)
+                latents[where] = drawn_back(latents[where], reach)
+        return latents
 
     def _trust(self, shown: tuple[int, ...], view: int) -> Trust | None:
         names = [self.names[w] for w in shown]
@@ -115,14 +134,9 @@ class ViewAnswers:
         diag(W_v Cov[z | o] W_vᵀ) + σ²_v.
         """
         posterior = self.posterior(rows, v)
-        known = {shown: self._trust(shown, v) for shown in _shown(rows.seen)} if small_sample else {}
+        known = self._known(rows, v) if small_sample else {}
         straight = posterior.mean
-        posterior = replace(posterior, mean=straight.copy())
-        for shown, trust in known.items():
-            if trust is not None and len(self.reaches):
-                where = _showing(rows.seen, shown)
-                reach = next(r for r, one in zip(self.reaches, self.trusts) if one is trust)
-                posterior.mean[where] = drawn_back(straight[where], reach)
+        posterior = replace(posterior, mean=self._within_reach(rows, straight, known))
         mean = self.inputs(v, posterior.mean)
         linear = self.subspace.parts[v].invertible
         variance = self._plug_in(v, posterior) if linear else self._decoded_variance(v, posterior, mean)
@@ -131,8 +145,6 @@ class ViewAnswers:
         leverage = np.square(posterior.mean).sum(axis=1)[:, None] / self.total_weight
         asked = np.zeros(len(mean), dtype=bool)
         for shown, trust in known.items():
-            if trust is None:
-                continue
             where = _showing(rows.seen, shown)
             usual = self._usual(trust, v) if linear else np.inf
             extra = np.maximum(variance[where] - usual, 0.0)

@@ -58,7 +58,8 @@ class ViewPredictions(ViewLatents):
         n_draws : int, optional
             Draws from the same law in place of the mean, (n_draws, n_samples, number of columns).
         small_sample : bool, default=True
-            Standard deviations from held-out rows, or widened for what few rows leave unknown [12]. False: those of the fitted Gaussian.
+            Standard deviations from held-out rows, or widened for what few rows leave unknown, and rows beyond all held-out ones drawn
+            back towards the mean [12]. False: mean and deviations of the fitted Gaussian.
         random_state : None, int, Generator or RandomState
             Of the draws; None: the estimator's own.
 

@@ -89,7 +89,7 @@ class ViewPredictions(ViewLatents):
         given = self._rows(layout.without(X, v))
         rows, dtype, answers = given.without(v), given.dtype, self._answers
         if not return_std and n_draws is None:
-            return answers.inputs(v, answers.posterior(rows, v).mean).astype(dtype, copy=False)
+            return answers.expected(rows, v, small_sample=small_sample).astype(dtype, copy=False)
         found = answers.predicted(rows, v, small_sample=small_sample)
         if n_draws is not None:
             rng = check_random_state(self.random_state if random_state is None else random_state)

@@ -16,7 +16,7 @@ from gramian._checks import (
 )
 from gramian._content import row_hashes
 from gramian._progress import Progress
-from gramian._types import Batches
+from gramian._types import Batches, RandomState, Table, Weights
 from gramian.choosing.target_kernel import MOST_ROWS as CHOICE_ROWS
 from gramian.choosing.target_kernel import choose_target_kernel
 from gramian.choosing.target_landmarks import LandmarkLoss, landmark_loss
@@ -73,20 +73,20 @@ class TargetEstimator(BaseEstimator):
 
     def __init__(
         self,
-        n_components: Any = 0.95,
+        n_components: int | float | str | None = 0.95,
         *,
         kernel: Any = "auto",
-        noise_variance: Any = "per-view",
+        noise_variance: float | str = "per-view",
         view_weights: Any = "balanced",
-        standardize: Any = "auto",
+        standardize: bool | str = "auto",
         approximation: Any = "auto",
-        n_landmarks: Any = None,
-        n_folds: Any = 5,
+        n_landmarks: int | None = None,
+        n_folds: int | None = 5,
         space: str = "auto",
         solver: Any = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -154,7 +154,7 @@ class TargetEstimator(BaseEstimator):
         coding = coding if gathered is held else TargetCoding()  # what is gathered has been coded
         return self._fit_table(gathered, reading, spec, kernel, coding)
 
-    def _rows_elsewhere(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+    def _rows_elsewhere(self, X: Table, y: object, sample_weight: Weights) -> Rows:
         """Rows on Dask; what cannot be a sum over rows is refused with words."""
         if not self._takes_rows:
             refuse_dask(self, X, advice=FEATURE_ADVICE)
@@ -353,13 +353,13 @@ class TargetEstimator(BaseEstimator):
 
     # ------------------------------------------------------------ evaluation
 
-    def _checked_inputs(self, X: Any) -> tuple[Array, Any]:
+    def _checked_inputs(self, X: Table) -> tuple[Array, Any]:
         """Rows as the model sees them, and the dtype of answers."""
         check_is_fitted(self)
         X = check_table(self, X, reset=False)
         return self._inputs(X), float_dtype(X)
 
-    def latents(self, X: Any) -> Array:
+    def latents(self, X: Table) -> Array:
         """The posterior mean E[z | x] of the latents that inputs and target share [8].
 
         Parameters

@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_y, check_consistent_length, column_o
 
 from gramian._arrays import Array
 from gramian._checks import check_number, check_table, check_weights
-from gramian._types import Batches
+from gramian._types import Batches, Table, Weights
 from gramian.estimators._base import atomic, forget, keep_columns
 from gramian.estimators._target_estimator import TargetEstimator
 from gramian.latent.target_survey import TargetCoding, class_labels
@@ -91,7 +91,7 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         return tags
 
     @atomic
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RKMRegressor:
+    def fit(self, X: Table, y: Any, sample_weight: Weights = None) -> RKMRegressor:
         """Fit to inputs and targets.
 
         Parameters
@@ -178,7 +178,7 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         return self
 
     @lazily
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Table, return_std: bool = False) -> Any:
         """E[y | x], with the predictive standard deviation if asked.
 
         Parameters
@@ -214,7 +214,7 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
             mean, std = mean[:, 0], std[:, 0]
         return (mean, std) if return_std else mean
 
-    def interval(self, X: Any, level: float = 0.9) -> tuple[Array, Array]:
+    def interval(self, X: Table, level: float = 0.9) -> tuple[Array, Array]:
         """The ends of the central predictive intervals.
 
         Parameters
@@ -284,7 +284,7 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
     """
 
     @atomic
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RKMClassifier:
+    def fit(self, X: Table, y: Any, sample_weight: Weights = None) -> RKMClassifier:
         """Fit to inputs and class labels.
 
         Parameters
@@ -380,12 +380,12 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         elif len(classes) > 1:
             self.temperature_ = max(float(np.square(self._fit.std).mean()), 1e-3)
 
-    def _scores(self, X: Any) -> tuple[Array, Any]:
+    def _scores(self, X: Table) -> tuple[Array, Any]:
         inputs, dtype = self._checked_inputs(X)
         return self._fit.predict([inputs])[0], dtype
 
     @lazily
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Table) -> Array:
         """The most probable class of each row.
 
         Parameters
@@ -414,7 +414,7 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         return np.asarray(self.classes_[best])
 
     @lazily
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Table) -> Array:
         """Class probabilities, one column per class in the order of ``classes_``; rows sum to 1.
 
         Parameters

@@ -15,6 +15,7 @@ from gramian import (
     KernelPPCAClassifier,
     KernelPPCAMixture,
     MultiViewRKM,
+    RKMForecaster,
     RKMRegressor,
     datasets,
     kernels,
@@ -326,6 +327,29 @@ def test_the_fan_is_the_models_intervals_from_the_last_value_on(render):
     assert plotting.forecast_fan(model, 3, ax=ax) is ax
     with pytest.raises(ValueError, match="series=2"):
         plotting.forecast_fan(model, 3, series=2)
+
+
+def test_candidates_of_a_forecaster_are_told_in_words_best_first(render):
+    y = 20 + np.tile([0.0, 4.0, 1.0, 2.0], 20) + np.random.default_rng(0).standard_normal(80)
+    model = RKMForecaster(3, season="auto", difference=0, transform=None, kernel="linear", n_folds=None).fit(y)
+    ax = plotting.selection(model)
+    told = [text.get_text() for text in ax.get_yticklabels()]
+    best = model.selection_.candidates[int(np.argmax(model.selection_.scores))]
+    assert len(told) == len(model.selection_.candidates)
+    assert told[0].startswith(f"lags 3, season {best['season']}")
+    assert not any("None" in text for text in told)
+    assert ax.yaxis_inverted()
+    render(ax.figure)
+
+
+def test_the_fan_of_a_forecaster_begins_with_its_own_series_and_marks_seasons(render):
+    y = np.tile([0.0, 4.0, 1.0, 2.0], 20) + np.random.default_rng(0).standard_normal(80)
+    given = {"season": 4, "difference": 0, "transform": None, "kernel": "linear"}
+    ax = plotting.forecast_fan(RKMForecaster(2, **given).fit(y), 4, n_past=20)
+    assert_allclose(lines(ax)["past"].get_ydata(), y[-20:])
+    marks = {float(line.get_xdata()[0]) for line in ax.lines if len(set(line.get_xdata())) == 1}
+    assert {-16.0, -4.0, 0.0, 4.0} <= marks
+    render(ax.figure)
 
 
 def test_a_table_of_one_column_or_of_thousands_is_drawn(render):

@@ -38,7 +38,7 @@ def forecast_fan(
     steps : int
         How far ahead.
     past : array-like, optional
-        The series before; its last ``n_past`` values are drawn.
+        The series before, of which the last ``n_past`` values are drawn; None: the one that was fitted.
     actual : array-like, optional
         What came to pass, drawn over the forecast, with the share of it inside the widest band.
     X : future inputs, where the model was fitted with some
@@ -75,6 +75,7 @@ def forecast_fan(
     ahead = np.arange(1, steps + 1)
     ax = plain(single(ax, (7.0, 3.4)))
     join: Array = np.empty(0)
+    past = getattr(model, "_series", None) if past is None else past
     if past is not None:
         before = one_series(past, series)[-check_count("n_past", n_past, 1) :]
         ax.plot(np.arange(1 - len(before), 1), before, color="black", lw=1.2, label="past")
@@ -107,16 +108,22 @@ def forecast_fan(
         truth = one_series(actual, series)[:steps]
         ax.plot(ahead[: len(truth)], truth, color=RED, lw=1.2, ls="--", marker=".", ms=4, label=f"actual{inside}")
     ax.axvline(0.5 if not len(join) else 0.0, color="black", lw=0.5, ls=":")
-    _mark_seasons(ax, getattr(model, "season_", None), steps)
+    _mark_seasons(ax, _season_of(model, series), steps)
     ax.set(xlabel="step", ylabel="value")
     ax.margins(x=0.01)
     legend(ax, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return ax
 
 
-def _mark_seasons(ax: Axes, season: Any, steps: int) -> None:
+def _season_of(model: Any, series: int) -> int:
+    """The season that the first member which knows one takes off a series; 0 where none does."""
+    found = (member.transforms[series].season for member in getattr(model, "_members", ()))
+    return next(filter(None, found), 0)
+
+
+def _mark_seasons(ax: Axes, season: int, steps: int) -> None:
     """Faint lines, one season apart, counted from the end of the past."""
-    if not isinstance(season, int) or season < 2:
+    if season < 2:
         return
     first = int(np.ceil(ax.get_xlim()[0] / season)) * season
     for x in range(first, steps + 1, season):

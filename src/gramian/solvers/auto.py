@@ -110,7 +110,7 @@ class Auto(Solver):
         tol, max_iter = check_tolerance(5e-5 if self.tol is None else self.tol, self.max_iter)
         check_seed(self.random_state)
         if size < SMALL:
-            return Eigh(), f"{size} rows are few"
+            return Eigh(), f"a matrix of size {size} is small"
         exact = size < EXACT_BELOW
         if n_components > size * (EXACT_SHARE if exact else SHARE):
             return Eigh(), f"{n_components} of {size} eigenpairs are a large share"

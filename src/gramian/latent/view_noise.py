@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array, single_blas_thread
+from gramian._checks import check_scale
 from gramian._progress import Progress
 from gramian.exceptions import NumericalWarning, warn
 from gramian.latent.gaussian import LatentGaussian, log_likelihoods_of_each_q
@@ -119,6 +120,7 @@ def _fit_view_noises(
 ) -> NoiseFit:
     start = start_noises(table)
     least = np.maximum(SMALLEST * start, 0.0 if floors is None else floors)
+    check_scale(float(np.sqrt(least.min(where=least > 0, initial=1.0))), "the noise of a view")  # views are divided by it
     rows, where = (table, space) if working is None else (working, "primal")
     noises = np.maximum(start, least)
     history: list[float] = []

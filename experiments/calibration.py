@@ -20,6 +20,7 @@ from experiments.simulated import ALARMS, INTERVALS
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 ALARM_LEVELS = (0.05, 0.01)
 BINS = 10
+FEWEST = 30
 
 
 def coverage(probabilities: Any, level: float) -> float:
@@ -33,13 +34,18 @@ def histogram(probabilities: Any) -> list[int]:
 
 
 def calibration(name: str, n: int, n_truths: int, seed: int = 0, most: int = 400) -> dict[str, Any]:
-    """Coverage and rank histogram by name, over simulated tables until there are so many truths of each, or ``most`` tables."""
+    """Coverage and rank histogram by name, over simulated tables until there are so many truths of each, or ``most`` tables.
+
+    Truths of one table share what was estimated from it: fewer than `FEWEST` tables say little however many truths they have.
+    """
     simulate = (INTERVALS | ALARMS)[name][0]
     drawn: dict[str, list[Any]] = {}
     tables = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        while tables < most and (not drawn or min(sum(map(len, found)) for found in drawn.values()) < n_truths):
+        while tables < most and (
+            tables < min(FEWEST, most) or min(sum(map(len, found)) for found in drawn.values()) < n_truths
+        ):
             for part, below in simulate(np.random.default_rng([seed, n, tables]), n).items():
                 drawn.setdefault(part, []).append(below)
             tables += 1

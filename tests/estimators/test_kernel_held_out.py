@@ -233,3 +233,16 @@ def test_weights_of_feature_noise_are_computed_for_pre_images_that_look_at_them(
     # the same rows where every pre-image is handed weights with their noise
     monkeypatch.setattr(dual, "by_scores", lambda method: False)
     assert_allclose(model.sample(4, random_state=0), expected)
+
+
+@pytest.mark.parametrize("n, most", [(20, 0.015), (60, 0.013)])
+def test_beyond_the_largest_held_out_value_p_values_know_that_it_was_drawn_too(n, most):
+    rng = np.random.default_rng(0)
+    shares = []
+    for _ in range(600):
+        tally = Tally.of(rng.chisquare(4, n), np.ones(n))
+        new = rng.chisquare(4, 40)
+        p_values = tally.p_values(new)
+        np.testing.assert_array_equal(p_values < 0.01 - 1e-12, new > tally.limit(0.99) * (1 + 1e-9))
+        shares.append((p_values < 0.01).mean())
+    assert 0.005 < np.mean(shares) < most

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from scipy.optimize import brentq
 from scipy.spatial.distance import cdist
-from scipy.special import ndtri
+from scipy.special import gammaln, ndtri
 from sklearn.base import clone
 
 from gramian._arrays import Array
@@ -37,6 +38,8 @@ ADDED_NOISE = 0.5
 """Noise for the denoising test, in root mean squared deviations of the columns."""
 COVERED = 0.9
 """What 1.645 standard deviations cover."""
+FARTHEST = 1e6
+"""Times the largest held-out value (on the scale of an exponential law), beyond which no limit is sought."""
 N_SAMPLES = 400
 """Draws of each fold's model, for the energy distance."""
 
@@ -98,6 +101,18 @@ class HeldOutRows:
         return part._project(self.gram[np.ix_(out, part._held_columns)], diagonal=self.gram[out, out])
 
 
+def log_share_beyond(times: Any, total: float) -> Any:
+    """The log of the share of new rows beyond ``times`` the largest of ``total`` exponential values.
+
+    The largest is a draw itself: E exp(-c L) = Γ(c+1) Γ(N+1) / Γ(N+c+1) lies above (N+1)^-c, what L at its usual place would give.
+
+    >>> import numpy as np
+    >>> np.exp(log_share_beyond(np.array([1.0, 2.0]), 20.0)).round(5)
+    array([0.04762, 0.00433])
+    """
+    return gammaln(times + 1.0) + gammaln(total + 1.0) - gammaln(total + times + 1.0)
+
+
 @dataclass(frozen=True)
 class Tally:
     """Held-out values of a distance: its p-values and limits, with the tail of a chi-squared law beyond the largest."""
@@ -131,7 +146,8 @@ class Tally:
         if not largest > 0:
             return np.where(found > largest, 0.0, shares)
         law = stats.chi2(self.freedom)
-        beyond = law.sf(found / largest * law.isf(1.0 / (1.0 + self.total)))
+        times = law.logsf(found / largest * law.isf(1.0 / (1.0 + self.total))) / -np.log1p(self.total)
+        beyond = np.exp(log_share_beyond(times, self.total))
         return np.where(place == len(self.values), np.minimum(beyond, shares), shares)
 
     def limit(self, level: float) -> float:
@@ -141,7 +157,13 @@ class Tally:
         alpha, smallest = 1.0 - level, 1.0 / (1.0 + self.total)
         if alpha < smallest:
             law = stats.chi2(self.freedom)
-            return float(self.values[-1] * law.isf(alpha) / law.isf(smallest))
+            far = 1.0
+            while log_share_beyond(far, self.total) > np.log(alpha) and far < FARTHEST:
+                far *= 2.0
+            times = (
+                brentq(lambda c: log_share_beyond(c, self.total) - np.log(alpha), 1.0, far) if far < FARTHEST else far
+            )
+            return float(self.values[-1] * law.isf(smallest**times) / law.isf(smallest))
         passed = (1.0 + self.above) / (1.0 + self.total) <= alpha
         return float(self.values[passed.argmax()] if passed.any() else self.values[-1])
 

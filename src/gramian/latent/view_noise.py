@@ -120,7 +120,9 @@ def _fit_view_noises(
 ) -> NoiseFit:
     start = start_noises(table)
     least = np.maximum(SMALLEST * start, 0.0 if floors is None else floors)
-    check_scale(float(np.sqrt(least.min(where=least > 0, initial=1.0))), "the noise of a view")  # views are divided by it
+    check_scale(
+        float(np.sqrt(least.min(where=least > 0, initial=1.0))), "the noise of a view"
+    )  # views are divided by it
     rows, where = (table, space) if working is None else (working, "primal")
     noises = np.maximum(start, least)
     history: list[float] = []

@@ -6,7 +6,8 @@ pooled: the share of hidden cells inside their 90 % intervals, and the error in 
 ``KNNImputer(5)`` on the same features. For flags, the models of ``gramian fit`` and their 99 % limits are asked for rows that they have not seen
 (a third of the rows).
 
-Run as ``python -m experiments.mixed_tables [decide|report] [most tables]``.
+Run as ``python -m experiments.mixed_tables [decide|report] [most tables]``; with ``--write`` the summary goes into the page of the
+command line.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
 from sklearn.impute import KNNImputer
 
+from experiments._page import write_block
 from experiments._tables import names
 from gramian import LatentImputer
 from gramian.cli._models import fitted
@@ -27,6 +31,7 @@ from gramian.io.frames import as_table
 from gramian.io.preprocessing import Preprocessing
 from gramian.io.table import Table
 
+PAGE, BLOCK = Path(__file__).parents[1] / "docs" / "command_line.md", "mixed tables"
 MAX_ROWS, MIN_ROWS, MAX_FEATURES = 1000, 40, 60
 HIDDEN, HELD_OUT = 0.1, 1 / 3
 
@@ -95,8 +100,8 @@ def flags(table: Table, seed: int = 1) -> tuple[int, int]:
     return int(found.sum()), int(held.sum())
 
 
-def main(which: str = "report", most: int = 60) -> None:
-    """Print a row per table and the summary."""
+def main(which: str = "report", most: int = 60, write: bool = False) -> None:
+    """Print a row per table and the summary; write it into the page."""
     rows: list[dict[str, float]] = []
     flagged = shown = 0
     print(f"{'table':38} {'rows':>5} {'cells':>6} {'covered':>8} {'error':>7} {'knn':>7} {'flagged':>8}")
@@ -118,15 +123,24 @@ def main(which: str = "report", most: int = 60) -> None:
     cells = np.array([row["cells"] for row in rows])
     covered = np.array([row["covered"] for row in rows])
     ratio = np.array([row["error"] / row["knn"] for row in rows])
-    print(
-        f"\n{len(rows)} tables, {int(cells.sum())} hidden cells: 90 % intervals hold {100 * (covered @ cells) / cells.sum():.1f} % "
-        f"(mean of tables {100 * covered.mean():.1f} %)"
+    said = summary(cells, covered, ratio, flagged, shown)
+    print("", *said, sep="\n")
+    if write:
+        write_block(PAGE, BLOCK, said)
+
+
+def summary(cells: np.ndarray, covered: np.ndarray, ratio: np.ndarray, flagged: int, shown: int) -> list[str]:
+    """The figures in sentences, as the page has them."""
+    text = (
+        f"On {len(cells)} real mixed tables (`python -m experiments.mixed_tables report`) with a tenth of the numbers hidden, "
+        f"{100 * (covered @ cells) / cells.sum():.1f} % of {int(cells.sum()):,} hidden cells lie inside their 90 % intervals (mean of "
+        f"the tables {100 * covered.mean():.1f} %), the error is {np.median(ratio):.2f} times that of nearest neighbours (median; not "
+        f"above it in {int((ratio <= 1).sum())} tables), and the 99 % limits of `score` flag {100 * flagged / shown:.2f} % of "
+        f"{shown:,} rows that the model has not seen."
     )
-    print(
-        f"error / error of kNN: median {np.median(ratio):.3f}, at most 1 in {int((ratio <= 1).sum())} of {len(rows)} tables"
-    )
-    print(f"99 % limits flag {flagged} of {shown} held-out rows: {100 * flagged / shown:.2f} %")
+    return wrap(text, 118, break_long_words=False, break_on_hyphens=False)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2], *map(int, sys.argv[2:3]))
+    given = [word for word in sys.argv[1:] if word != "--write"]
+    main(*given[:1], *map(int, given[1:2]), write="--write" in sys.argv)

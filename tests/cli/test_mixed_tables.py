@@ -57,6 +57,20 @@ def test_columns_that_repeat_each_other_leave_a_floor_of_noise_and_a_warning(gra
     assert np.isfinite(read_table(tmp_path / "s.csv")["log_likelihood"]).all()
 
 
+@pytest.mark.filterwarnings("default")
+def test_directions_below_the_floor_of_noise_are_noise(gramian, tmp_path):
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["a", "b", "c"], 80).astype(object)
+    other = np.array([{"a": "x", "b": "y", "c": "z"}[value] for value in kind], dtype=object)
+    size = rng.normal(size=80)
+    again = size + 0.02 * rng.normal(size=80)  # a direction of variance 2e-4, above the noise of 0 and below the floor
+    write_table(tmp_path / "t.csv", ["kind", "other", "size", "again"], [kind, other, size, again])
+    assert gramian("fit", "t.csv", "-m", "m", "--components", "5").code == 0
+    found = load(tmp_path / "m").estimator
+    assert found.noise_variance_ == NOISE_FLOOR
+    assert found.explained_variance_.min() > NOISE_FLOOR
+
+
 def test_far_more_flags_than_the_level_says_are_said(gramian, table, tmp_path, rows):
     gramian("fit", "full.csv", "-m", "m")
     write_table(tmp_path / "other.csv", list("abcde"), list((rows + 40 * rows.std(axis=0)).T))

@@ -199,8 +199,8 @@ def with_noise(estimator: Any, options: Mapping[str, Any], prepare: Preprocessin
             f"the table leaves hardly any noise ({estimator.noise_variance_:.2g}): columns repeat each other. The "
             f"noise is set to {NOISE_FLOOR} (--noise says otherwise).",
         )
-        given = {"n_components": int(estimator.n_components_), "noise_variance": NOISE_FLOOR}
-        return clone(estimator).set_params(**given).fit(X)
+        kept = int((estimator.explained_variance_ > NOISE_FLOOR).sum())  # directions below the floor are noise
+        return clone(estimator).set_params(n_components=kept, noise_variance=NOISE_FLOOR).fit(X)
     if estimator.noise_variance_ <= NO_NOISE:
         warn(
             "the table leaves no noise: some columns are exact functions of others. Intervals of what is filled may "

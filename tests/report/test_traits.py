@@ -27,6 +27,7 @@ def test_traits_are_the_standardised_indicators_of_the_values(table):
     prepare = Preprocessing.fit([table])
     traits = Traits.of(prepare)
     assert traits.names == ["size", "tree=ash", "tree=beech", "tree=fir", "tree=oak", "tall=yes"]
+    assert traits.labels == ["size", "ash", "beech", "fir", "oak", "tall=yes"]
     found = prepare.matrix(table) @ traits.matrix
     for name in ("ash", "fir"):
         indicator = (table["tree"] == name).astype(float)
@@ -59,6 +60,8 @@ def test_cells_filled_far_from_all_that_was_seen_are_counted_by_column(table):
     holes = np.array([[True, True, False], [True, False, False], [True, False, False]])
     counts = extrapolated(prepare, full, holes)
     assert counts == {"size": 2}
-    assert of_extrapolated(counts).startswith("2 cells of 'size' filled with values more than 5 standard deviations")
+    assert of_extrapolated(counts).startswith(
+        "2 cells of 'size' are filled with values more than 5 standard deviations"
+    )
     assert extrapolated(prepare, full, np.zeros_like(holes)) == {}
     assert extrapolated(Preprocessing.fit([table], standardize=False), full, holes) == {}

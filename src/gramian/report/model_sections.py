@@ -94,7 +94,7 @@ def structure(analysis: Analysis) -> Section | None:
             f"The {min(draw.ARROWS, len(traits.names))} columns that the first two components explain best, as arrows: z1 runs to the "
             "right, z2 upwards. An arrow that reaches the circle is explained by these two; arrows that point the same way rise together."
         )
-        pictures.append(Drawing(draw.arrows(traits.correlations(fitted)[:, :2], traits.names), words))
+        pictures.append(Drawing(draw.arrows(traits.correlations(fitted)[:, :2], traits.names, traits.labels), words))
     section.add(*pictures)
     if fitted.n_components_ < 2:
         section.add(Note("One component: there is no plane to draw the columns in."))

@@ -124,11 +124,12 @@ def _legend(canvas: Canvas, kinds: Sequence[str], rings: bool, left: float, acro
         canvas.write(left + 13, y, "odd row")
 
 
-def arrows(directions: Array, names: Sequence[str]) -> str:
+def arrows(directions: Array, names: Sequence[str], labels: Sequence[str] | None = None) -> str:
     """Columns as arrows in the plane of the first two components; the names stand in two lists at the sides, so none pile up.
 
     The squared length is the share of the column's variance that the two components explain; the circle is all of it.
     """
+    labels = names if labels is None else labels
     order = np.argsort(-(directions**2).sum(axis=1), kind="stable")[:ARROWS]
     radius, side, height = 115.0, 120.0, 270.0
     canvas = Canvas(2 * (radius + side) + 20, height + 20)
@@ -147,7 +148,7 @@ def arrows(directions: Array, names: Sequence[str]) -> str:
             canvas.path([(tip_x, tip_y), (edge, y - 4)], "lead")
             canvas.line(middle, centre, tip_x, tip_y, "arrow", said)
             canvas.circle(tip_x, tip_y, 3.5, "tip", said)
-            canvas.write(edge + sign * 4, y, cut(names[j], side - 12), "start" if sign > 0 else "end")
+            canvas.write(edge + sign * 4, y, cut(labels[j], side - 12), "start" if sign > 0 else "end")
     return canvas.markup("Columns in the plane of the first two components")
 
 

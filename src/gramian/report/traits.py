@@ -24,23 +24,25 @@ class Traits:
     --------
     >>> import numpy as np
     >>> from gramian.io.table import Table
-    >>> colours = np.array(["red", "blue", "green", "red"], dtype=object)
-    >>> table = Table(["size", "colour"], [np.array([1.0, 2.0, 3.0, 5.0]), colours])
+    >>> colours = np.array(["red", "blue", "green", "red"] * 2, dtype=object)
+    >>> table = Table(["size", "colour"], [np.arange(8.0), colours])
     >>> prepare = Preprocessing.fit([table])
     >>> traits = Traits.of(prepare)
     >>> traits.names
     ['size', 'colour=blue', 'colour=green', 'colour=red']
-    >>> (prepare.matrix(table) @ traits.matrix)[:, 3].round(3).tolist()  # the two red rows are alike
+    >>> (prepare.matrix(table) @ traits.matrix)[:4, 3].round(3).tolist()  # whether a row is red
     [1.0, -1.0, -1.0, 1.0]
     """
 
     names: list[str]
+    labels: list[str]  # short: of the value alone where a column has several
     matrix: Array
 
     @classmethod
     def of(cls, prepare: Preprocessing) -> Traits:
         """The traits of the columns of a table."""
         names: list[str] = []
+        labels: list[str] = []
         blocks: list[tuple[int, Array]] = []
         start = 0
         for j, width in enumerate(prepare.widths):
@@ -51,9 +53,11 @@ class Traits:
                 share = np.clip(code @ prepare.mean[block] + 1 / len(values), 0.0, 1.0)
                 spread = np.sqrt(np.maximum(share * (1 - share), np.finfo(float).tiny))
                 names += [f"{prepare.names[j]}={value}" for value in values]
+                labels += values
                 blocks.append((start, prepare.scale[block][:, None] * code.T / spread))
             else:
                 names += prepare.features[block]
+                labels += prepare.features[block]
                 blocks.append((start, np.eye(width)))
             start += width
         matrix = np.zeros((start, len(names)))
@@ -61,7 +65,7 @@ class Traits:
         for row, part in blocks:
             matrix[row : row + part.shape[0], place : place + part.shape[1]] = part
             place += part.shape[1]
-        return cls(names, matrix)
+        return cls(names, labels, matrix)
 
     def loadings(self, model: Any) -> Array:
         """What a step of one unit along each component adds to each trait, one row per trait."""

@@ -414,3 +414,16 @@ def test_two_names_of_a_row_that_are_the_same_are_said_once(tmp_path):
     prepare = Preprocessing.fit([table], Roles(id=("id", "row")))
     found = analysis.analyse(table, prepare)
     assert found.row_name(4) == "5"
+
+
+def test_the_page_of_a_poor_model_says_so(tmp_path):
+    rng = np.random.default_rng(0)
+    table = Table(["a", "b"], list(rng.normal(size=(2, 40))))
+    prepare = Preprocessing.fit([table])
+    model = TableModel("ppca", PPCA(1).fit(prepare.matrix(table)), prepare)
+    for r2, poor in ((0.01, True), (0.4, False)):
+        model.facts = {"n_iter": 3, "held-out R2 of hidden cells": r2}
+        write_model_report(tmp_path / "m.html", model)
+        text = " ".join(check(tmp_path / "m.html").text)
+        assert ("hardly better than the plain mean" in text) is poor
+        assert "iterations" in text

@@ -18,6 +18,7 @@ from gramian.exceptions import NumericalWarning, warn
 from gramian.io.preprocessing import Preprocessing
 from gramian.io.table_model import TableModel
 from gramian.report.oddness import odd_limits
+from gramian.report.words import FACTS
 
 LEVELS = (0.9, 0.95, 0.99, 0.995, 0.999)
 SCORED_ROWS = 2000
@@ -37,8 +38,6 @@ OPTIONS = {
 }
 """Parameters as options of the command."""
 EXACT_ROWS, LANDMARKS = 5000, 1000
-WORDS = {"n_components": "latent dimensions", "noise_variance": "noise variance", "n_iter": "iterations"}
-"""Facts as people read them."""
 
 
 def parsed_components(text: Any) -> Any:
@@ -273,7 +272,7 @@ def facts_of(estimator: Any) -> dict[str, Any]:
 
 def facts_lines(facts: Mapping[str, Any]) -> list[str]:
     """The facts as aligned lines."""
-    words = {WORDS.get(name, name): value for name, value in facts.items()}
+    words = {FACTS.get(name, name): value for name, value in facts.items()}
     width = max((len(name) for name in words), default=0)
     return [f"  {name:<{width}}  {_shown(value)}" for name, value in words.items()]
 

@@ -66,7 +66,9 @@ common_options = _stacked(
 
 read_options = _stacked(
     click.option("--skip", "skip_lines", type=click.IntRange(0), metavar="N", help="Lines above the table to skip."),
-    click.option("--sheet", metavar="NAME", help="Sheet of a workbook, by name or number. [default: the first]"),
+    click.option(
+        "--sheet", metavar="NAME", help="Sheet of a workbook, by name or number. [default: the first with a table]"
+    ),
     click.option("--drop-totals", is_flag=True, help="Leave out rows called total, sum or mean."),
     click.option("--memory", metavar="SIZE", help="Memory the table may take, as in 4GB. [default: what is free]"),
     click.option("--delimiter", help="Between cells (found out otherwise); 'tab' for a tab."),

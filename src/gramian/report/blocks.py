@@ -104,7 +104,7 @@ class Cell:
             return cls("", "", value.svg)
         if value is None or isinstance(value, str | bool):
             leading = (
-                re.match(rf"[<> ]*([−-]?[\d{THOUSANDS}]*\d(?:\.\d+)?(?:e[+-]?\d+)?)(?: %)?$", value)
+                re.match(rf"[<>\u00a0 ]*([−-]?[\d{THOUSANDS}]*\d(?:\.\d+)?(?:e[+-]?\d+)?)(?: %)?$", value)
                 if isinstance(value, str)
                 else None
             )

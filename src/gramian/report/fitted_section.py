@@ -8,11 +8,11 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.io.table_model import TableModel
-from gramian.report.analysis import LEVEL, Analysis
+from gramian.report.analysis import LEVEL, WEAK, Analysis
 from gramian.report.blocks import Card, Cards, Drawing, Grid, Note, Section, Text, shortened
 from gramian.report.row_drawings import row_map, spectrum
 from gramian.report.traits import Traits
-from gramian.report.words import count, plural
+from gramian.report.words import FACTS, count, percent, plural
 
 SHOWN_CLASSES = 12
 SHOWN_COMPONENTS = 8
@@ -37,11 +37,8 @@ def of_table(analysis: Analysis) -> Section | None:
 
 
 def _facts(fitted: TableModel) -> Grid:
-    rows = [
-        [name.replace("n_components", "latent dimensions").replace("_", " "), _value(v)]
-        for name, v in fitted.facts.items()
-    ]
-    return Grid([f"{fitted.kind} model", ""], rows, "Held-out: on rows that models like it have not seen.")
+    rows = [[FACTS.get(name, name), _value(v)] for name, v in fitted.facts.items()]
+    return Grid([f"{fitted.kind} model", "value"], rows, "Held-out: on rows that models like it have not seen.")
 
 
 def _value(value: Any) -> str:
@@ -96,7 +93,11 @@ def of_model(fitted: TableModel) -> list[Section]:
     shown = [(name, value) for name, value in good.items() if "share inside" not in name and "error" not in name][:1]
     shown += [(name, value) for name, value in good.items() if "share inside" in name][:1]
     cards += [
-        Card(name[:1].upper() + name[1:], _value(value), "On rows that models like it have not seen.")
+        Card(
+            name[:1].upper() + name[1:],
+            _value(value),
+            f"On rows that models like it have not seen.{_hardly(name, value)}",
+        )
         for name, value in shown
     ]
     first = Section("At a glance", [Cards(cards)])
@@ -122,6 +123,11 @@ def of_model(fitted: TableModel) -> list[Section]:
     return sections
 
 
+def _hardly(name: str, value: float) -> str:
+    """Honest words where a model knows next to nothing."""
+    return " That is hardly better than the plain mean." if "R2" in name and value < WEAK else ""
+
+
 def _components(estimator: Any, traits: Traits) -> Section:
     section = Section("Structure and noise")
     section.add(
@@ -134,5 +140,5 @@ def _components(estimator: Any, traits: Traits) -> Section:
     for k in range(min(estimator.loadings_.shape[1], SHOWN_COMPONENTS)):
         leaders = traits.leading(estimator, k)
         words = "; ".join(f"{'+' if value > 0 else '−'} {shortened(name, 30)}" for name, value in leaders)
-        rows.append([f"z{k + 1}", float(estimator.explained_variance_ratio_[k]), words])
+        rows.append([f"z{k + 1}", percent(float(estimator.explained_variance_ratio_[k])), words])
     return section.add(Grid(["component", "share of variance", "columns that move most with it"], rows))

@@ -11,6 +11,8 @@ from gramian.io.preprocessing import Preprocessing
 from gramian.io.source import shown
 from gramian.report.blocks import THOUSANDS, shortened
 
+FACTS = {"n_components": "latent dimensions", "noise_variance": "noise variance", "n_iter": "iterations"}
+"""Facts about a model as people read them."""
 FAR = 5
 """Standard deviations: no column shows more than a few values beyond."""
 
@@ -19,10 +21,10 @@ def percent(share: float) -> str:
     """A share: one decimal below a tenth and above 99 in a hundred; 100 % are all.
 
     >>> percent(0.034), percent(0.5), percent(0.998), percent(0.9999), percent(1.0)
-    ('3.4 %', '50 %', '99.8 %', '> 99.9 %', '100 %')
+    ('3.4 %', '50 %', '99.8 %', '>\\xa099.9 %', '100 %')
     """
     if 0.9995 <= share < 1:
-        return "> 99.9 %"
+        return ">\u00a099.9 %"
     return f"{100 * share:.1f} %" if 0 < share < 0.1 or 0.99 < share < 1 else f"{100 * share:.0f} %"
 
 

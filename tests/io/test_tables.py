@@ -114,6 +114,21 @@ def test_none_is_a_word_among_words_and_missing_among_numbers(table_of):
     assert table_of(text, missing=("none",))["pain"].tolist() == [None, "Mild", None, None]
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('[{"a": 1, "b": 2}]', "this is JSON"),
+        ('{"a": 1}\n{"a": 2}\n', "this is JSON"),
+        ("\n<!DOCTYPE html><table><tr><td>1</td></tr></table>", "a page of HTML"),
+        ("<html><table></table></html>", "a page of HTML"),
+        ('<?xml version="1.0"?><Workbook/>', "this is XML"),
+    ],
+)
+def test_what_is_no_table_is_named(content, words, table_of):
+    with pytest.raises(TableError, match=words):
+        table_of(content)
+
+
 def test_a_zip_of_a_table_is_named(tmp_path):
     with zipfile.ZipFile(tmp_path / "t.zip", "w") as archive:
         archive.writestr("sales.csv", "a,b\n1,2\n")

@@ -101,6 +101,9 @@ class Source:
         for magic, advice in _OTHERS.items():
             if head.startswith(magic):
                 raise self.fail(advice)
+        for start, advice in _MARKED.items():
+            if head.lstrip().lower().startswith(start):
+                raise self.fail(advice)
         if len(head) > 8 and head[8:9] == b"{" and b'"__metadata__"' in head[:64]:
             raise self.fail("this is a model file, not a table.")
         if head[:1] == b"\x80" and is_pickle(head):
@@ -127,6 +130,15 @@ _OTHERS = {
     b"%PDF": "this is a PDF, not a table.",
     b"SQLite format 3": "this is an SQLite database. Export the table as CSV.",
 }
+_PAGE = "this is a page of HTML, whatever its name says. Open it in a spreadsheet and save it as .xlsx or CSV."
+_JSON = "this is JSON. Write the table as CSV or Parquet."
+_MARKED = {
+    b"<!doctype html": _PAGE,
+    b"<html": _PAGE,
+    b"<table": _PAGE,
+    b"<?xml": "this is XML. Export the table as CSV.",
+}
+_MARKED |= {b'{"': _JSON, b"[{": _JSON, b"[[": _JSON}
 
 
 def shown(text: Any, width: int = 60) -> str:

@@ -74,7 +74,7 @@ def read_table(path: str | os.PathLike[str] | Source, options: ReadOptions | Non
     Parameters
     ----------
     path : str, path or Source
-        CSV, TSV, a workbook, Parquet, Arrow, JSON lines or .npz: the content decides.
+        CSV, TSV, a workbook, Parquet, NPY or NPZ: the content decides.
     options : ReadOptions, optional
         How to read it; found out when None.
 

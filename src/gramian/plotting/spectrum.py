@@ -217,7 +217,7 @@ def heldout_curve(
     if own is not None:
         ax.axvline(own, color=GREY, lw=1, ls="--", label=f"this model: q = {own}")
     whole_ticks(ax.xaxis)
-    ax.set(xlabel="number of components q", ylabel="held-out log-likelihood a row")
+    ax.set(xlabel="number of components q", ylabel="held-out log-likelihood per row")
     legend(ax)
     return ax
 

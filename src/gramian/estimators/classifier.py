@@ -60,7 +60,7 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     n_components : "auto", int, float, None or list of them, default="auto"
-        q per class. "auto": one count for all classes, chosen on held-out rows. Else a count, or a fraction of the class's own variance. None:
+        q per class. "auto": one count for all classes, chosen on held-out rows (with ``noise_variance="auto"`` several rules together). Else a count, or a fraction of the class's own variance. None:
         the directions above ``noise_variance`` if that is a number, else 95 %. A list has one entry per class, in the order of
         ``classes_``. A count above a class's rank is cut, with a warning.
     kernel : "auto", str, Kernel, callable, scikit-learn GP kernel or "precomputed", default="auto"
@@ -68,7 +68,8 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
     noise_variance : "auto", float or None, default="auto"
         The rule. A number: ρ > 0, the noise of every class. None is the limit ρ → 0: the smallest distance to a principal
         subspace wins, priors do not matter, and `predict_proba` uses a noise that `fit` calibrates by cross-validation. "auto": chosen
-        on held-out rows; with a finite noise the priors and the sharpness of the probabilities are calibrated there too.
+        on held-out rows, where several finite noises count together, each by what these rows say for it; with a finite noise the priors and the
+        sharpness of the probabilities are calibrated there too.
     priors : array-like of shape (n_classes,) or None, default=None
         p(c), in the order of ``classes_``. None: the (weighted) frequencies. Refused with the limiting rule.
     n_clusters : int, default=1
@@ -95,11 +96,12 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
     class_prior_ : ndarray of shape (n_classes,)
         The priors given, or the frequencies.
     noise_variance_ : float
-        ρ; 0.0 under the limiting rule.
+        ρ; 0.0 under the limiting rule; that of the largest share where several rules count together (`explain` has them all).
     calibrated_noise_ : float
         Under the limiting rule, the ρ of `predict_proba`.
     evidence_scale_, evidence_offsets_ : float, ndarray of shape (n_classes,)
-        Where the rule was chosen: log p(c | x) = scale · (log p(c) - L^_c(x)/2) + offset + constant. 1 and 0 where it was given.
+        Where the rule was chosen: log p(c | x) = scale · (log p(c) - L^_c(x)/2) + offset + constant, L^_c the mean by shares where several
+        rules count together. 1 and 0 where it was given.
     selection_ : Selection
         The candidates with their held-out scores, where something was "auto".
 

@@ -1,17 +1,21 @@
 """`LatentImputer()` on real tables with a fifth of their cells hidden, against what a user would take instead.
 
-Errors are root mean squares over the hidden cells, each in units of the standard deviation of what its column still shows. Run with "decide" (the half of the
-tables on which rules may be decided) or "report" (the other half).
+    python -m experiments.imputation_tables [decide] [report] [--cache FILE] [--seconds S] [--write]
+
+Errors are root mean squares over the hidden cells, each in units of the standard deviation of what its column still shows. "decide" is the half of the
+tables on which rules may be decided, "report" the other half. With a cache the run may go in parts, each of about S seconds of CPU.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,11 +24,13 @@ from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from experiments._page import write_block
 from experiments._tables import tables
 from gramian import LatentImputer
 
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "imputation.md"
 SHARE = 0.2
-MAX_ROWS, MAX_COLUMNS = 1000, 40
+MAX_ROWS, MAX_COLUMNS = 400, 40
 
 
 @dataclass(frozen=True)
@@ -93,13 +99,28 @@ def peer_error(name: str, job: Job) -> tuple[float, float]:
     return job.error(filled), seconds
 
 
+def measured(job: Job) -> list[float]:
+    """Error and CPU of ours, then of each peer, then how many hidden cells their 90 % intervals cover, and of how many."""
+    start = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LatentImputer().fit(job.X)
+        full, std = model.impute(job.X, return_std=True)
+    ours = (job.error(full), time.process_time() - start)
+    covered = np.abs(job.in_units(full) - job.truth) <= 1.6449 * (std / job.scale)[job.hidden]
+    peers = [value for name in PEERS for value in peer_error(name, job)]
+    print(
+        f"{job.name:45s} {job.X.shape!s:12s} {ours[0]:.3f} mean {peers[0]:.3f} iterative {peers[2]:.3f} knn {peers[4]:.3f}",
+        flush=True,
+    )
+    return [*ours, *peers, float(covered.sum()), float(covered.size)]
+
+
 @dataclass(frozen=True)
 class Summary:
-    """One row per table: error and CPU of ours, then of each peer, then what intervals cover; and cells inside, cells in all."""
+    """What `measured` found, one row per table."""
 
     found: np.ndarray
-    inside: int
-    cells: int
 
     def ratio(self, name: str) -> np.ndarray:
         return self.found[:, 0] / self.found[:, 2 + 2 * list(PEERS).index(name)]
@@ -116,55 +137,83 @@ class Summary:
         """The share of tables above 1.02 of the mean's error."""
         return float((self.ratio("mean") > 1.02).mean())
 
+    @property
+    def covered(self) -> np.ndarray:
+        """The share of the hidden cells inside their intervals, of each table."""
+        return np.asarray(self.found[:, -2] / self.found[:, -1])
 
-def lines(parts: tuple[str, ...], most: int, max_rows: int = MAX_ROWS) -> list[str]:
+    @property
+    def pooled(self) -> float:
+        return float(self.found[:, -2].sum() / self.found[:, -1].sum())
+
+
+class OutOfTimeError(Exception):
+    """The part of a run is over; the cache knows the rest."""
+
+
+@dataclass
+class Cache:
+    """Results by the name of the table, kept in a file where one is given."""
+
+    path: Path | None = None
+    seconds: float = np.inf
+
+    def __post_init__(self) -> None:
+        known = self.path is not None and self.path.is_file()
+        self.found: dict[str, list[float]] = json.loads(self.path.read_text()) if self.path and known else {}
+        self.end = time.process_time() + self.seconds
+
+    def of(self, job: Job) -> list[float]:
+        if job.name not in self.found:
+            if time.process_time() > self.end:
+                raise OutOfTimeError
+            self.found[job.name] = measured(job)
+            if self.path is not None:
+                self.path.write_text(json.dumps(self.found))
+        return self.found[job.name]
+
+
+def summary(which: str, most: int | None = None, max_rows: int = MAX_ROWS, cache: Cache | None = None) -> Summary:
+    cache = Cache() if cache is None else cache
+    return Summary(np.array([cache.of(job) for job in islice(jobs(which, max_rows=max_rows), most)]))
+
+
+def lines(
+    parts: tuple[str, ...], most: int | None = None, max_rows: int = MAX_ROWS, cache: Cache | None = None
+) -> list[str]:
     """A Markdown table with a line per half."""
     found = [
         "| tables | number | against IterativeImputer | KNNImputer | mean | above 1.02 of the mean's error | 90 % intervals, pooled | at worst | CPU over IterativeImputer's |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for part in parts:
-        result = summary(part, most, max_rows)
+        result = summary(part, most, max_rows, cache)
         ratios = " | ".join(
             f"{result.typical(result.ratio(name)):.3f}" for name in ("IterativeImputer", "KNNImputer", "mean")
         )
         found.append(
-            f"| {part} | {len(result.found)} | {ratios} | {result.above:.1%} | {result.inside / result.cells:.1%} | "
-            f"{result.found[:, -1].min():.1%} | {result.cpu('IterativeImputer'):.2f} |"
+            f"| {part} | {len(result.found)} | {ratios} | {result.above:.1%} | {result.pooled:.1%} | "
+            f"{result.covered.min():.1%} | {result.cpu('IterativeImputer'):.2f} |"
         )
         print(found[-1], flush=True)
     return found
 
 
-def summary(which: str, most: int | None = None, max_rows: int = MAX_ROWS) -> Summary:
-    rows: list[tuple[float, ...]] = []
-    inside = cells = 0
-    for job in islice(jobs(which, max_rows=max_rows), most):
-        start = time.process_time()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = LatentImputer().fit(job.X)
-            full, std = model.impute(job.X, return_std=True)
-        ours = (job.error(full), time.process_time() - start)
-        covered = np.abs(job.in_units(full) - job.truth) <= 1.6449 * (std / job.scale)[job.hidden]
-        inside, cells = inside + int(covered.sum()), cells + covered.size
-        peers = [value for name in PEERS for value in peer_error(name, job)]
-        rows.append((*ours, *peers, float(covered.mean())))
-        print(
-            f"{job.name:45s} {job.X.shape!s:12s} {ours[0]:.3f} mean {peers[0]:.3f} iterative {peers[2]:.3f} knn {peers[4]:.3f}",
-            flush=True,
-        )
-    return Summary(np.array(rows), inside, cells)
-
-
-def main(which: str = "decide") -> None:
-    result = summary(which)
-    print(f"\n{len(result.found)} tables, geometric means of the ratio of errors")
-    for name in PEERS:
-        print(f"  against {name}: {result.typical(result.ratio(name)):.3f}, CPU {result.cpu(name):.2f}x")
-    print(f"  above 1.02 of the mean's error: {result.above:.1%}, worst {result.ratio('mean').max():.3f}")
-    print(f"  90 % intervals cover {result.inside / result.cells:.1%} pooled, {result.found[:, -1].min():.1%} at worst")
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("halves", nargs="*", default=["decide"], choices=("decide", "report"))
+    parser.add_argument("--cache", type=Path, help="a file for what was found so far")
+    parser.add_argument("--seconds", type=float, default=np.inf, help="of CPU, for this part of the run")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/imputation.md")
+    options = parser.parse_args()
+    try:
+        found = lines(tuple(options.halves), cache=Cache(options.cache, options.seconds))
+    except OutOfTimeError:
+        print("not yet done: run again with the same cache")
+        return
+    if options.write:
+        write_block(PAGE, "tables", found)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -102,6 +102,7 @@ POLICIES = {
         "LARGEST_NOISE": 2.0,
         "NOISE_RATIO": 0.25,
         "N_NOISES": 11,
+        "NEGLIGIBLE": 0.01,
         "STANDS_OUT": 0.1,
     },
     "choosing.class_blend": {"ROW_SHARE": 0.05, "LEAST_SHARE": 1e-3},

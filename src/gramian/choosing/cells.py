@@ -43,6 +43,8 @@ PATIENCE = 2
 """The search ends when so many candidates in a row were worse than the best by more than the error of the difference."""
 LARGEST_NOISE, NOISE_RATIO, N_NOISES = 2.0, 0.25, 11
 """Noises that are tried, of the mean variance: the largest is the simplest, as the fewest components stand out of it."""
+NEGLIGIBLE = 0.01
+"""Of the squared error: a smaller noise that gains less is not worth it, unless it leaves none at all."""
 STANDS_OUT = 0.1
 """A component whose variance exceeds the noise by less than this share of it is none."""
 
@@ -269,8 +271,8 @@ def choose_noise_by_cells(
 
     The model of a noise has the components that stand out of it, at most ``largest``: many weak ones are kept where they help and all
     are shrunk, which tables that no few components explain prefer to a q of maximum likelihood. Candidates are 0 (the column means), then
-    {"n_components", "noise_variance"}. Where the smallest noise is taken columns nearly determine each other: then what stands out
-    of it is tried with the noise of maximum likelihood too, which may be none.
+    {"n_components", "noise_variance"}. Where the smallest noise is taken columns nearly determine each other: if what stands out
+    of it leaves no noise at all, that is tried too.
     """
     draws = _draws(X, weights, n_draws, None, center, None)
     if len(draws) < 2:
@@ -289,8 +291,25 @@ def choose_noise_by_cells(
     if search.selection.index == len(search.tried) - 1:
         for draw in draws:
             draw.parameters = None
-        search.ends_with(q, [draw.at(q) for draw in draws])
-    return search.choice
+        first = draws[0].at(q)
+        if draws[0].ended:
+            search.ends_with(q, [first, *(draw.at(q) for draw in draws[1:])])
+            return search.choice
+    return replace(search.choice, selection=worth_it(search.selection))
+
+
+def worth_it(selection: Selection) -> Selection:
+    """The selection, or the simplest candidate whose error is within `NEGLIGIBLE` of the best: EM crawls where hardly any noise is left.
+
+    >>> from gramian.choosing.selection import choose
+    >>> worth_it(choose([0, 1, 2], [[-1.0, -0.502, -0.5], [-1.0, -0.503, -0.5]])).chosen
+    1
+    """
+    first = int((selection.scores >= (1 + NEGLIGIBLE) * selection.scores.max()).argmax())
+    if first >= selection.index:
+        return selection
+    reason = selection.reason + f", and within {NEGLIGIBLE:.0%} of its error already {selection.candidates[first]}"
+    return replace(selection, chosen=selection.candidates[first], reason=reason)
 
 
 def standing_out(model: MissingFit) -> MissingFit:

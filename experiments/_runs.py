@@ -6,6 +6,9 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+from gramian import load, save
 
 Run = dict[str, float]
 """What a run found, and its CPU ``seconds``."""
@@ -27,3 +30,13 @@ def run_once(file: Path | None, key: str, run: Callable[[], Run]) -> Run:
     if file is not None:
         file.write_text(json.dumps({**known_runs(file), key: found}, indent=1))
     return found
+
+
+def kept_model(folder: Path | None, name: str, fit: Callable[[], Any]) -> Any:
+    """A fitted model, from the folder where it is there; one that is fitted now is put there."""
+    if folder is None:
+        return fit()
+    file = folder / f"{name}.safetensors"
+    if not file.exists():
+        save(fit(), file)
+    return load(file)

@@ -19,8 +19,7 @@ import torch
 from sklearn.decomposition import PCA
 
 from experiments._page import write_block
-from experiments._runs import Run, known_runs, run_once
-from gramian import save
+from experiments._runs import Run, kept_model, known_runs, run_once
 from gramian.deep import DeepRKM, nets
 from gramian.deep.draws import hashes_of_views, held_out_rows
 from gramian.deep.training import WEIGHT_DECAY, input_noise, one_cycle
@@ -105,12 +104,11 @@ def plain(X: np.ndarray, tests: list[np.ndarray], seed: int, noisy: bool) -> Run
         return errors([model(torch.as_tensor(T, dtype=torch.float32))[0].numpy() for T in tests], tests)
 
 
-def trained(X: np.ndarray, tests: list[np.ndarray], seed: int, file: Path | None = None, **options: Any) -> Run:
-    """DeepRKM's held-out errors per pixel; the model is kept in a file where there is one to keep it in."""
-    model = DeepRKM(N_COMPONENTS, random_state=seed, **options).fit(X)
-    if file is not None:
-        save(model, file)
-    return errors([model.reconstruct(T) for T in tests], tests)
+def trained(folder: Path | None, seed: int, epochs: int = EPOCHS, **options: Any) -> DeepRKM:
+    """DeepRKM of the training digits."""
+    name = f"digits-{options.get('encoder', 'mlp')}-{epochs}-{seed}"
+    model = DeepRKM(N_COMPONENTS, max_epochs=epochs, random_state=seed, **options)
+    return kept_model(folder, name, lambda: model.fit(digits()[0]))
 
 
 def main() -> None:
@@ -125,11 +123,11 @@ def main() -> None:
     torch.set_num_threads(1)
     X, T = digits()
     tests, rows = [T, unseen()], trained_rows(X)
-    conv = {"encoder": "conv", "decoder": "conv", "image_shape": (28, 28), "max_epochs": arguments.conv_epochs}
+    conv = {"encoder": "conv", "decoder": "conv", "image_shape": (28, 28)}
 
-    def deep(seed: int) -> Run:
-        file = None if arguments.models is None else arguments.models / f"digits-{seed}.safetensors"
-        return trained(X, tests, seed, file, max_epochs=EPOCHS)
+    def deep(seed: int, epochs: int = EPOCHS, **options: Any) -> Run:
+        model = trained(arguments.models, seed, epochs, **options)
+        return errors([model.reconstruct(T) for T in tests], tests)
 
     methods: dict[str, tuple[str, Callable[[int], Run]]] = {
         "deep": ("DeepRKM, MLP 784-256-64", deep),
@@ -137,7 +135,7 @@ def main() -> None:
         "vae": ("VAE of the same nets", lambda seed: plain(rows, tests, seed, noisy=True)),
         "conv": (
             f"DeepRKM, conv 16-32, {arguments.conv_epochs} epochs",
-            lambda seed: trained(X, tests, seed, **conv),
+            lambda seed: deep(seed, arguments.conv_epochs, **conv),
         ),
     }
     linear = PCA(N_COMPONENTS).fit(X)

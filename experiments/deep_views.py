@@ -17,7 +17,7 @@ import torch
 from sklearn.linear_model import RidgeCV
 
 from experiments._page import write_block
-from experiments._runs import Run, run_once
+from experiments._runs import Run, kept_model, run_once
 from gramian import MultiViewRKM
 from gramian.deep import DeepRKM
 
@@ -53,60 +53,66 @@ def judged(model: Any, train: dict[str, np.ndarray], test: dict[str, np.ndarray]
     return {"share": unexplained(test[asked], mean, train[asked]), "covered": covered}
 
 
+TASKS = {
+    "halves": ("bottom half from top, 8,000 digits, q = 20", halves, "top", "bottom", 40),
+    "numerals": ("pixels from Fourier coefficients, 1,500 numerals, q = 20", numerals, "fou", "pix", 120),
+}
+"""A title, the rows, the view shown, the view asked for, epochs."""
+AC = "DeepRKM, AC's objective alone (`cross_weight=0`)"
+
+
+def rows_of_table(key: str, arguments: argparse.Namespace) -> list[str]:
+    """All models on one task."""
+    title, read, shown, asked, epochs = TASKS[key]
+    train, test = read()
+
+    def ridge() -> Run:
+        fitted = RidgeCV(ALPHAS).fit(train[shown], train[asked])
+        return {"share": unexplained(test[asked], fitted.predict(test[shown]), train[asked])}
+
+    def linear() -> Run:
+        return judged(MultiViewRKM(20, view_weights="balanced").fit(train), train, test, shown, asked)
+
+    def deep(seed: int, weight: Any) -> Run:
+        model = DeepRKM(20, cross_weight=weight, max_epochs=epochs, random_state=seed)
+        fitted = kept_model(arguments.models, f"{key}-{weight}-{seed}", lambda: model.fit(train))
+        return judged(fitted, train, test, shown, asked)
+
+    found = {
+        "ridge": [run_once(arguments.runs, f"{key}, ridge", ridge)],
+        "linear MultiViewRKM": [run_once(arguments.runs, f"{key}, linear", linear)],
+    }
+    for name, weight, seeds in (("DeepRKM", "auto", arguments.seeds), (AC, 0.0, arguments.alone)):
+        runs = [
+            run_once(arguments.runs, f"{key}, {name}, seed {seed}", partial(deep, seed, weight))
+            for seed in range(seeds)
+        ]
+        found |= {name: runs} if runs else {}
+    lines = []
+    for name, runs in found.items():
+        shares = ", ".join(f"{run['share']:.3f}" for run in runs)
+        covers = ", ".join(f"{run['covered']:.1%}" for run in runs if "covered" in run)
+        seconds = np.median([run["seconds"] for run in runs])
+        lines.append(f"| {'' if lines else title} | {name} | {shares} | {covers} | {seconds:.0f} |")
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="put the table into docs/deep.md")
     parser.add_argument("--runs", type=Path, help="a JSON file of the runs that have ended")
+    parser.add_argument("--models", type=Path, help="a folder for the trained models, which deep_pictures takes")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--alone", type=int, default=1, help="seeds of AC's objective alone")
-    parser.add_argument("--epochs", type=int, default=40)
-    parser.add_argument("--only", choices=["halves", "numerals"])
+    parser.add_argument("--only", nargs="*", default=list(TASKS), choices=list(TASKS))
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    tasks = {
-        "halves": ("bottom half from top, 8,000 digits, q = 20", halves, "top", "bottom", arguments.epochs),
-        "numerals": (
-            "pixels from Fourier coefficients, 1,500 numerals, q = 20",
-            numerals,
-            "fou",
-            "pix",
-            3 * arguments.epochs,
-        ),
-    }
     lines = [
         "| question | model | share unexplained, seeds in order | 90 % intervals cover | CPU seconds |",
         "|---|---|---|---|---|",
     ]
-    for key, (title, read, shown, asked, epochs) in tasks.items():
-        if arguments.only not in (None, key):
-            continue
-        train, test = read()
-
-        def ridge() -> Run:
-            fitted = RidgeCV(ALPHAS).fit(train[shown], train[asked])  # noqa: B023
-            return {"share": unexplained(test[asked], fitted.predict(test[shown]), train[asked])}  # noqa: B023
-
-        def linear() -> Run:
-            return judged(MultiViewRKM(20, view_weights="balanced").fit(train), train, test, shown, asked)  # noqa: B023
-
-        def deep(seed: int, weight: Any) -> Run:
-            model = DeepRKM(20, cross_weight=weight, max_epochs=epochs, random_state=seed).fit(train)  # noqa: B023
-            return judged(model, train, test, shown, asked)  # noqa: B023
-
-        found = {
-            "ridge": [run_once(arguments.runs, f"{key}, ridge", ridge)],
-            "linear MultiViewRKM": [run_once(arguments.runs, f"{key}, linear", linear)],
-        }
-        for name, weight in (("DeepRKM", "auto"), ("DeepRKM, AC's objective alone (`cross_weight=0`)", 0.0)):
-            found[name] = [
-                run_once(arguments.runs, f"{key}, {name}, seed {seed}", partial(deep, seed, weight))
-                for seed in range(arguments.seeds if weight else arguments.alone)
-            ]
-        for i, (name, runs) in enumerate(found.items()):
-            shares = ", ".join(f"{run['share']:.3f}" for run in runs)
-            covers = ", ".join(f"{run['covered']:.1%}" for run in runs if "covered" in run)
-            seconds = np.median([run["seconds"] for run in runs])
-            lines.append(f"| {title if i == 0 else ''} | {name} | {shares} | {covers} | {seconds:.0f} |")
+    for key in arguments.only:
+        lines += rows_of_table(key, arguments)
     print("\n".join(lines))
     if arguments.write:
         write_block(PAGE, "views", lines)

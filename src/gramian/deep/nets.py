@@ -306,7 +306,7 @@ def picture_shape(wiring: Wiring) -> tuple[int, int, int]:
 
 
 class Affine(torch.nn.Module):
-    """x -> (x - shift) / scale, or back: fixed numbers, so that nets see and make rows of unit mean variance."""
+    """x -> (x - shift) / scale, or back: fixed numbers, so that nets see and make rows of unit mean variance; one copy, not two."""
 
     def __init__(self, shift: Array, scale: float, back: bool) -> None:
         super().__init__()
@@ -315,7 +315,7 @@ class Affine(torch.nn.Module):
         self.back = back
 
     def forward(self, x: Tensor) -> Tensor:
-        return x * self.scale + self.shift if self.back else (x - self.shift) / self.scale
+        return (x * self.scale).add_(self.shift) if self.back else (x - self.shift).div_(self.scale)
 
 
 def build(

@@ -84,7 +84,7 @@ POLICIES = {
         "PINNED": 2000,
         "FEWEST_ROWS": 10,
     },
-    "latent.views": {"RANK_ROWS": 10000},
+    "latent.views": {"ANCHOR_ROWS": 2000, "RANK_ROWS": 10000},
     "latent.whitened_components": {"FAR": 100000000.0},
     "choosing.cell_scales": {"PRIOR_CELLS": 30.0, "PRIOR_TABLE": 100.0, "NORMAL_90": 1.6448536269514722},
     "choosing.cells": {

@@ -24,6 +24,9 @@ def fitted_preimage(view: View, preimage: Any, scores: Array | None) -> Any:
     """The pre-image of a view over its rows; None where none is needed."""
     if not needs_preimage(view):
         return None
+    few: View = view.anchors
+    scores = scores if few is view else None
+    view = few
     feature_map = view.feature_map if isinstance(view, ExplicitView) else None
     kernel: Any = view.kernel if isinstance(view, KernelView) else getattr(feature_map, "kernel_", Precomputed())
     method = preimage_for(kernel, preimage)

@@ -15,9 +15,10 @@ from gramian.choosing.selection import Selection
 from gramian.choosing.views import choose_by_rows, choose_view_components, from_all_others
 from gramian.estimators._view_fit import CHOICE_FOLDS, PILOT_ROUNDS, ViewFit, ViewOptions, fit_complete, rule
 from gramian.estimators._view_sources import view_columns
+from gramian.estimators._view_specs import inverts_itself
 from gramian.estimators._view_survey import ViewSurvey
-from gramian.estimators._view_tables import ViewLayout
-from gramian.estimators._view_trusts import FEWEST_ROWS, HeldOutTrusts, held_out_trusts, questions_of
+from gramian.estimators._view_tables import ViewLayout, ViewRows
+from gramian.estimators._view_trusts import FEWEST_ROWS, HeldOutTrusts, held_out_trusts, questions_of, trusts_of_rows
 from gramian.latent.model import LatentModel
 from gramian.latent.sample import STORED_LIMIT
 from gramian.latent.view_folds import FoldedViews
@@ -25,13 +26,13 @@ from gramian.latent.view_folds import moment_folds as view_moment_folds
 from gramian.latent.view_moments import (
     FeatureSums,
     MomentTable,
-    MomentView,
     StackedViews,
     farthest_scores,
     feature_sums,
+    moment_views,
 )
 from gramian.latent.view_noise import fit_view_noises, scales_of, start_noises
-from gramian.latent.views import ExplicitView, ViewSample, ViewTable
+from gramian.latent.views import ANCHOR_ROWS, ExplicitView, ViewSample, ViewTable
 from gramian.rows import Rows
 from gramian.solvers.eigh import Eigh
 
@@ -68,14 +69,17 @@ class SummedViews:
             return rows.fold(feature_sums, features, dealt, int(ends[-1]), order)
 
         sums = of_folds(n_folds)
-        views = tuple(MomentView(slice(int(a), int(b)), m) for a, b, m in zip(ends, ends[1:], maps))
+        views = moment_views(maps, made, survey.of_views)
 
         def signs(axes: Array, mean: Array) -> Array:
             return rows.fold(farthest_scores, features, axes, mean).signs
 
         table = MomentTable(views, sums, signs)
         weights = survey.drawn.weights / survey.drawn.weights.sum()
-        explicit = tuple(ExplicitView(part, m) for part, m in zip(made, maps))
+        explicit = tuple(
+            ExplicitView(part, m, None if m is None or inverts_itself(m) else X)
+            for part, m, X in zip(made, maps, inputs)
+        )
         drawn = ViewTable(explicit, weights, table.total_weight)
         return cls(features, table, drawn, inputs, folds, of_folds)
 
@@ -135,6 +139,10 @@ class SummedViews:
             or len(self.drawn.weights) < FEWEST_ROWS
         ):
             return None
+        if self.table.n_rows <= ANCHOR_ROWS:  # the drawn rows are all: as in memory
+            weights = self.drawn.weights * self.drawn.total_weight
+            rows, n_folds = ViewRows.of(self.inputs), self.folds.n_folds
+            return trusts_of_rows(rows, weights, model, None, n_folds=n_folds, preimage=preimage, names=names)
         scales = np.array([part.scale for part in parts])
         folded = self.folded
         return held_out_trusts(

@@ -23,7 +23,7 @@ from gramian.estimators._view_tables import ViewLayout
 from gramian.exceptions import warn
 from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
 from gramian.latent.view_missing_rows import HoledViews, largest_magnitudes
-from gramian.latent.view_moments import MomentView, StackedViews
+from gramian.latent.view_moments import StackedViews, moment_views
 from gramian.rows import Block, Rows
 from gramian.rows.converted import ConvertedRows
 
@@ -120,10 +120,8 @@ class HoledFit:
         columns = view_columns(self.layout)
         features = StackedViews(columns, self.maps)
         made = [features.of_inputs(inputs, v) for v, inputs in enumerate(self.survey.inputs(columns))]
-        ends = np.cumsum([0, *(part.shape[1] for part in made)])
-        views = tuple(MomentView(slice(int(a), int(b)), m) for (a, b), m in zip(pairwise(ends), self.maps))
-        largest = largest_magnitudes([*self._ranges(columns, made)])
-        return HoledViews(self.rows, features, views, largest)
+        views = moment_views(self.maps, made, self.survey.of_views)
+        return HoledViews(self.rows, features, views, largest_magnitudes(self._ranges(columns, made)))
 
     def _ranges(self, columns: Sequence[Array], made: Sequence[Array]) -> list[Array]:
         """The least and the greatest of each column of a linear view; the features of the drawn rows of another."""

@@ -19,6 +19,7 @@ from gramian.estimators._view_specs import inverts_itself, is_feature_map, is_li
 from gramian.estimators._view_tables import ViewLayout, ViewRows
 from gramian.exceptions import NumericalWarning, warn
 from gramian.features import FeatureMap
+from gramian.latent.views import ANCHOR_ROWS
 from gramian.rows import Block, Rows
 
 GATHERED_ROWS = 2000
@@ -114,8 +115,11 @@ def check_specs(specs: Sequence[Any], names: Sequence[Any], refuse: type[Excepti
 
 def survey_of(layout: ViewLayout, rows: Rows, specs: Sequence[Any]) -> ViewSurvey:
     """One pass."""
-    limits = tuple(int(spec.n_drawn or 1) if isinstance(spec, FeatureMap) else 1 for spec in specs)
-    return rows.fold(survey_views, view_columns(layout), limits)
+    limits = []
+    for spec in specs:
+        drawn = int(spec.n_drawn or 1) if isinstance(spec, FeatureMap) and not is_linear(spec) else 1
+        limits.append(drawn if is_linear(spec) or inverts_itself(spec) else max(drawn, ANCHOR_ROWS))
+    return rows.fold(survey_views, view_columns(layout), tuple(limits))
 
 
 def surveyed(layout: ViewLayout, rows: Rows, specs: Sequence[Any]) -> ViewSurvey:
@@ -150,10 +154,5 @@ def _fitted_map(spec: Any, drawn: SmallestRows, name: Any) -> Any:
         raise ValueError(
             f"The feature map of view {name!r}, {type(spec).__name__}, must see all rows when it is fitted. Fit it before, or call fit on "
             "rows that fit into memory."
-        )
-    if not inverts_itself(spec):
-        raise ValueError(
-            f"The feature map of view {name!r}, {type(spec).__name__}, has no inverse: the way back to inputs is learnt from rows in "
-            f"memory. Call fit on rows that fit into memory, or on at most {GATHERED_ROWS} of them."
         )
     return clone(spec).fit(drawn.rows, sample_weight=drawn.weights)

@@ -8,7 +8,7 @@ of the inputs, are the standard deviations.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -145,13 +145,15 @@ def held_out_trusts(
     solver, _ = chosen_solver(as_solver("auto"), width, n_components)
     hashes = row_hashes(np.hstack(inputs))
     looked_at = hashes <= hashes[smallest_positions(hashes, RESIDUAL_ROWS)].max()  # with all copies
+    folded = replace(folded, looked_at=looked_at)
     found = HeldOutTrusts([], [])
     with pinned(len(fold)):
         folds = folded.folds(scales, n_components, solver)
         kept = [np.flatnonzero(looked_at[part.held]) for part in folds]
         seen = [part.projections(folded.table) for part in folds]
         for target in dict.fromkeys(v for _, v in questions):
-            methods = [_fold_preimage(table, part.kept, target, preimage) for part in folds]
+            back = [part.kept if folded.moments is None else part.kept[looked_at[part.kept]] for part in folds]
+            methods = [_fold_preimage(table, rows, target, preimage) for rows in back]
             for given in [given for given, v in questions if v == target]:
                 ridge = choose_ridge(folds, (given, target), n_components, noise_variance)
                 residuals, leverages, weights, reach = [], [], [], 0.0

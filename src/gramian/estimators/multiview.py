@@ -212,7 +212,7 @@ class MultiViewRKM(NestedKernels, ViewPredictions, BaseEstimator):
         ----------
         source : list, other iterable that can be read again, or function that opens an iterator
             A batch is a table (an array, a frame or an Arrow batch, whose columns ``views`` names), a list or a dict of views, or one of
-            these with weights: (X, sample_weight). NaN as in `fit`; of more than 2,000 rows, maps must have an inverse.
+            these with weights: (X, sample_weight). NaN as in `fit`.
 
         Returns
         -------

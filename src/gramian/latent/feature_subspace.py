@@ -162,10 +162,18 @@ class AnchoredSubspace(FeatureSubspace):
 
     kept: Kept = field(default_factory=Kept, compare=False, repr=False)
 
+    @property
+    def _inverse(self) -> Array:
+        """(r, m): from R^r to weights over the anchors."""
+        return self.kept.get("inverse", lambda: np.linalg.pinv(self.point_features, rcond=1e-10))
+
+    def embed(self, scores: Array) -> Array:
+        """Weights γ over the anchors with Φγ = μ + Ut: the axes are turned into weights, not every point."""
+        return scores @ (self.primal.components @ self._inverse) + self.primal.mean @ self._inverse
+
     def noise_weights(self, noise: Array) -> Array:
         """Weights over the anchors of a vector of R^r, by least squares."""
-        inverse = self.kept.get("inverse", lambda: np.linalg.pinv(self.point_features, rcond=1e-10))  # (r, m)
-        return noise @ inverse
+        return noise @ self._inverse
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ import numpy as np
 from gramian._arrays import Array, symmetrized
 from gramian.latent.feature_subspace import MappedSubspace
 from gramian.latent.gaussian import LatentGaussian, Projection, noise_of_each_q
-from gramian.latent.subspace import PrimalSubspace
+from gramian.latent.subspace import PrimalSubspace, Subspace
 from gramian.latent.view_noise import view_inputs
 from gramian.latent.view_subspace import ViewPart, ViewSubspace, trusted
-from gramian.latent.views import ExplicitView, View, ViewSample, ViewTable, factored
+from gramian.latent.views import ANCHOR_ROWS, ExplicitView, View, ViewSample, ViewTable, factored
 from gramian.operators.covariance import Stored
 from gramian.operators.moments import Moments
 from gramian.rows import Block, as_rows
@@ -150,7 +150,7 @@ def moment_folds(folded: FoldedViews, scales: Array, most: int, solver: Solver) 
         axes = [spectrum.eigenvectors[view] for view in views]
         subspace = ViewSubspace(
             tuple(
-                ViewPart.of(_mapped(view, kept.mean[columns], U), float(scale), float(dim))
+                ViewPart.of(_mapped(view, kept.mean[columns], U, folded.way_back(k)), float(scale), float(dim))
                 for view, columns, U, scale, dim in zip(folded.table.views, views, axes, scales, dims)
             )
         )
@@ -169,11 +169,14 @@ def moment_folds(folded: FoldedViews, scales: Array, most: int, solver: Solver) 
     return folds
 
 
-def _mapped(view: View, mean: Array, axes: Array) -> PrimalSubspace | MappedSubspace:
-    """The axes of an explicit view, behind its map where that leads back to inputs."""
+def _mapped(view: View, mean: Array, axes: Array, rows: Array | None) -> Subspace:
+    """The axes of an explicit view, behind its map where that leads back to inputs, or where ``rows`` do."""
     primal = PrimalSubspace(mean, np.ascontiguousarray(axes.T))
-    feature_map = view.feature_map if isinstance(view, ExplicitView) and view.points is None else None
-    return primal if feature_map is None else MappedSubspace(feature_map, primal)
+    if not isinstance(view, ExplicitView) or view.feature_map is None:
+        return primal
+    if view.points is None:
+        return MappedSubspace(view.feature_map, primal)
+    return primal if rows is None else view.take(rows).anchors.anchored_axes(primal)
 
 
 # ---------------------------------------------------------------- from rows
@@ -233,12 +236,13 @@ class FoldedViews:
     table: ViewTable
     fold: Array
     moments: FoldMoments | None
+    looked_at: Array | None = None  # of the rows: those that inputs may be found over
 
     @classmethod
     def of(cls, table: ViewTable, fold: Array, *, exact: bool = False) -> FoldedViews:
         """Kernel views stand for their factors where those are short, unless ``exact``: then every view keeps its way back to inputs."""
         working = table if exact or table.explicit else factored(table) or table
-        rows = exact and any(view.points is not None for view in working.views)
+        rows = exact and any(view.points is not None and view.n_rows <= ANCHOR_ROWS for view in working.views)
         if rows or not working.explicit or sum(working.widths) > len(fold):
             return cls(working, fold, None)
         features = np.hstack([view.features for view in working.views if isinstance(view, ExplicitView)])
@@ -256,6 +260,11 @@ class FoldedViews:
     def split(self, k: int) -> tuple[Array, Array]:
         """Positions of the rows held out and kept."""
         return np.flatnonzero(self.fold == k), np.flatnonzero(self.fold != k)
+
+    def way_back(self, k: int) -> Array | None:
+        """Positions of the rows kept that inputs are found over; None: inputs are not asked for."""
+        kept = self.split(k)[1]
+        return None if self.looked_at is None else kept[self.looked_at[kept]]
 
     def folds(self, scales: Array, most: int, solver: Solver) -> list[ViewFold]:
         """The folds of the views so scaled, with at most ``most`` components."""

@@ -100,7 +100,7 @@ def fit_missing_views(
 
     def subspace(v: int, mean: Array, components: Array, turn: Array) -> Subspace:
         view = partials[v].view
-        if isinstance(view, ExplicitView) and (view.feature_map is None or view.points is None):
+        if isinstance(view, ExplicitView) and (view.feature_map is None or view.points is None or view.anchored):
             return view.with_axes(mean, components, np.empty((0, len(components))), np.empty(0))
         coefficients = _coefficients(partials[v], means, posterior.covariance[:, 0])
         return view.subspace(scales[v] * (coefficients[:, :-1] @ turn), coefficients[:, -1])

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from gramian._arrays import Array, row_chunks
 from gramian._checks import check_finite, check_scale
-from gramian._content import ContentFolds, row_hashes
+from gramian._content import ContentFolds, SmallestRows, row_hashes
 from gramian.latent.feature_subspace import MappedSubspace, RandomFeatureSubspace
 from gramian.latent.subspace import PrimalSubspace
 from gramian.latent.view_subspace import ViewPart, ViewSubspace
-from gramian.latent.views import ViewSample, rotated
+from gramian.latent.views import ANCHOR_ROWS, ExplicitView, ViewSample, rotated
 from gramian.operators.moments import Moments
 from gramian.rows import Block
 from gramian.rows.draws import FoldMoments
@@ -125,9 +126,13 @@ class MomentView:
 
     columns: slice
     feature_map: Any = None
+    anchors: ExplicitView | None = None  # the rows that inputs are found over, where the map has no inverse
 
     positive_semidefinite = True
-    points = None
+
+    @property
+    def points(self) -> Any:
+        return None if self.anchors is None else self.anchors.points
 
     @property
     def width(self) -> int:
@@ -140,11 +145,26 @@ class MomentView:
             return primal
         if callable(getattr(self.feature_map, "inverse_transform", None)):
             return MappedSubspace(self.feature_map, primal)
+        if self.anchors is not None:
+            return self.anchors.anchored_axes(primal)
         q, width = components.shape
         nothing = np.empty((0, self.feature_map.n_features_in_))
         return RandomFeatureSubspace(
             self.feature_map, primal, nothing, np.empty((0, width)), np.empty(0), np.empty((0, q))
         )
+
+
+def moment_views(maps: Sequence[Any], made: Sequence[Array], drawn: Sequence[SmallestRows]) -> tuple[MomentView, ...]:
+    """Views side by side, behind their maps; ``made`` are features of some rows, ``drawn`` the rows drawn for each view."""
+    ends = np.cumsum([0, *(part.shape[1] for part in made)])
+    views = []
+    for (start, stop), feature_map, few in zip(pairwise(ends), maps, drawn):
+        anchors = None
+        if feature_map is not None and not callable(getattr(feature_map, "inverse_transform", None)):
+            points = np.asarray(few.rows[:ANCHOR_ROWS], dtype=np.float64)
+            anchors = ExplicitView(np.asarray(feature_map.transform(points), dtype=np.float64), feature_map, points)
+        views.append(MomentView(slice(int(start), int(stop)), feature_map, anchors))
+    return tuple(views)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ the overlap G = Σ_{v ∈ o} UᵥᵀUᵥ, and there is no second Gaussian.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,10 +14,12 @@ import numpy as np
 from scipy.linalg import lapack
 
 from gramian._arrays import Array, symmetrized
-from gramian._checks import check_finite, check_scale, check_table
-from gramian.latent.feature_subspace import MappedSubspace, RandomFeatureSubspace
+from gramian._checks import check_finite, check_scale
+from gramian._content import row_hashes, smallest_positions
+from gramian.latent.feature_subspace import AnchoredSubspace, MappedSubspace, RandomFeatureSubspace
 from gramian.latent.sample import DUAL_RANK, STORED_LIMIT
 from gramian.latent.subspace import DualSubspace, PrimalSubspace, Subspace
+from gramian.latent.view_stack import check_same_rows, stack_views
 from gramian.latent.view_subspace import ViewPart, ViewSubspace, trusted
 from gramian.operators.base import SelfAdjoint
 from gramian.operators.centering import Centering
@@ -44,62 +45,10 @@ __all__ = [
 ]
 
 
+ANCHOR_ROWS = 2000
+"""Behind a map without an inverse, the way back to inputs is learnt from at most so many rows: those of smallest hash."""
 RANK_ROWS = 10_000
 """Rounding of a covariance grows with the number of rows up to about this: sums are made block by block."""
-
-
-def stack_views(views: Any) -> tuple[Array, dict[Any, slice]]:
-    """One table of all views side by side, and the columns of each: what ``MultiViewRKM(views=...)`` takes.
-
-    Parameters
-    ----------
-    views : dict of name -> array, or list of arrays
-        2-D arrays with the same rows; rows where a view is missing are NaN.
-
-    Returns
-    -------
-    table : ndarray of shape (n_samples, total number of columns)
-    views : dict of name -> slice
-        Views of a list are called "view0", "view1", ...
-
-    References
-    ----------
-    [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramian import stack_views
-    >>> table, views = stack_views({"x": np.zeros((4, 3)), "y": np.ones((4, 1))})
-    >>> table.shape, views
-    ((4, 4), {'x': slice(0, 3, None), 'y': slice(3, 4, None)})
-    """
-    if not isinstance(views, Mapping | list | tuple) or not len(views):
-        raise ValueError(f"stack_views needs a dict or a list of 2-D arrays, got {type(views).__name__} {views!r:.60}.")
-    named = dict(views) if isinstance(views, Mapping) else {f"view{i}": view for i, view in enumerate(views)}
-    arrays, columns, stop = [], {}, 0
-    for name, view in named.items():
-        if view is None:
-            raise ValueError(
-                f"View {name!r} is None: its number of columns is not known. Give NaN rows, or leave it out."
-            )
-        array = check_table(None, view, reset=False, missing=True, name=f"view {name!r}")
-        start, stop = stop, stop + array.shape[1]
-        arrays.append(array)
-        columns[name] = slice(start, stop)
-    check_same_rows(dict(zip(named, arrays)))
-    return np.hstack(arrays), columns
-
-
-def check_same_rows(views: Mapping[Any, Any]) -> int:
-    """The number of rows that all views share."""
-    counts = {name: view.shape[0] for name, view in views.items()}
-    if len(set(counts.values())) > 1:
-        listed = ", ".join(f"{name!r}: {count}" for name, count in counts.items())
-        raise ValueError(
-            f"The views have different numbers of rows ({listed}). Row i of every view must be the same case."
-        )
-    return next(iter(counts.values()))
 
 
 # ---------------------------------------------------------------- training rows
@@ -126,6 +75,18 @@ class ExplicitView:
     def take(self, rows: Array) -> ExplicitView:
         """The same for some of the rows."""
         return replace(self, features=self.features[rows], points=None if self.points is None else self.points[rows])
+
+    @property
+    def anchors(self) -> ExplicitView:
+        """The rows that inputs are found over: all, or of many the distinct ones of smallest hash."""
+        if not self.anchored:
+            return self
+        return self.take(smallest_positions(row_hashes(self.points), ANCHOR_ROWS))
+
+    @property
+    def anchored(self) -> bool:
+        """Whether the way back to inputs goes by some of the rows."""
+        return self.points is not None and self.n_rows > ANCHOR_ROWS
 
     def mean(self, weights: Array) -> Array:
         """Σ s x, from a point of the data on, so that a large offset costs no digits."""
@@ -156,7 +117,13 @@ class ExplicitView:
             return primal
         if self.points is None:
             return MappedSubspace(self.feature_map, primal)
+        if self.anchored:
+            return self.anchors.anchored_axes(primal)
         return RandomFeatureSubspace(self.feature_map, primal, self.points, self.features, affine, coefficients)
+
+    def anchored_axes(self, primal: PrimalSubspace) -> AnchoredSubspace:
+        """Axes in feature coordinates, whose points are told by weights over these rows."""
+        return AnchoredSubspace(self.feature_map, primal, self.points, self.features)
 
 
 @dataclass(frozen=True)
@@ -187,6 +154,10 @@ class KernelView:
     def dim(self, total_weight: float) -> float:
         """D = N, the number of rows (with raw weights, their sum)."""
         return float(total_weight)
+
+    @property
+    def anchors(self) -> KernelView:
+        return self
 
     def take(self, rows: Array) -> KernelView:
         """The same for some of the rows."""

@@ -259,6 +259,7 @@ STREAMED = {
     "kernel": ("full.csv", "--components", "2", "--landmarks", "20"),
     "kernel-mixture": ("full.csv", "--clusters", "2", "--components", "1", "--landmarks", "20"),
     "regressor": ("full.csv", "--target", "e"),
+    "views": ("holes.csv", "--views", "l=a,b,r=c,d,e", "--components", "1"),
 }
 
 

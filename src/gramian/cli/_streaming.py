@@ -17,7 +17,7 @@ from gramian.io.source import memory_available
 from gramian.io.table_model import TableModel
 from gramian.report.oddness import odd_limits
 
-STREAMED = ("ppca", "mixture", "kernel", "kernel-mixture", "regressor")
+STREAMED = ("ppca", "mixture", "kernel", "kernel-mixture", "regressor", "views")
 """Kinds of models whose fits are sums over rows."""
 HELD_SHARE = 8
 """A file is held in memory while it is no larger than this part of what may be used: parsed and fitted, a table took six times its file (benchmarks/large_files.py)."""
@@ -94,7 +94,7 @@ def streamed(kind: str, session: Any, opened: Any, options: Mapping[str, Any]) -
         opened,
         prepare,
         target=kind == "regressor",
-        holes=kind in ("ppca", "mixture"),
+        holes=kind in ("ppca", "mixture", "views"),
         verbose=session.verbose,
     )
     fitted = estimator.fit_batches(pieces)

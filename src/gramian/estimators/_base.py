@@ -15,7 +15,7 @@ from gramian._checks import check_table
 from gramian._types import Points, Table
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
 from gramian.latent.model import LatentModel
-from gramian.rows import Rows, lazily
+from gramian.rows import Rows, is_dask, lazily
 from gramian.solvers.auto import Auto
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -46,6 +46,8 @@ def _row_count(X: Any) -> float:
     if isinstance(X, dict | list | tuple):
         first = next(iter(X.values() if isinstance(X, dict) else X), None)
         X = first if len(getattr(first, "shape", ())) == 2 else X
+    if is_dask(X):
+        return np.inf
     shape = getattr(X, "shape", None)
     if shape:
         return float(shape[0])

@@ -185,7 +185,9 @@ STEPS: list[tuple[str, str, list[str]]] = [
     ),
     (
         "Forecasts: `forecast`",
-        "The column of years is recognised as the clock and goes on.",
+        "The column of years is recognised as the clock and goes on. So are dates and times in the forms that people use (`2024-01-31`, "
+        "`31.01.24`, `1/31/2024`, `Jan 2024`, `Q1/2024`, `1Q24`, `2024-W05`, `14:30`), written on as the column writes them; a model of "
+        "`fit --model forecast` keeps its clock. Dates at uneven steps are no clock, which is said.",
         ["gramian forecast sunspots.csv --steps 11 --lags 24 -o next.csv --level 0.9", "head -4 next.csv"],
     ),
     (
@@ -244,9 +246,9 @@ Parquet files need. This page is made by `docs/make_transcripts.py`, which runs 
 
 Tables are CSV and TSV (packed with gzip or zstd too), Excel and .ods (read only), Parquet, NPY or NPZ, recognised by
 content; outputs by their suffix. Delimiter, decimal comma, header, banner lines and encoding marks are found out;
-`--delimiter`, `--decimal`, `--header/--no-header`, `--skip`, `--encoding` say otherwise, `--sheet` names a sheet.
-Empty cells, `NA`, `NaN`, `null`, `?` and the like are missing; `--missing -999` adds to them (a sentinel is never
-guessed). Columns are named by name or position: `--drop age,3,7-9`. `--id` names columns that are carried along, not
+`--delimiter`, `--decimal`, `--header/--no-header`, `--skip`, `--encoding` say otherwise, `--sheet` names a sheet (else
+the first that holds a table is read). Empty cells, `NA`, `NaN`, `null`, `?` and the like are missing; so is `none` among
+numbers, while among words it is one of them; `--missing -999` adds to them (a sentinel is never guessed). Columns are named by name or position: `--drop age,3,7-9`. `--id` names columns that are carried along, not
 modelled; text with many different values is treated so by itself. Large files pass by in pieces: `transform`, `score`,
 `predict` and `impute -m` always; `impute`, and `fit` of ppca, mixture, kernel, kernel-mixture and regressor, when the file
 is large for the memory that may be used (`--memory 4GB`; by default half of what the process may use) or, for `fit`,

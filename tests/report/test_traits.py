@@ -65,3 +65,11 @@ def test_cells_filled_far_from_all_that_was_seen_are_counted_by_column(table):
     )
     assert extrapolated(prepare, full, np.zeros_like(holes)) == {}
     assert extrapolated(Preprocessing.fit([table], standardize=False), full, holes) == {}
+
+
+def test_components_in_words_have_the_signs_of_their_loadings(table):
+    prepare = Preprocessing.fit([table])
+    traits = Traits.of(prepare)
+    model = PPCA(2).fit(prepare.matrix(table))
+    for piece, (name, value) in zip(traits.in_words(model, 1).split("; "), traits.leading(model, 1), strict=True):
+        assert piece == f"{'+' if value > 0 else '−'}\u00a0{name}"

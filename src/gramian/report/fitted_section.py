@@ -138,7 +138,7 @@ def _components(estimator: Any, traits: Traits) -> Section:
     )
     rows = []
     for k in range(min(estimator.loadings_.shape[1], SHOWN_COMPONENTS)):
-        leaders = traits.leading(estimator, k)
-        words = "; ".join(f"{'+' if value > 0 else '−'} {shortened(name, 30)}" for name, value in leaders)
-        rows.append([f"z{k + 1}", percent(float(estimator.explained_variance_ratio_[k])), words])
+        rows.append(
+            [f"z{k + 1}", percent(float(estimator.explained_variance_ratio_[k])), traits.in_words(estimator, k)]
+        )
     return section.add(Grid(["component", "share of variance", "columns that move most with it"], rows))

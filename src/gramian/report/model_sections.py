@@ -6,7 +6,7 @@ import numpy as np
 
 from gramian.report import row_drawings as draw
 from gramian.report.analysis import LEVEL, Analysis
-from gramian.report.blocks import Drawing, Facts, Grid, Note, Section, Text, shortened
+from gramian.report.blocks import Drawing, Facts, Grid, Note, Section, Text
 from gramian.report.glance import STRENGTH, verdict
 from gramian.report.words import percent, plural
 
@@ -100,9 +100,8 @@ def structure(analysis: Analysis) -> Section | None:
         section.add(Note("One component: there is no plane to draw the columns in."))
     rows = []
     for k in range(min(fitted.n_components_, SHOWN_COMPONENTS)):
-        leaders = "; ".join(
-            f"{'+' if value > 0 else '−'} {shortened(name, 30)}" for name, value in analysis.traits.leading(fitted, k)
+        rows.append(
+            [f"z{k + 1}", percent(float(fitted.explained_variance_ratio_[k])), analysis.traits.in_words(fitted, k)]
         )
-        rows.append([f"z{k + 1}", percent(float(fitted.explained_variance_ratio_[k])), leaders])
     caption = "A sign says whether the column rises or falls with the component."
     return section.add(Grid(["component", "variance", "columns that move most with it"], rows, caption))

@@ -14,6 +14,7 @@ import numpy as np
 from gramian._arrays import Array
 from gramian.io.coding import code_of
 from gramian.io.preprocessing import Preprocessing
+from gramian.report.blocks import shortened
 
 
 @dataclass(frozen=True)
@@ -82,3 +83,8 @@ class Traits:
         moved = self.loadings(model)[:, component]
         order = np.argsort(-np.abs(moved), kind="stable")[:most]
         return [(self.names[j], float(moved[j])) for j in order]
+
+    def in_words(self, model: Any, component: int) -> str:
+        """The traits that move most with a component, with their signs."""
+        signed = ((shortened(name, 30), value) for name, value in self.leading(model, component))
+        return "; ".join(f"{'+' if value > 0 else '−'}\u00a0{name}" for name, value in signed)

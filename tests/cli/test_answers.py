@@ -168,6 +168,14 @@ def test_an_error_comes_before_any_output(gramian, groups, table, tmp_path):
 # ---------------------------------------------------------------- pieces
 
 
+@pytest.mark.parametrize("option", [("--lags", "3"), ("--clusters", "2"), ("--kernel", "rfb"), ("--components", "few")])
+def test_settings_that_a_model_does_not_take_are_refused_before_the_file_is_read(gramian, option):
+    ran = gramian("fit", "not_there.csv", "-m", "m", *option)
+    assert ran.code == 1
+    assert option[0] in ran.err
+    assert "not_there" not in ran.err
+
+
 def test_held_out_rows_follow_from_what_they_hold_and_leave_nobody_out(rows):
     seen = np.concatenate([held for _, held in splits(rows)])
     assert sorted(seen.tolist()) == list(range(len(rows)))

@@ -129,13 +129,14 @@ def series_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_needs(kind: str, options: Mapping[str, Any]) -> None:
-    """What a kind of model cannot do without, said before the file is read."""
+    """What a kind of model cannot do without, or does not take: said before the file is read."""
     if entry_of_word(kind).target and not options.get("target"):
         raise ValueError(f"--model {kind} needs --target: the column to predict.")
     if kind == "views" and not options.get("views"):
         raise ValueError("--model views needs --views, as in --views a=1-5,b=6-9.")
     if kind != "views" and options.get("views"):
         raise ValueError(f"--views is for --model views, not for --model {kind}.")
+    estimator_for(kind, options, Preprocessing([], [], np.empty(0), np.empty(0)))  # refuses what it does not take
 
 
 def check_complete(kind: str, X: Array, prepare: Preprocessing) -> None:
@@ -266,7 +267,7 @@ def facts_of(estimator: Any) -> dict[str, Any]:
         facts["classes"] = [str(label) for label in classes]
     kernel = getattr(estimator, "kernel_", None)
     if kernel is not None:
-        facts["kernel"] = " ".join(repr(kernel).split())[:200]
+        facts["kernel"] = kernel if isinstance(kernel, str) else " ".join(repr(kernel).split())[:200]
     return facts
 
 

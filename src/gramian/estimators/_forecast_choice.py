@@ -1,8 +1,9 @@
 """Choosing a forecaster on held-out stretches of the series: linear models screened by the hundred, kernels on the best of them [10].
 
-The plain model is taken unless another is better by more than one standard error; by the same rule the mean of the plain model and
-the linear ones goes before the linear ones, and those before kernels. Linear models are averaged, the best of each structure (season or not, level or not, logarithm or not): which
-of them is best changes from stretch to stretch, and the best of hundreds is partly luck.
+The plain model is taken unless another is better by more than one standard error. Where the linear models are about as good, its only
+rival is the mean of both; else linear models go before kernels, by the same rule. Linear models are averaged, the best of each
+structure (season or not, level or not, logarithm or not): which of them is best changes from stretch to stretch, and the best of
+hundreds is partly luck.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ def _choose_single(trial: Trial, seasons: list[int], given: SeriesOptions, base:
         # a model that was asked for with its noise or its components is not averaged
         free = base.noise_variance == "per-view" and not isinstance(base.n_components, int)
         linear = _append_linear(rows, trial, best, given, given.n_members if free else 1)
-    if auto_kernel:
+    if auto_kernel and not (linear is not None and linear.halfway):
         curved = [Candidate(plain, plain_lags, "rbf")]
         if best:
             lags = given.lags if not is_auto(given.lags) else max(best[0].candidate.lags, plain_lags)
@@ -155,7 +156,7 @@ def _choose_single(trial: Trial, seasons: list[int], given: SeriesOptions, base:
         if judged and (linear is None or score >= trial.score(linear.errors)):
             # a kernel that is worse than lines alone has nothing to add to them
             judge(replace(candidate, kernel=RBF("median") + as_kernel("linear")))
-    elif not _is_linear(given.kernel):
+    elif not auto_kernel and not _is_linear(given.kernel):
         for found in best[:3]:
             judge(replace(found.candidate, lags=max(found.candidate.lags, 1), kernel=given.kernel))
     if not rows:
@@ -164,7 +165,9 @@ def _choose_single(trial: Trial, seasons: list[int], given: SeriesOptions, base:
 
 
 def _append_linear(rows: list[Row], trial: Trial, best: Sequence[Screened], given: SeriesOptions, members: int) -> Row:
-    """The best linear model of each structure, to be told; the mean of the nearest; and the mean of that and the plain model."""
+    """The best linear model of each structure, to be told; the mean of the nearest; and, in its place, the mean of that and the plain
+    model where neither is far off the other: two models that differ say more together than the better of them. The one that contends.
+    """
     kernel = "linear" if is_auto(given.kernel) else given.kernel
     plain = rows[0] if rows else None
     near = near_the_best(best, trial.weights, members)
@@ -176,15 +179,17 @@ def _append_linear(rows: list[Row], trial: Trial, best: Sequence[Screened], give
         return Row(told, Plan.of(*candidates), forecasts, trial.fold_errors(forecasts), contends)
 
     linear = averaged(near, contends=True)
-    rows += [averaged([row], contends=False) for row in best if [row] != near]
+    rows += [averaged([row], contends=False) for row in best if len(near) > 1 or row is not near[0]]
     rows.append(linear)
     if plain is None or members == 1 or not is_auto(given.kernel):
         return linear
-    if trial.weights @ plain.errors <= FAR_OFF * float(trial.weights @ linear.errors):
+    errors = [float(trial.weights @ row.errors) for row in (plain, linear)]
+    if max(errors) <= FAR_OFF * min(errors):
         half = 0.5 * (linear.forecasts + plain.forecasts)
         told = {**linear.told, "averaged": len(near) + 1}
+        rows[-1] = replace(linear, contends=False)
         rows.append(Row(told, linear.plan.halved_with(plain.plan), half, trial.fold_errors(half), halfway=True))
-    return linear
+    return rows[-1]
 
 
 def _choose_table(trial: Trial, per_series: list[list[int]], given: SeriesOptions, base: WindowOptions) -> Choice:

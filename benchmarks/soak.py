@@ -1,7 +1,8 @@
 """Random data, holes, parameters and estimators for as long as asked: promises 1 to 3, and memory that does not grow.
 
 Run as ``python -m benchmarks.soak [minutes of CPU] [seed]``. Every case is a function of the seed and its number, so that a line of
-the log is enough to try it again: ``python -m benchmarks.soak case NUMBER SEED``.
+the log is enough to try it again: ``python -m benchmarks.soak case NUMBER SEED``. ``python -m benchmarks.soak memory FITS [names]`` watches
+memory over so many fits.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import resource
 import sys
 import tempfile
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -155,14 +157,18 @@ def soak(minutes: float, seed: int = 0, first: int = 0, most: int | None = None)
     }
 
 
-def growth(n_fits: int = 1000) -> dict[str, float]:
-    """MiB that the process grows by over the last nine tenths of so many fits, per estimator that is quick to fit."""
-    X = np.random.default_rng(0).standard_normal((40, 4))
+def growth(n_fits: int = 1000, names: tuple[str, ...] = tuple(OURS)) -> dict[str, float]:
+    """MiB that the process grows by over the last nine tenths of so many fits, per estimator."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((24, 3))
     grown = {}
-    for name in ("PPCA", "KernelPPCA", "PPCAMixture", "LatentImputer"):
+    for name in names:
         subject = OURS[name]
+        y = {"": None, "class": np.arange(len(X)) % 2, "number": X @ rng.standard_normal(3)}[subject.target]
         for number in range(n_fits):
-            list(subject.answers(subject.fitted(X), X))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                list(subject.answers(subject.fitted(X, y), X))
             if number == n_fits // 10:
                 before = _resident()
         grown[name] = round((_resident() - before) / 2**20, 1)
@@ -185,7 +191,7 @@ def main() -> None:
         print(case, case.tried(), sep="\n")
         return
     if words[:1] == ["memory"]:
-        note("memory", {"fits": int(words[1]), "MiB more": growth(int(words[1]))})
+        note("memory", {"fits": int(words[1]), "MiB more": growth(int(words[1]), tuple(words[2:]) or tuple(OURS))})
         return
     found = soak(float(words[0]) if words else 30.0, int(words[1]) if len(words) > 1 else 0)
     print(f"{found['cases']} cases, {len(found['broken'])} broken promises, {found['outcomes']}")

@@ -7,6 +7,7 @@ import pytest
 
 import gramian
 from gramian import load, save
+from gramian.features import FEATURE_MAPS
 from gramian.io.conformity import fits, problem_of
 from gramian.io.registry import CLASSES
 from gramian.io.schemas import ROWS
@@ -131,6 +132,22 @@ FROM_THE_SOAK = {
     "columns of one view less": ("MultiViewRKM", lambda model: model._columns.pop(), "_columns has the length 1"),
     "a column that is not there": ("MultiViewRKM", lambda model: model._columns[0].fill(9), "index outside 0 to 3"),
     "a huge mean": ("MultiViewRKM", lambda model: _dual(model).raw_mean.fill(1e300), "far too large"),
+    "no columns": ("MultiViewRKM", lambda model: vars(model).pop("_columns"), "MultiViewRKM: _columns is missing"),
+    "a list for an estimator": (
+        "LatentOutlierDetector",
+        lambda model: vars(model).update(estimator=[]),
+        "estimator is not an object of gramian",
+    ),
+    "no kernel at zero": (
+        "MDS",
+        lambda model: vars(model._preimage).pop("kernel_at_zero_"),
+        "kernel_at_zero_ is missing",
+    ),
+    "a huge factor of a feature": (
+        "mapped views",
+        lambda model: model._model.subspace.parts[0].subspace.feature_map.multinomials_.fill(1e308),
+        "multinomials_ has a number that is far too large",
+    ),
     "a smoother without rows": (
         "KernelPPCA",
         lambda model: vars(model._preimage.smoother_).pop("X_"),
@@ -151,6 +168,11 @@ def test_what_the_soak_of_mutated_files_found_is_refused(name, change, words):
         "MultiViewRKM": lambda: gramian.MultiViewRKM(1, views={"a": [0, 1], "b": [2, 3]}, kernel=RBF(1.0)).fit(X),
         "KernelPPCA": lambda: gramian.KernelPPCA(2, kernel=RBF(1.0), preimage="gradient").fit(X),
         "RKMForecaster": lambda: gramian.RKMForecaster(lags=4, random_state=0).fit(X[:, 0]),
+        "LatentOutlierDetector": lambda: gramian.LatentOutlierDetector(gramian.PPCA(1)).fit(X),
+        "MDS": lambda: gramian.KernelPPCA(2, kernel=RBF(1.0), preimage="mds").fit(X),
+        "mapped views": lambda: gramian.MultiViewRKM(
+            1, views={"a": [0, 1], "b": [2, 3]}, kernel=FEATURE_MAPS["polynomial"]()
+        ).fit(X),
     }[name]()
     assert problem_of(model) is None
     change(model)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from benchmarks.faults import FAULTS, kept, tried
 from benchmarks.promises import Outcome, outcome
-from benchmarks.soak import Case, soak
+from benchmarks.soak import Case, growth, soak
 from benchmarks.subjects import OURS
 
 from gramian._catalogue import ESTIMATORS
@@ -41,6 +41,11 @@ SOAKED = [
 def test_what_the_soak_found_stays_mended(seed, number):
     found = Case.of(seed, number).tried()
     assert found.promised, found
+
+
+@pytest.mark.parametrize("name", ["PPCA", "PPCAMixture", "MultiViewRKM"])
+def test_memory_does_not_grow_with_fits(name):
+    assert growth(100, (name,))[name] <= 2.0
 
 
 def test_a_case_of_the_soak_is_a_function_of_its_seed_and_number():

@@ -197,7 +197,7 @@ def _row(value: Any, name: str) -> str | None:
             for found in _at(value, path.split(".")):
                 wrong = _wrong(found, expected, lengths)
                 if wrong:
-                    return f"{path.replace('?', '').replace('*', '[]')} {wrong}"
+                    return f"{path.translate(_MARKS)} {wrong}"
     return None
 
 
@@ -212,7 +212,8 @@ def _first(state: dict[str, Any], names: list[str]) -> Any:
     return next((state[name] for name in names if name in state), _Absent)
 
 
-_STEP = re.compile(r"([\w|]+)(\??)(\**)(\??)")
+_MARKS = str.maketrans({"?": "", "!": "", "*": "[]"})
+_STEP = re.compile(r"([\w|]+)([?!]?)(\**)(\??)")
 
 
 class _Absent:
@@ -227,7 +228,7 @@ def _at(value: Any, path: list[str]) -> Iterator[Any]:
     name, optional, loops, holes = _STEP.fullmatch(path[0]).groups()  # type: ignore[union-attr]
     found: Any = _Absent if isinstance(value, ATOMS) else _first(held(value), name.split("|"))
     if found is _Absent or found is None:
-        if not optional:
+        if not optional or (optional == "!" and found is _Absent):
             yield _Absent
         return
     items: list[Any] = [found]

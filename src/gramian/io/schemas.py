@@ -1,8 +1,8 @@
 """What the attributes of saved classes are: kinds, and shapes that agree, as a table.
 
 ``ROWS[name][sign]`` belongs to objects of the registered class ``name`` that have the attribute ``sign`` ("" for all of them,
-"*" for those that are fitted): a path to an attribute, and what stands there. Names of paths are joined by dots; ``name?`` may be absent or None, and ``name*``
-is a list, of which every item is meant (``name*?`` where items may be None).
+"*" for those that are fitted): a path to an attribute, and what stands there. Names of paths are joined by dots; ``name?`` may be absent or None, ``name!`` only None,
+and ``name*`` is a list, of which every item is meant (``name*?`` where items may be None).
 
 =================  ====================================================================================================
 ``"q d"``          an array of finite numbers of that shape; a letter is the same number within one object, ``*`` any
@@ -181,7 +181,7 @@ ROWS: Rows = {
             "_widths": "list v",
             "_widths*": "count",
             "n_features_in_?": "=d",
-            "_columns?": "list v",
+            "_columns!": "list v",
             "_columns?*": "#d *",
             "loadings_": "list v",
             "preimages_": "list v",
@@ -212,6 +212,7 @@ ROWS: Rows = {
     },
     "LatentImputer": {
         "*": {
+            "estimator?": "object",
             "estimator_": "object",
             "n_features_in_": "=d",
             "std_scales_": "+ d",
@@ -222,6 +223,7 @@ ROWS: Rows = {
     },
     "LatentOutlierDetector": {
         "*": {
+            "estimator?": "object",
             "estimator_": "object",
             "n_features_in_": "=d",
             "_units?.mean": "d",
@@ -325,7 +327,7 @@ ROWS: Rows = {
         "landmarks_": {"landmarks_": "m d", "normalization_": "m r", "n_features_in_": "=d", "kernel_": "Kernel"}
     },
     "features.Polynomial": {
-        "powers_": {"n_features_in_": "=d", "powers_": "#=d r *", "multinomials_": "r", "gamma_": "number"}
+        "powers_": {"n_features_in_": "=d", "powers_": "#=d r *", "multinomials_": "% r", "gamma_": "number"}
     },
     "features.RandomFourier": {
         "frequencies_": {"frequencies_": "d *", "n_features_in_": "=d", "phase_": "number", "kernel_": "Kernel"}
@@ -335,7 +337,7 @@ ROWS: Rows = {
         "smoother_": {"spread_": "nonnegative", "smoother_": "preimage.KernelSmoother"},
     },
     "preimage.Gradient": {**PREIMAGE, "smoother_": {"spread_": "nonnegative", "smoother_": "preimage.KernelSmoother"}},
-    "preimage.MDS": {**PREIMAGE, "lower_": {"kernel_at_zero_?": "number", "squared_diameter_?": "nonnegative"}},
+    "preimage.MDS": {**PREIMAGE, "lower_": {"kernel_at_zero_": "number", "squared_diameter_": "nonnegative"}},
     "preimage.KernelSmoother": PREIMAGE,
     "preimage.KernelRidge": {
         **PREIMAGE,

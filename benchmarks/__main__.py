@@ -87,7 +87,10 @@ def write(name: str, title: str, rows: list[Row]) -> None:
         for r in rows
     }
     if os.environ.get(SOME):  # what was not measured this time stays
-        found = {**{tuple(c.strip() for c in line.split("|")[2:4]): line for line in _table(earlier)}, **found}
+        before = {tuple(c.strip() for c in line.split("|")[2:4]): line for line in _table(earlier)}
+        if before.keys() - found.keys():
+            lines[3] += " Some rows are of an earlier run."
+        found = {**before, **found}
     section = "\n".join([*lines, *found.values()]) + "\n"
     kept = [part.rstrip() + "\n" for part in sections[1:] if not part.startswith(f"## {name}\n")]
     PAGE.write_text("\n".join([sections[0].rstrip() + "\n", *sorted([*kept, section])]))

@@ -83,7 +83,10 @@ def write(name: str, title: str, rows: list[Row]) -> None:
     sections = re.split(r"(?m)^(?=## )", page)
     earlier = "".join(part for part in sections[1:] if part.startswith(f"## {name}\n"))
     found = {
-        (r.work, r.against): f"| {r.number} | {r.work} | {r.against} | {r.floor} | {r.goal} | {r.found} | {verdict(r)} |"
+        (
+            r.work,
+            r.against,
+        ): f"| {r.number} | {r.work} | {r.against} | {r.floor} | {r.goal} | {r.found} | {verdict(r)} |"
         for r in rows
     }
     if os.environ.get(SOME):  # what was not measured this time stays

@@ -9,7 +9,19 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 
-from gramian import PPCA, KernelPPCA, KernelPPCAMixture, LatentImputer, PPCAMixture, RKMClassifier, RKMRegressor
+from gramian import (
+    PPCA,
+    KernelPPCA,
+    KernelPPCAMixture,
+    LatentImputer,
+    MultiViewRKM,
+    PPCAMixture,
+    RKMClassifier,
+    RKMRegressor,
+)
+from gramian.estimators import _view_rows, _view_survey
+from gramian.features import Nystroem
+from gramian.latent import view_folds, view_moments, views
 from gramian.rows import DaskRows, as_rows
 
 # a warning turned into an error inside the scheduler, which lives in this process, would stop it for good
@@ -25,6 +37,7 @@ HOLES = np.where(RNG.random(X.shape) < 0.12, np.nan, X)
 Y = X[:, 0] - X[:, 1] + RNG.standard_normal(len(X))
 WEIGHTS = RNG.integers(0, 3, len(X)).astype(float)
 
+VIEWS = {"a": [0, 1], "b": [2, 3]}
 MODELS = {
     "PPCA auto": (PPCA(), X, None),
     "PPCA with holes": (PPCA(2), HOLES, None),
@@ -34,7 +47,17 @@ MODELS = {
     "imputer": (LatentImputer(), HOLES, None),
     "regressor": (RKMRegressor(kernel="rbf", approximation="nystroem", n_landmarks=20), X, Y),
     "classifier": (RKMClassifier(kernel="linear"), X, (Y > 0).astype(int)),
+    "views": (MultiViewRKM(views=VIEWS), X, None),
+    "views with holes": (MultiViewRKM(1, views=VIEWS), HOLES, None),
+    "views behind maps": (MultiViewRKM(1, views=VIEWS, kernel={"a": Nystroem("rbf", 9), "b": "linear"}), X, None),
 }
+
+
+@pytest.fixture(autouse=True)
+def _few_rows_are_many(monkeypatch):
+    monkeypatch.setattr(_view_survey, "GATHERED_ROWS", 10)
+    for module in (views, view_moments, view_folds, _view_rows, _view_survey):
+        monkeypatch.setattr(module, "ANCHOR_ROWS", 40)
 
 
 @pytest.fixture(scope="module")

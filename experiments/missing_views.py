@@ -227,7 +227,7 @@ def page(count: int) -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--tables", type=int, default=80)
+    parser.add_argument("--tables", type=int, default=40)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     text = page(arguments.tables)

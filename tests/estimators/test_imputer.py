@@ -271,3 +271,13 @@ def test_few_hidden_cells_do_not_narrow_deviations_much_but_widen_them():
     assert_allclose(column_scales(at, none, 2)[1], 0.5 ** (50 / 150))
     assert_allclose(column_scales(4 * at, none, 2)[1], 2.0)
     assert_allclose(column_scales(np.repeat(at, 1000), np.repeat(none, 1000), 2)[1], 0.5, rtol=2e-3)
+
+
+def test_a_chosen_noise_above_the_last_chosen_axis_leaves_that_axis_out():
+    from benchmarks.faults import X
+
+    model = LatentImputer().fit(X.astype(np.float32))
+    assert model.estimator_.n_components_ < model.selection_.chosen["n_components"]
+    assert model.estimator_.noise_variance_ == model.selection_.chosen["noise_variance"]
+    with pytest.raises(ValueError, match="Keep fewer components"):
+        LatentImputer(PPCA(4, noise_variance=100.0), n_folds=None).fit(X)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,6 +30,7 @@ from gramian.estimators._units import check_standardize, standardizes
 from gramian.estimators.ppca import PPCA
 from gramian.exceptions import NumericalWarning
 from gramian.latent.missing import MissingFit
+from gramian.latent.noise import NoiseAboveError
 from gramian.latent.units import Units
 from gramian.rows import BatchRows, Rows, as_rows, is_dask, lazily
 from gramian.rows.converted import rows_in_units
@@ -147,7 +148,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if isinstance(model, PPCA):
             model, choice = self._with_q(model, scaled, weights, len(table))
             with _no_density_needed():
-                self.estimator_ = model._fit(scaled, weights, self._begun(choice))
+                self.estimator_ = _above_noise(model, choice, lambda it: it._fit(scaled, weights, self._begun(choice)))
             self._calibrate(choice, scaled, weights)
         else:
             given = {} if sample_weight is None else {"sample_weight": weights}
@@ -203,7 +204,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         scaled, weights = drawn.rows[shown].astype(np.float64), drawn.weights[shown]
         model, choice = self._with_q(model, scaled, weights, len(scaled))
         with _no_density_needed():
-            self.estimator_ = model._fit_rows(rows, self._begun(choice))
+            self.estimator_ = _above_noise(model, choice, lambda it: it._fit_rows(rows, self._begun(choice)))
         self.estimator_.__dict__.pop("feature_names_in_", None)  # it is handed arrays, in units of the columns
         self._calibrate(choice, scaled, weights)
         return self
@@ -366,6 +367,16 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         inner = self.estimator_.explain() if hasattr(self.estimator_, "explain") else repr(self.estimator_)
         return f"{self.selection_.reason}. {inner}" if hasattr(self, "selection_") else inner
+
+
+def _above_noise(model: PPCA, choice: CellChoice | None, fit: Callable[[PPCA], PPCA]) -> PPCA:
+    """The fitted model; a noise chosen on hidden cells may lie above the last of the axes chosen with it, which are then left out."""
+    try:
+        return fit(model)
+    except NoiseAboveError as told:
+        if choice is None or not isinstance(choice.selection.chosen, dict):
+            raise
+        return fit(clone(model).set_params(n_components=told.above))
 
 
 @contextmanager

@@ -350,6 +350,7 @@ _SCALARS: dict[str, Any] = {
     "any": lambda value: True,
     "flag": lambda value: isinstance(value, bool | np.bool_),
     "text": lambda value: isinstance(value, str),
+    "filled": lambda value: isinstance(value, list | tuple) and len(value) > 0,
     "object": lambda value: not isinstance(value, ATOMS) and registered(_class(value)) is not None,
 }
 _SAID = {
@@ -358,5 +359,6 @@ _SAID = {
     "above zero": "a number above zero",
     "scales": "a number above zero, nor an array of them",
     "never": "data",
+    "filled": "a list of one or more",
     "object": "an object of gramian",
 }

@@ -15,7 +15,7 @@ and ``name*`` is a list, of which every item is meant (``name*?`` where items ma
 ``"scales"``       numbers above zero: one, a list or an array of them; or a text ("median")
 ``"order"``        a number between 1e-100 and 1e100
 ``"=d"``           a whole number, equal to that letter
-``"number"``       a finite number; also ``positive``, ``nonnegative``, ``above zero`` (or infinite), ``count`` (whole, not
+``"number"``       a finite number; also ``filled`` (a list of one or more), ``positive``, ``nonnegative``, ``above zero`` (or infinite), ``count`` (whole, not
                    negative), ``flag``, ``text``; ``never``: what no file may hold
 ``"Kernel"``       an object of that group (Kernel, GPKernel, Solver, Subspace, Preimage), or of the registered class of that
                    name
@@ -134,7 +134,7 @@ ROWS: Rows = {
             "classes_": "labels k",
             "class_prior_": "+ k",
             "_models": "list k",
-            "_models*": "list",
+            "_models*": "filled",
             "_models**": "latent.LatentModel",
             "_models**.subspace": "Subspace",
             "_mixing": "list k",

@@ -10,6 +10,17 @@ ZERO_NOISE = 1e-12
 """A noise below this share of the mean variance is exactly zero."""
 
 
+class NoiseAboveError(ValueError):
+    """A given noise above the smallest kept eigenvalue; ``above``: how many eigenvalues are above it."""
+
+    def __init__(self, noise: float, smallest: float, above: int) -> None:
+        super().__init__(
+            f"noise_variance={noise:g} exceeds the smallest kept eigenvalue {smallest:g}. "
+            f"Keep fewer components ({above} eigenvalues are above {noise:g}) or lower the noise."
+        )
+        self.above = above
+
+
 def maximum_likelihood(spectrum: Spectrum, dim: float) -> float:
     """σ² = (tr K - Σ l) / (D - q): needs the trace only, so it serves every solver."""
     return float(noise_of_each_q(spectrum.eigenvalues, spectrum.trace, dim)[-1])
@@ -21,11 +32,7 @@ def resolve_noise(noise_variance: float | str, spectrum: Spectrum, dim: float) -
     given = not isinstance(noise_variance, str)
     noise = float(noise_variance) if given else maximum_likelihood(spectrum, dim)
     if given and q and noise > spectrum.eigenvalues[-1]:
-        above = int((spectrum.eigenvalues > noise).sum())
-        raise ValueError(
-            f"noise_variance={noise:g} exceeds the smallest kept eigenvalue {spectrum.eigenvalues[-1]:g}. "
-            f"Keep fewer components ({above} eigenvalues are above {noise:g}) or lower the noise."
-        )
+        raise NoiseAboveError(noise, float(spectrum.eigenvalues[-1]), int((spectrum.eigenvalues > noise).sum()))
     return zeroed(noise, spectrum.trace / dim if dim else 0.0, told=not given and q < dim)
 
 

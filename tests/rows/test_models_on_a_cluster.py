@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -150,5 +151,28 @@ def test_a_worker_that_dies_or_comes_in_the_middle_of_a_fit_changes_nothing(name
     assert_allclose(answers(found, table), expected, rtol=1e-9, atol=1e-9 * abs(expected).max())
 
 
-for function in (token, prepared):
+def slow(block):
+    time.sleep(1.0)
+    return 1.0
+
+
+def test_an_interrupt_leaves_no_task_running(client):
+    rows = as_rows(da.from_array(X, chunks=(15, 4)))
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        rows.fold(slow)
+    timer.join()
+    until = time.monotonic() + 60  # a block that is being worked on is worked on to its end
+    while any(client.processing().values()) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not any(client.processing().values())
+    assert rows.fold(token_weight) == len(X)  # the workers are free, and the rows are still there
+
+
+def token_weight(block):
+    return float(block.weights.sum())
+
+
+for function in (token, prepared, slow, token_weight):
     function.__module__ = "__main__"  # workers cannot import this file: functions travel by value

@@ -108,7 +108,7 @@ def imputed(analysis: Analysis) -> Section | None:
     prepare, section = analysis.prepare, Section("Imputed cells")
     far = extrapolated(prepare, analysis.full, holes)
     if far:
-        section.add(Note(f"{of_extrapolated(far)}."))
+        section.add(Note(f"Cells {of_extrapolated(far)}."))
     columns, spreads = prepare.columns(analysis.full), prepare.spread(analysis.std)
     factor = interval_factor(LEVEL)
     cells = np.argwhere(holes)

@@ -63,8 +63,8 @@ def of_extrapolated(counts: dict[str, int]) -> str:
     """A remark about cells that were filled far from all that was seen."""
     listed = ", ".join(f"{plural(n, 'cell')} of {shown(name)}" for name, n in list(counts.items())[:5])
     return (
-        f"{listed} are filled with values more than {FAR} standard deviations from the mean of the column: rows like these do not show "
-        "the column, so what is filled is a guess far from anything seen"
+        f"filled far from anything seen (more than {FAR} standard deviations from the mean of the column): {listed}. Few rows like "
+        "these show the column, so take what is filled as a guess"
     )
 
 

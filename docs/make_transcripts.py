@@ -133,7 +133,11 @@ STEPS: list[tuple[str, str, list[str]]] = [
         "Categories become contrasts, with a note; here the class is left out of the model.",
         ["gramian fit wine.csv -m wine.model --drop class", "gramian info wine.model"],
     ),
-    ("Latent coordinates: `transform`", "", ["gramian transform wine.model new_wine.csv -o - | head -4 | cut -c1-110"]),
+    (
+        "Latent coordinates: `transform`",
+        "",
+        ["gramian transform wine.model new_wine.csv -o - | sed -n 1,4p | cut -c1-110"],
+    ),
     (
         "Odd rows: `score`",
         "Log-likelihood, T² (distance along the model), SPE (distance off it), their chances, a flag, and "
@@ -248,7 +252,8 @@ Tables are CSV and TSV (packed with gzip or zstd too), Excel and .ods (read only
 content; outputs by their suffix. Delimiter, decimal comma, header, banner lines and encoding marks are found out;
 `--delimiter`, `--decimal`, `--header/--no-header`, `--skip`, `--encoding` say otherwise, `--sheet` names a sheet (else
 the first that holds a table is read). Empty cells, `NA`, `NaN`, `null`, `?` and the like are missing; so is `none` among
-numbers, while among words it is one of them; `--missing -999` adds to them (a sentinel is never guessed). Columns are named by name or position: `--drop age,3,7-9`. `--id` names columns that are carried along, not
+numbers, while among words it is one of them; `--missing -999` adds to them (a sentinel is never guessed). Columns are
+named by name or position: `--drop age,3,7-9`. `--id` names columns that are carried along, not
 modelled; text with many different values is treated so by itself. Large files pass by in pieces: `transform`, `score`,
 `predict` and `impute -m` always; `impute`, and `fit` of ppca, mixture, kernel, kernel-mixture and regressor, when the file
 is large for the memory that may be used (`--memory 4GB`; by default half of what the process may use) or, for `fit`,

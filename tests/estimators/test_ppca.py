@@ -633,3 +633,9 @@ def test_denoised_rows_have_the_deviation_of_the_signal():
     assert_allclose(std[0] ** 2, np.diag(W @ model.posterior(X).covariance @ W.T), rtol=1e-9)
     assert_allclose(rows, model.reconstruct(X))
     assert (model.reconstruct(X, return_std=True)[1] > std).all()
+
+
+def test_a_stream_whose_q_is_opened_later_takes_the_rule_of_shares():
+    model = PPCA(2).partial_fit(np.random.default_rng(0).standard_normal((20, 4)))
+    model.n_components = "auto"
+    assert np.isfinite(model.transform(np.ones((1, 4)))).all()

@@ -143,6 +143,11 @@ FROM_THE_SOAK = {
         lambda model: model._models[0].clear(),
         "_models[] is not a list of one or more",
     ),
+    "no landmarks": (
+        "Nystroem",
+        lambda model: vars(model._model.subspace.feature_map).pop("landmarks_"),
+        "landmarks_ is missing",
+    ),
     "no kernel at zero": (
         "MDS",
         lambda model: vars(model._preimage).pop("kernel_at_zero_"),
@@ -175,6 +180,7 @@ def test_what_the_soak_of_mutated_files_found_is_refused(name, change, words):
         "RKMForecaster": lambda: gramian.RKMForecaster(lags=4, random_state=0).fit(X[:, 0]),
         "LatentOutlierDetector": lambda: gramian.LatentOutlierDetector(gramian.PPCA(1)).fit(X),
         "MDS": lambda: gramian.KernelPPCA(2, kernel=RBF(1.0), preimage="mds").fit(X),
+        "Nystroem": lambda: gramian.KernelPPCA(2, kernel=RBF(1.0), approximation="nystroem", n_landmarks=8).fit(X),
         "KernelPPCAClassifier": lambda: gramian.KernelPPCAClassifier(kernel=RBF(1.0)).fit(X, X[:, 0] > 0),
         "mapped views": lambda: gramian.MultiViewRKM(
             1, views={"a": [0, 1], "b": [2, 3]}, kernel=FEATURE_MAPS["polynomial"]()

@@ -467,8 +467,8 @@ class PPCA(PrimalMixin, BaseEstimator):
         self._column_weights = np.full(len(self._moments.mean), self._moments.weight)
 
         def selected() -> Selection | None:
-            stream = self._stream
-            return choose_for_moments(stream.parts, sample) if stream.folds else None
+            stream = vars(self).get("_stream")  # kept only where q was open while rows came
+            return choose_for_moments(stream.parts, sample) if stream is not None and stream.folds else None
 
         self._fit_sample(sample, self._moments.weight, selected)
 

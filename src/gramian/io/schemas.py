@@ -324,13 +324,16 @@ ROWS: Rows = {
     },
     "operators.Moments": {"": {"weight": "nonnegative", "mean": "d", "scatter": "d d"}},
     "features.Nystroem": {
-        "landmarks_": {"landmarks_": "m d", "normalization_": "m r", "n_features_in_": "=d", "kernel_": "Kernel"}
+        "landmarks_": {"landmarks_": "m d", "normalization_": "m r", "n_features_in_": "=d", "kernel_": "Kernel"},
+        "n_features_in_": {"landmarks_": "* *"},
     },
     "features.Polynomial": {
-        "powers_": {"n_features_in_": "=d", "powers_": "#=d r *", "multinomials_": "% r", "gamma_": "number"}
+        "powers_": {"n_features_in_": "=d", "powers_": "#=d r *", "multinomials_": "% r", "gamma_": "number"},
+        "n_features_in_": {"powers_": "* *"},
     },
     "features.RandomFourier": {
-        "frequencies_": {"frequencies_": "d *", "n_features_in_": "=d", "phase_": "number", "kernel_": "Kernel"}
+        "frequencies_": {"frequencies_": "d *", "n_features_in_": "=d", "phase_": "number", "kernel_": "Kernel"},
+        "n_features_in_": {"frequencies_": "* *"},
     },
     "preimage.FixedPoint": {
         **PREIMAGE,

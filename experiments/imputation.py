@@ -28,7 +28,7 @@ from experiments._page import write_block
 from gramian import PPCA, LatentImputer
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "imputation.md"
-MOST_ROWS, MOST_COLUMNS = 300, 30
+MOST_ROWS, MOST_COLUMNS = 300, 20
 PATTERNS = ("10 %", "30 %", "50 %", "blocks")
 THRESHOLDS = np.geomspace(0.9, 0.02, 9)
 """Of soft-impute, over the largest singular value."""
@@ -43,7 +43,7 @@ def shared(name: str, key: str) -> np.ndarray | None:
 
 
 def tables() -> dict[str, np.ndarray]:
-    """Complete numeric tables of scikit-learn, statsmodels and GRAMIAN_DATA (where it is set), at most 300 x 30."""
+    """Complete numeric tables of scikit-learn, statsmodels and GRAMIAN_DATA (where it is set), at most 300 x 20."""
     from statsmodels import datasets as stats
 
     found: dict[str, np.ndarray | None] = {

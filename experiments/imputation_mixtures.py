@@ -2,7 +2,7 @@
 
     python -m experiments.imputation_mixtures [decide|report] [tables] [--write]
 
-Real tables with a fifth of their cells hidden, at most 200 rows of each, as in ``experiments.imputation_tables``.
+Real tables with a fifth of their cells hidden, at most 150 x 6 of each, as in ``experiments.imputation_tables``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from experiments.imputation import PAGE
 from experiments.imputation_tables import Job, jobs
 from gramian import LatentImputer, PPCAMixture
 
-MOST_ROWS, MOST_COLUMNS = 200, 12
+MOST_ROWS, MOST_COLUMNS = 150, 6
 
 
 def one(job: Job) -> tuple[float, float, int]:

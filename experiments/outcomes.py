@@ -60,6 +60,7 @@ def imputation(quick: bool) -> list[str]:
         "Real tables, a fifth of the cells hidden, geometric means of the ratio of errors:",
         "",
         *found["tables"],
+        *([] if quick else ["", "CPU stands in the tables."]),
     ]
 
 
@@ -120,8 +121,8 @@ JOBS = (
         "Imputation",
         "experiments.imputation --write, python -m experiments.imputation_tables decide report --write",
         imputation,
-        "Where it is lost: breast cancer, whose areas and radii follow one another nearly exactly, to IterativeImputer and soft-impute; star98 with blocks hidden, where the "
-        "column mean is 3 % better; the two small tables of the half to report (51 and 178 rows), to the nearest rows.",
+        "Where it is lost: tables whose rows have twins (years, the same patients again), to the nearest rows; columns next to exact beside a few extreme cells (OCC1950, University, Hdma), to "
+        "IterativeImputer, whose regressions have a penalty each. A table of 23 hidden cells is covered to 74 %, pooled coverage is right. More on the page on [imputation](imputation.md).",
     ),
     Job(
         "anomalies",
@@ -191,7 +192,8 @@ def page(chosen: set[str], quick: bool, old: str = "") -> str:
             warnings.simplefilter("ignore")
             found = job.measure(quick)
         took = time.process_time() - start
-        standing[job.name] = [*found, "", f"CPU of all this: {took:.0f} s."] if took > 1 else found
+        said = found[-1].startswith("CPU")
+        standing[job.name] = found if said else [*found, "", f"CPU of all this: {took:.0f} s."]
         print("\n".join(standing[job.name]), flush=True)
     sections = [job.section(standing.get(job.name, ["Not measured yet."])) for job in JOBS]
     forecasts = "## Forecasts\n\nSeasonal naive, ETS, AutoARIMA and Theta beside `RKMForecaster()`: [forecasting](forecasting.md), by `python -m experiments.forecasts`.\n"

@@ -255,7 +255,7 @@ the first that holds a table is read). Empty cells, `NA`, `NaN`, `null`, `?` and
 numbers, while among words it is one of them; `--missing -999` adds to them (a sentinel is never guessed). Columns are
 named by name or position: `--drop age,3,7-9`. `--id` names columns that are carried along, not
 modelled; text with many different values is treated so by itself. Large files pass by in pieces: `transform`, `score`,
-`predict` and `impute -m` always; `impute`, and `fit` of ppca, mixture, kernel, kernel-mixture and regressor, when the file
+`predict` and `impute -m` always; `impute`, and `fit` of ppca, mixture, kernel, kernel-mixture, regressor and views, when the file
 is large for the memory that may be used (`--memory 4GB`; by default half of what the process may use) or, for `fit`,
 with `--stream`, holes too. Plain large files are parsed by pyarrow where it is installed.
 

@@ -100,7 +100,17 @@ def model_files(found: dict[str, Any]) -> list[str]:
         "",
         *table(["outcome", "files"], rows),
         *_listed(found["broken"]),
+        *_again(found),
     ]
+
+
+def _again(found: dict[str, Any]) -> list[str]:
+    """What a second run over the first of the same files found, once the causes had been mended."""
+    again = found.get("after mending")
+    said = (
+        "These are mended, with tests. Of the first {files} of the same files, tried again, {broken} break a promise."
+    )
+    return [] if again is None else ["", said.format(**again)]
 
 
 def tables(found: dict[str, Any]) -> list[str]:

@@ -141,7 +141,7 @@ def calibration(found: dict[str, Any]) -> list[str]:
         what, _, n = name.rpartition(", n = ")
         most = max(one["histogram"])
         bars = "".join(BARS[min(int(8 * count / (most + 1)), 7)] for count in one["histogram"])
-        shares = one.get("coverage", one.get("alarms"))
+        shares = one["coverage"] if "coverage" in one else {level: one["alarms"][level] for level in ("0.05", "0.01")}
         row = [what, n, one["tables"], one["truths"], *(f"{100 * share:.1f}" for share in shares.values()), f"`{bars}`"]
         (covered if "coverage" in one else alarmed).append(row)
     return [

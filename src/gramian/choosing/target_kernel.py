@@ -81,7 +81,7 @@ def choose_target_kernel(
     """Linear, Gaussian, or their sum, on the inputs X (as the model will see them) or on the ``squashed`` ones if there are any.
 
     Candidates are compared by ridge regression on their features, the ridge chosen for each: the target's mean squared
-    error on held-out rows over its variance. Within a family the best width stands. With ``weigh``, the best is tried again with each
+    error on held-out rows over its variance. Of the sum the best width stands, and the Gaussian alone is tried at that. With ``weigh``, the best is tried again with each
     column multiplied by its relevance; that is taken where it is better by more than one standard error, since slopes were found on all rows.
     ``hashes`` decide what is drawn and held out: those of the rows before they were brought to units, where they were.
     """
@@ -94,10 +94,11 @@ def choose_target_kernel(
         if inputs is None:
             continue
         seen[squash] = np.asarray(inputs[rows], dtype=np.float64)
-        for family in families(seen[squash], contest.raw_weights, hashes):
-            tried = contest.tried(family)
-            if tried:
-                plain.append(replace(min(tried, key=lambda one: one.mean), squash=squash))
+        linear, gaussians, sums = families(seen[squash], contest.raw_weights, hashes)
+        best = _best(contest.tried(sums), squash)
+        alone = gaussians if best is None else [one for one in gaussians if one.factor == best.design.factor]
+        found = (_best(contest.tried(linear), squash), _best(contest.tried(alone), squash), best)
+        plain += [trial for trial in found if trial is not None]
     if not plain:
         return KernelChoice(RBF(middle_distance(X[rows], hashes)), False, None)
     # what held-out rows prefer: none of these is simpler to a user, and taking the linear one within one standard error of the best
@@ -161,6 +162,11 @@ def drawn_rows(hashes: Array, limit: int) -> Array:
     """Positions of all copies of the at most ``limit`` distinct rows of smallest hash."""
     distinct = np.unique(hashes)
     return np.flatnonzero(hashes <= distinct[min(limit, len(distinct)) - 1])
+
+
+def _best(tried: list[Trial], squash: bool) -> Trial | None:
+    """The member of a family that held-out rows prefer."""
+    return replace(min(tried, key=lambda one: one.mean), squash=squash) if tried else None
 
 
 def _named(trial: Trial, squashes: bool, weighs: bool) -> dict[str, Any]:

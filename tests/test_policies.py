@@ -15,7 +15,7 @@ POLICIES = {
     "estimators._forecast_candidates": {"PLAIN_LAGS": 10, "PEAK": 0.3, "IN_STEP": 0.7, "SPAN": 1.5},
     "estimators._forecast_screen": {"FAR_OFF": 1.5},
     "estimators._forecast_trial": {"KERNEL_VALUES": 300, "AGE": 2.0},
-    "estimators._window_model": {"EXACT_WINDOWS": 1000, "LANDMARKS": 400},
+    "estimators._window_model": {"EXACT_WINDOWS": 2000, "CHOSEN_WINDOWS": 1000, "LANDMARKS": 400},
     "latent.dimension": {"FLAT": 1e-12, "DEFAULT_FRACTION": 0.95},
     "cli._digest": {"CELLS": 4096},
     "cli._goodness": {"MOST_GROUPS": 10000},

@@ -32,8 +32,10 @@ FARTHEST = 1e6
 """Recursions that leave the training range by this many of its widths are held there, with a warning."""
 FEW_WINDOWS = 0.25
 """With fewer complete windows than this share, gaps are filled before training."""
-EXACT_WINDOWS, LANDMARKS = 1000, 400
+EXACT_WINDOWS, LANDMARKS = 2000, 400
 """With more windows than this a kernel is seen from so many landmarks, unless asked otherwise."""
+CHOSEN_WINDOWS = 1000
+"""The same for a kernel that is one of several tried: landmarks are as near to the truth there and cost a third."""
 MOST_WINDOWS = 50_000
 """Of more windows only the last are learned from."""
 
@@ -57,6 +59,7 @@ class WindowOptions:
     tol: float = 1e-6
     max_iter: int = 1000
     verbose: int = 0
+    exact_windows: int = EXACT_WINDOWS
 
 
 @dataclass(frozen=True)
@@ -273,7 +276,7 @@ def _approximated(options: WindowOptions, n: int) -> tuple[Any, tuple[str, ...]]
     if wanted is None or is_feature_map(spec):
         return spec, ()
     kernel = as_kernel(spec)
-    if isinstance(kernel, Linear | Precomputed) or (wanted == "auto" and n <= EXACT_WINDOWS):
+    if isinstance(kernel, Linear | Precomputed) or (wanted == "auto" and n <= options.exact_windows):
         return spec, ()
     count = min(LANDMARKS if options.n_landmarks is None else options.n_landmarks, n)
     return Nystroem(kernel, count), (f"{n} windows: the kernel is seen from {count} landmarks (Nystroem)",)

@@ -28,7 +28,7 @@ from gramian.estimators._horizon_calibration import calibrated_spread
 from gramian.estimators._series import as_series, check_steps
 from gramian.estimators._series_transform import forward_table
 from gramian.estimators._time_index import describe_index, dressed, is_pandas, usual_seasons, wrapped
-from gramian.estimators._window_model import WindowOptions, fit_windows
+from gramian.estimators._window_model import CHOSEN_WINDOWS, EXACT_WINDOWS, WindowOptions, fit_windows
 from gramian.latent.dimension import check_n_components
 
 N_PATHS = 1000
@@ -255,6 +255,7 @@ class RKMForecaster(BaseEstimator):
             self.tol,
             self.max_iter,
             self.verbose,
+            CHOSEN_WINDOWS if isinstance(self.kernel, str) and self.kernel == "auto" else EXACT_WINDOWS,
         )
 
     def _describe(self, y: Any) -> None:

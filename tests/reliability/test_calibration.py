@@ -16,6 +16,7 @@ SIMULATED = [
     ("regression", 200, 4, (0.84, 0.97)),
     ("thirds", 200, 4, (0.80, 0.99)),
     ("latents", 60, 10, (0.87, 0.93)),
+    ("forecasts", 60, 40, (0.74, 0.99)),  # one truth per series and step: a deviation of chance is 0.05
 ]
 
 

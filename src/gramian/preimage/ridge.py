@@ -125,7 +125,8 @@ class KernelRidge(PreImage):
             features = regression.features(far)
             for penalty in penalties:
                 missed = regression.mean + features @ regression.slopes(penalty) - target
-                error = float(np.square(missed).sum(axis=1).mean())
+                with np.errstate(over="ignore"):  # an error beyond float64 is not the best
+                    error = float(np.square(missed).sum(axis=1).mean())
                 if max(error, floor) < best[2]:
                     best = width, float(penalty), max(error, floor)
         return best

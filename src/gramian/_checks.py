@@ -35,6 +35,11 @@ def is_real(value: object) -> TypeGuard[float]:
     )
 
 
+def is_auto(value: object) -> bool:
+    """Whether a parameter is left to choose; what is compared may be an array or a kernel."""
+    return isinstance(value, str) and value == "auto"
+
+
 def check_count(name: str, value: object, minimum: int = 0) -> int:
     """``value`` as an int of at least ``minimum``."""
     if not is_count(value):

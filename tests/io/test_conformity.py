@@ -148,11 +148,6 @@ FROM_THE_SOAK = {
         lambda model: vars(model._model.subspace.feature_map).pop("landmarks_"),
         "landmarks_ is missing",
     ),
-    "no kernel at zero": (
-        "MDS",
-        lambda model: vars(model._preimage).pop("kernel_at_zero_"),
-        "kernel_at_zero_ is missing",
-    ),
     "a huge factor of a feature": (
         "mapped views",
         lambda model: model._model.subspace.parts[0].subspace.feature_map.multinomials_.fill(1e308),
@@ -179,7 +174,6 @@ def test_what_the_soak_of_mutated_files_found_is_refused(name, change, words):
         "KernelPPCA": lambda: gramian.KernelPPCA(2, kernel=RBF(1.0), preimage="gradient").fit(X),
         "RKMForecaster": lambda: gramian.RKMForecaster(lags=4, random_state=0).fit(X[:, 0]),
         "LatentOutlierDetector": lambda: gramian.LatentOutlierDetector(gramian.PPCA(1)).fit(X),
-        "MDS": lambda: gramian.KernelPPCA(2, kernel=RBF(1.0), preimage="mds").fit(X),
         "Nystroem": lambda: gramian.KernelPPCA(2, kernel=RBF(1.0), approximation="nystroem", n_landmarks=8).fit(X),
         "KernelPPCAClassifier": lambda: gramian.KernelPPCAClassifier(kernel=RBF(1.0)).fit(X, X[:, 0] > 0),
         "mapped views": lambda: gramian.MultiViewRKM(

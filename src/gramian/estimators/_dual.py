@@ -11,7 +11,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, Kept, blas_for_rows, float_dtype
-from gramian._checks import check_choice, check_count, check_flag, check_number, check_random_state, check_table
+from gramian._checks import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    check_random_state,
+    check_table,
+    is_auto,
+)
 from gramian._content import row_hashes
 from gramian._types import Points, RandomState, Table
 from gramian.estimators._base import LatentModelMixin
@@ -345,7 +353,7 @@ class DualMixin(LatentModelMixin):
 
     @property
     def _auto_preimage(self) -> bool:
-        return isinstance(self.preimage, str) and self.preimage == "auto"
+        return is_auto(self.preimage)
 
     @property
     def _has_inputs(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._checks import is_auto
 from gramian.estimators._series_transform import SeriesTransform, bridged
 
 RATES = (1.0, 0.5, 0.25)
@@ -22,11 +23,6 @@ IN_STEP = 0.7
 GROWTH, SPAN = 0.5, 1.5
 """The logarithm is a candidate where the correlation of spread and level over stretches is above the first, and levels differ by
 this factor."""
-
-
-def is_auto(value: Any) -> bool:
-    """Whether a parameter is left to choose."""
-    return isinstance(value, str) and value == "auto"
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._checks import check_choice, check_count, check_scale, is_count
-from gramian.estimators._forecast_candidates import is_auto
+from gramian._checks import check_choice, check_count, check_scale, is_auto, is_count
 from gramian.estimators._forecast_paths import ForecastPaths
 from gramian.estimators._series import as_series
 from gramian.estimators._target_checks import check_target_params

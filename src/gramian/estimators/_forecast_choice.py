@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._checks import is_auto
 from gramian.choosing import Selection, choose
 from gramian.estimators._forecast_candidates import (
     PLAIN_LAGS,
     Candidate,
     SeriesOptions,
-    is_auto,
     seasons_to_try,
 )
 from gramian.estimators._forecast_screen import (

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
-from gramian._checks import check_count, check_number, check_random_state
+from gramian._checks import check_count, check_number, check_random_state, is_auto
 from gramian.estimators._base import BaseEstimator, atomic, forget
-from gramian.estimators._forecast_candidates import SeriesOptions, is_auto
+from gramian.estimators._forecast_candidates import SeriesOptions
 from gramian.estimators._forecast_checks import (
     check_fitted_series,
     check_forecast_params,
@@ -255,7 +255,7 @@ class RKMForecaster(BaseEstimator):
             self.tol,
             self.max_iter,
             self.verbose,
-            CHOSEN_WINDOWS if isinstance(self.kernel, str) and self.kernel == "auto" else EXACT_WINDOWS,
+            CHOSEN_WINDOWS if is_auto(self.kernel) else EXACT_WINDOWS,
         )
 
     def _describe(self, y: Any) -> None:

@@ -340,7 +340,7 @@ ROWS: Rows = {
         "smoother_": {"spread_": "nonnegative", "smoother_": "preimage.KernelSmoother"},
     },
     "preimage.Gradient": {**PREIMAGE, "smoother_": {"spread_": "nonnegative", "smoother_": "preimage.KernelSmoother"}},
-    "preimage.MDS": {**PREIMAGE, "lower_": {"kernel_at_zero_": "number", "squared_diameter_": "nonnegative"}},
+    "preimage.MDS": PREIMAGE,
     "preimage.KernelSmoother": PREIMAGE,
     "preimage.KernelRidge": {
         **PREIMAGE,

@@ -48,15 +48,15 @@ class MDS(PreImage):
                 f"preimage='mds' needs a kernel of |x - y| with one length scale (RBF, Matern, RationalQuadratic), got "
                 f"{self.kernel_!r}. Use 'gradient' for other smooth kernels, or 'smoother', which takes any."
             )
-        self.kernel_at_zero_ = float(self.kernel_.diagonal(self.X_[:1])[0])
-        self.squared_diameter_ = float(np.square(self.upper_ - self.lower_).sum())
 
     def invert(self, weights: Array, values: Array) -> tuple[Array, PreImageInfo]:
         chosen = nearest(values, None, self.n_neighbors)
+        at_zero = float(self.kernel_.diagonal(self.X_[:1])[0])
+        squared_diameter = float(np.square(self.upper_ - self.lower_).sum())
         # as if Φγ were an image: k(x, xᵢ) = k(0) - |φ(xᵢ) - Φγ|²/2
         similar = np.take_along_axis(values, chosen, axis=1)
-        similar += 0.5 * (self.kernel_at_zero_ - squared_norms(weights, values))[:, None]
-        squares = np.minimum(self.kernel_.squared_distance(similar), self.squared_diameter_)
+        similar += 0.5 * (at_zero - squared_norms(weights, values))[:, None]
+        squares = np.minimum(self.kernel_.squared_distance(similar), squared_diameter)
         found = np.empty((len(values), self.X_.shape[1]))
         for rows in row_chunks(len(values), max(1, ENTRIES_AT_ONCE // (chosen.shape[1] * self.X_.shape[1]))):
             found[rows] = positions(fitted_rows(self.X_, chosen[rows]), squares[rows])

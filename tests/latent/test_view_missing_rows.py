@@ -33,8 +33,8 @@ def test_moments_with_means_in_the_holes_add_up():
 def test_the_farthest_latent_along_each_axis_does_not_depend_on_the_cut():
     kinds = np.repeat([0, 1], [4, 3])
     loadings = np.random.default_rng(1).standard_normal((1, 7, 2))
-    model = Parameters(np.full((1, 7), 2.0), loadings, np.array([[0.2, 0.5]]), kinds)
-    whole, *parts = (farthest_latents(block, model, np.eye(2)) for block in blocks(CUTS))
+    model = Parameters(np.zeros((1, 7)), loadings, np.array([[0.2, 0.5]]), kinds)
+    whole, *parts = (farthest_latents(block, np.full(7, 2.0), model, np.eye(2)) for block in blocks(CUTS))
     latents = []
     for row, weight in zip(X, WEIGHTS):
         seen = ~np.isnan(row)

@@ -34,6 +34,11 @@ SOAKED = [
     (1, 104),  # tiny rows of views, mostly missing: the square of the scale overflowed
     (21, 1182),  # tiny rows of views without noise: one over the least noise overflowed
     (1, 195),  # a series with a wild value and gaps: a fold without any axis
+    (31, 5340),  # views of exact rank with holes: no noise left
+    (31, 6322),  # a tiny series with a wild value: a noise whose square vanishes
+    (31, 6875),  # a wide table beyond 1e150
+    (31, 7705),  # constant views with an offset and holes
+    (31, 10208),  # constant columns with holes at a given noise
     (31, 2762),  # huge rows with heavy tails: a penalty of the ridge pre-image whose error is beyond float64
 ]
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian._arrays import Array
+from gramian._checks import check_scale
 from gramian._content import content_folds, row_hashes, smallest_positions
 from gramian.choosing.dimension import choose_by_gram, choose_by_moments
 from gramian.choosing.fold_stream import N_FOLDS
@@ -45,6 +46,7 @@ def choose_for_table(sample: TableSample, weights: Array, smallest: int = 1) -> 
         gram = (X @ X.T).toarray().astype(np.float64)
     else:
         centred = X.astype(np.float64) - sample.mean
+        check_scale(float(np.abs(centred).max(initial=0.0)))
         gram = centred @ centred.T
     n_rows = max(X.shape[0], int(weights.sum()))
     return choose_by_gram(gram, weights, fold, X.shape[1], n_rows, sample.center, smallest=smallest)

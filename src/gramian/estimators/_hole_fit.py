@@ -134,7 +134,9 @@ class HoleFit:
             if fits[q].noise_variance <= NO_NOISE * spread:
                 # columns that determine each other: so many components explain everything, unless there are too few cells to tell
                 return -np.inf if float(sums.counts.sum()) > 2 * count else np.inf
-            return -2 * total * fits[q].log_likelihoods[-1] + count * float(np.log(total))
+            levels = fits[q].log_likelihoods
+            level = levels[-1] if len(levels) else 0.0  # of constant columns there is nothing to climb, whatever q
+            return -2 * total * level + count * float(np.log(total))
 
         best = lowest_of_valley(bic, min(limit, d - 1))
         return fits[best]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array, all_eigenpairs, symmetrized
+from gramian._checks import LARGEST, check_scale
 from gramian.latent.sample import DUAL_RANK
 from gramian.latent.target_folds import Folds
 from gramian.latent.views import ExplicitView, FactoredView, View, ViewSample
@@ -46,6 +47,8 @@ class TargetAxes:
     def joint(self, scales: Array, count: int, vectors: bool = True, above: float = 0.0) -> ArrowheadPairs:
         """Leading eigenpairs of c_x²K_x + c_y²K_y ``above`` a value, its axes in the coordinates (inputs' axes, target's directions)."""
         x, y = float(scales[0]), float(scales[1])
+        if max(x, y) > LARGEST:  # deviations of a noise so small that squares vanish
+            check_scale(1.0 / max(x, y))
         poles = x**2 * self.values
         # eigenvalues lie between those of the inputs: no more of them are above than there are poles, and one per border
         count = min(count, int((poles > above).sum()) + self.cross.shape[1])

@@ -20,6 +20,7 @@ from gramian.latent.masked_em import Parameters, row_posterior
 from gramian.latent.masked_table import masked_chunk
 from gramian.latent.missing import MissingFit, fit_missing
 from gramian.latent.model import LatentModel
+from gramian.latent.noise import ZERO_NOISE
 from gramian.latent.sample import DUAL_RANK
 from gramian.latent.subspace import Subspace
 from gramian.latent.view_noise import NoiseFit
@@ -92,7 +93,7 @@ def fit_missing_views(
     q = n_components if isinstance(n_components, int) else _fraction(table, weights, n_components)
     found = fit_missing(table, q, weights=weights, blocks=None if shared else blocks, **options)
     axes = CanonicalAxes.of(found, blocks, len(partials))
-    chunk = masked_chunk(Block(table, weights), np.zeros(table.shape[1]), 1.0, axes.parameters.blocks)
+    chunk = masked_chunk(Block(table, weights), found.mean, 1.0, axes.parameters.blocks)
     posterior = row_posterior(chunk, axes.parameters)
     means = posterior.mean[:, 0].T
     latents = means @ axes.rotation * np.sqrt(weights / weights.sum())[:, None]
@@ -172,10 +173,11 @@ class CanonicalAxes:
 
     @property
     def parameters(self) -> Parameters:
-        """As the E-step takes them."""
+        """As the E-step takes them, of rows about their mean; a noise of 0 is the largest that counts as none."""
         found, single = self.found, np.ndim(self.found.noise_variance) == 0
-        noise = np.maximum(self.noises[:1], 1e-300) if single else np.maximum(self.noises, np.finfo(float).tiny)[None]
-        return Parameters(found.mean[None], found.loadings[None], noise, None if single else self.blocks)
+        least = ZERO_NOISE * float(np.square(found.loadings).sum() / len(found.mean)) or 1.0
+        noise = np.maximum(self.noises[:1] if single else self.noises[None], least)
+        return Parameters(np.zeros((1, len(found.mean))), found.loadings[None], noise, None if single else self.blocks)
 
     def turned(self, signs: Array) -> CanonicalAxes:
         """With these signs of the axes."""

@@ -78,7 +78,7 @@ class HoledViews:
         q = n_components if isinstance(n_components, int) else self._fraction(rows, n_components)
         found = fit_missing(rows, q, blocks=None if shared else blocks, **options)
         axes = CanonicalAxes.of(found, blocks, len(self.views))
-        ends = rows.fold(farthest_latents, axes.parameters, axes.rotation)
+        ends = rows.fold(farthest_latents, found.mean, axes.parameters, axes.rotation)
 
         def subspace(v: int, mean: Array, components: Array, _: Array) -> Subspace:
             return self.views[v].with_axes(mean, components)
@@ -100,9 +100,9 @@ def filled_moments(block: Block, means: Array) -> Moments:
     return Moments.of(np.where(np.isnan(offsets), 0.0, offsets), block.weights)
 
 
-def farthest_latents(block: Block, parameters: Parameters, rotation: Array) -> FarthestScores:
-    """Of the latents of a block along the axes: a task for `Rows.fold`."""
-    chunk = masked_chunk(block, np.zeros(len(parameters.mean[0])), 1.0, parameters.blocks)
+def farthest_latents(block: Block, mean: Array, parameters: Parameters, rotation: Array) -> FarthestScores:
+    """Of the latents of a block along the axes, ``parameters`` about the mean: a task for `Rows.fold`."""
+    chunk = masked_chunk(block, mean, 1.0, parameters.blocks)
     means = row_posterior(chunk, parameters).mean[:, 0].T
     return FarthestScores.of(np.sqrt(block.weights)[:, None] * (means @ rotation))
 

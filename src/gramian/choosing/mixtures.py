@@ -50,6 +50,8 @@ MOST_CLUSTERS = 10
 CLUSTER_PATIENCE = 3
 """So many numbers of components in a row must do worse than the best before no more are tried."""
 MOST_KERNEL_LATENTS = 20
+SAFE = 1e-70, 1e70
+"""Deviations whose fourth powers neither overflow nor vanish."""
 LOOSE_TOL, LOOSE_STEPS = 1e-4, 50
 """The EM of a candidate need not be finished to be judged."""
 
@@ -177,6 +179,9 @@ def _kernel_scores(gram: Array, weights: Array, shares: Array, out: Array, noise
 
 def _by_hidden_cells(X: Array, weights: Array, n_clusters: int, shared: bool, rng: np.random.Generator) -> Selection:
     """Every q is an EM on a table some of whose cells are hidden, from one start per table."""
+    unit = float(np.nanmax(np.abs(X - np.nanmean(X, axis=0)), initial=0.0))
+    if 0.0 < unit and not SAFE[0] < unit < SAFE[1]:
+        X = X / unit
     tables = [hidden for hidden in (_hidden_table(X, draw) for draw in range(DRAWS)) if hidden is not None]
     if not tables:
         return Selection([0], np.zeros(1), np.zeros(1), 0, "q = 0: too few cells are observed to hide any")

@@ -12,7 +12,6 @@ from gramian._arrays import Array, row_chunks
 from gramian.rows.base import Block
 
 CACHE_BYTES = 2**29  # prepared tables above this are made anew, chunk by chunk, in each step
-SAFE = 1e-100, 1e100  # sums of squares in between neither overflowed nor vanished
 
 
 @dataclass(frozen=True)

@@ -180,7 +180,7 @@ def _kernel_scores(gram: Array, weights: Array, shares: Array, out: Array, noise
 def _by_hidden_cells(X: Array, weights: Array, n_clusters: int, shared: bool, rng: np.random.Generator) -> Selection:
     """Every q is an EM on a table some of whose cells are hidden, from one start per table."""
     unit = float(np.nanmax(np.abs(X - np.nanmean(X, axis=0)), initial=0.0))
-    if 0.0 < unit and not SAFE[0] < unit < SAFE[1]:
+    if unit > 0.0 and not SAFE[0] < unit < SAFE[1]:
         X = X / unit
     tables = [hidden for hidden in (_hidden_table(X, draw) for draw in range(DRAWS)) if hidden is not None]
     if not tables:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from gramian.estimators._view_tables import ViewRows
 from gramian.exceptions import warn
 from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
 from gramian.latent.view_missing import PartialView, fit_missing_views
+from gramian.latent.view_noise import NoiseFit
 from gramian.latent.views import ExplicitView, ViewSample, ViewTable
 
 HOLES = "rows miss views, whose likelihood has no closed form"
@@ -48,10 +51,15 @@ def fit_missing_rows(rows: ViewRows, weights: Array, options: ViewOptions) -> Vi
         partials.append(PartialView(training_view(spec, view[shown], weights[shown]), shown, weights[shown]))
     widths = [p.view.features.shape[1] if isinstance(p.view, ExplicitView) else len(rows) for p in partials]
     check_rank(q, min(len(rows) - 1, sum(widths)))
+    fitted = climbed(partial(fit_missing_views, partials, weights), q, options)
+    about = (float(weights.sum()), [p.view for p in partials], "em", HOLES, "EM over the observed views", HOLES)
+    return with_selection(of_noise_fit(fitted, *about), selection)
+
+
+def climbed(fit: Callable[..., NoiseFit], q: int | float | None, options: ViewOptions) -> NoiseFit:
+    """The EM of views with holes, with its bar, and a warning where it did not settle."""
     with Progress("EM", total=options.max_iter, verbose=options.verbose) as bar:
-        fitted = fit_missing_views(
-            partials,
-            weights,
+        fitted = fit(
             DEFAULT_FRACTION if q is None else q,
             shared=options.noise_variance == "ml",
             tol=options.tol,
@@ -61,8 +69,7 @@ def fit_missing_rows(rows: ViewRows, weights: Array, options: ViewOptions) -> Vi
         )
     if not fitted.settled:
         warn(NOT_SETTLED.format(options.max_iter), ConvergenceWarning)
-    about = (float(weights.sum()), [p.view for p in partials], "em", HOLES, "EM over the observed views", HOLES)
-    return with_selection(of_noise_fit(fitted, *about), selection)
+    return fitted
 
 
 def _chosen_components(rows: ViewRows, weights: Array, options: ViewOptions) -> tuple[Any, Selection]:

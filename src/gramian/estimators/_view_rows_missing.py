@@ -8,20 +8,17 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array
-from gramian._progress import Progress
 from gramian.choosing.selection import Selection
 from gramian.estimators._view_fit import CHOICE_FOLDS, ViewFit, ViewOptions, of_noise_fit, rule, with_selection
-from gramian.estimators._view_fit_missing import FEWEST_COMPLETE, HOLES, NOT_SETTLED, check_rank, check_shown
+from gramian.estimators._view_fit_missing import FEWEST_COMPLETE, HOLES, check_rank, check_shown, climbed
 from gramian.estimators._view_rows import SummedViews
 from gramian.estimators._view_sources import view_columns
 from gramian.estimators._view_specs import is_linear, weights_of_views
 from gramian.estimators._view_survey import ViewSurvey, fitted_maps, survey_of
 from gramian.estimators._view_tables import ViewLayout
-from gramian.exceptions import warn
-from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
+from gramian.latent.dimension import check_n_components
 from gramian.latent.view_missing_rows import HoledViews, largest_magnitudes
 from gramian.latent.view_moments import StackedViews, moment_views
 from gramian.rows import Block, Rows
@@ -93,17 +90,7 @@ class HoledFit:
         q = check_n_components(q, rules=())
         holed = self._holed()
         check_rank(q, min(n - 1, holed.width))
-        with Progress("EM", total=options.max_iter, verbose=options.verbose) as bar:
-            fitted = holed.fit(
-                DEFAULT_FRACTION if q is None else q,
-                shared=options.noise_variance == "ml",
-                tol=options.tol,
-                max_iter=options.max_iter,
-                random_state=options.random_state,
-                progress=bar,
-            )
-        if not fitted.settled:
-            warn(NOT_SETTLED.format(options.max_iter), ConvergenceWarning)
+        fitted = climbed(holed.fit, q, options)
         about = (self.survey.total_weight, holed.views, "em", HOLES, "EM over the observed views", HOLES)
         return with_selection(of_noise_fit(fitted, *about), selection)
 

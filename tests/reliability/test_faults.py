@@ -39,6 +39,7 @@ SOAKED = [
     (31, 6875),  # a wide table beyond 1e150
     (31, 7705),  # constant views with an offset and holes
     (31, 10980),  # a tiny table with holes in a mixture: variances of a predictive density
+    (32, 2046),  # a noise that is far above tiny rows with holes
     (31, 10208),  # constant columns with holes at a given noise
     (31, 2762),  # huge rows with heavy tails: a penalty of the ridge pre-image whose error is beyond float64
 ]

@@ -29,6 +29,8 @@ SAME_LEVEL = 1e-5
 """Per observed cell: starts so close have found the same maximum."""
 LITTLE_NOISE = 1e-6
 """Of the mean variance: below, the inverse covariance has lost too many digits, and holes are filled by way of the latents."""
+MUCH_NOISE = 1e6
+"""Of the mean variance: a noise given so far above the data has an inverse whose determinants vanish."""
 BLOCK_FLOOR = 1e-8
 """With a noise per block none falls below this share of the mean variance: the likelihood would have no bound."""
 
@@ -262,7 +264,12 @@ class MissingProblem:
     def by_holes(self, start: Parameters) -> bool:
         """Whether the rows have so few holes, of so few columns, that the holes are less work than q latents per row."""
         q = start.n_components
-        if self.blocks is not None or q >= self.dim or _has_little_noise(start):
+        if (
+            self.blocks is not None
+            or q >= self.dim
+            or _has_little_noise(start)
+            or (start.noise_variance > MUCH_NOISE).any()
+        ):
             return False
         holes = self.dim - self.cells / self.sums.shown
         return holes <= q / 2 and self.dim <= min(q**2, self.sums.n_shown)

@@ -31,12 +31,12 @@ def _left_by_cgroups(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/pro
         lines = own.read_text().splitlines()
     except OSError:
         lines = []
-    paths = [line.split(":", 2)[2].strip("/") for line in lines if line.count(":") >= 2]
+    groups = [line.split(":", 2) for line in lines if line.count(":") >= 2]
     names = (("", "memory.max", "memory.current"), ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes"))
     for folder, limit, usage in names:
         top = Path(root, folder)
         places = {top}
-        for path in paths:
+        for path in {path.strip("/") for _, kinds, path in groups if folder in kinds.split(",")}:
             place = Path(top, path)
             places |= {place, *(above for above in place.parents if above.is_relative_to(top))}
         for place in places:

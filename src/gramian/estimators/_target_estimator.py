@@ -12,6 +12,7 @@ from gramian._arrays import Array, float_dtype
 from gramian._checks import (
     check_scale,
     check_table,
+    is_auto,
     is_real,
 )
 from gramian._content import row_hashes
@@ -176,9 +177,7 @@ class TargetEstimator(BaseEstimator):
             return False
         if self.approximation is not None or is_feature_map(self.kernel):
             return True
-        return not (isinstance(self.kernel, str) and self.kernel == "auto") and isinstance(
-            as_kernel(self.kernel), Linear
-        )
+        return not (is_auto(self.kernel)) and isinstance(as_kernel(self.kernel), Linear)
 
     def _solver(self) -> Any:
         return as_solver(self.solver, tol=self.tol, max_iter=self.max_iter, random_state=0)
@@ -279,7 +278,7 @@ class TargetEstimator(BaseEstimator):
         self.relevance_ = None
         units = standardizes(self.standardize, self.kernel)
         plain = found.units() if units else InputReading()
-        if not (isinstance(self.kernel, str) and self.kernel == "auto"):
+        if not (is_auto(self.kernel)):
             return plain, self.kernel
         drawn = found.drawn.of_rows(CHOICE_ROWS)
         squash = found.squash() if units else None

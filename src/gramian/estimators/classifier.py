@@ -223,9 +223,9 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _check_params(self) -> tuple[OpenRule, np.random.Generator]:
-        counts = None if _auto(self.n_components) else (check_class_components(self.n_components),)
+        counts = None if is_auto(self.n_components) else (check_class_components(self.n_components),)
         noise: tuple[float | None, ...] | None = (None,)
-        if _auto(self.noise_variance):
+        if is_auto(self.noise_variance):
             noise = None
         elif self.noise_variance is not None:
             noise = (check_number("noise_variance", self.noise_variance, 0.0),)
@@ -250,7 +250,7 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
             check_count("n_folds", self.n_folds, 2)
         priors = None if self.priors is None else np.asarray(self.priors, dtype=np.float64)
         blended = counts is None and noise is None and self.n_clusters == 1 and self.n_folds is not None
-        return OpenRule(_auto(self.kernel), counts, noise, priors, blended), check_random_state(self.random_state)
+        return OpenRule(is_auto(self.kernel), counts, noise, priors, blended), check_random_state(self.random_state)
 
     def _check_targets(self, X: Array, y: Any) -> Array:
         if y is None:
@@ -282,7 +282,7 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
             units = Units.of(rows, total)
             self._shift, self._scale = units.mean, units.scale
             rows = self._inputs(rows)
-        kernel = resolved_kernel("rbf" if _auto(self.kernel) else self.kernel, rows)
+        kernel = resolved_kernel("rbf" if is_auto(self.kernel) else self.kernel, rows)
         return LabelledRows(kernel, rows, codes, total, hashes)
 
     def _inputs(self, X: Array) -> Array:
@@ -368,7 +368,7 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
 
     def _warn_cut(self, rule: ClassRule) -> None:
         """Where a q that was given is cut, but not by a noise that was chosen."""
-        if _auto(self.n_components) or (_auto(self.noise_variance) and rule.noise_variance > 0):
+        if is_auto(self.n_components) or (is_auto(self.noise_variance) and rule.noise_variance > 0):
             return
         least = [min(counts) for counts in self.n_components_]
         asked = zip(self.classes_, least, rule.n_components)
@@ -562,10 +562,6 @@ class KernelPPCAClassifier(ClassifierMixin, BaseEstimator):
         if self._approximation_told is not None:
             lines.append(self._approximation_told)
         return "\n".join(lines)
-
-
-def _auto(value: Any) -> bool:
-    return isinstance(value, str) and value == "auto"
 
 
 def _gram_hashes(gram: Array) -> Array:

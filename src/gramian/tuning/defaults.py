@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from gramian._checks import check_table
+from gramian._checks import check_table, is_auto
 from gramian._types import Table
 from gramian.kernels import Kernel
 from gramian.tuning.space import Category, Dimension, Integer, Real, Space, build_space, named_object, parse_dimension
@@ -180,11 +180,7 @@ def _forecaster(estimator: BaseEstimator, X: Table, shape: Shape) -> dict[str, D
         "n_components": _count(1, max(1, min(150, shape.n_train - most - 2))),
     }
     # a kernel that the model chooses itself has no width to search
-    kernel = (
-        None
-        if isinstance(estimator.kernel, str) and estimator.kernel == "auto"
-        else named_object("kernel", estimator.kernel)
-    )
+    kernel = None if is_auto(estimator.kernel) else named_object("kernel", estimator.kernel)
     if "length_scale" in getattr(kernel, "get_params", dict)():
         # standardised windows of p values lie about sqrt(2 p) apart
         found["kernel__length_scale"] = Real(0.3, 30.0, log=True)

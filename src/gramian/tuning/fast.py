@@ -19,7 +19,7 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import euclidean_distances
 
 from gramian._arrays import Array, single_blas_thread
-from gramian._checks import is_count
+from gramian._checks import is_auto, is_count
 from gramian._types import Table
 from gramian.kernels import as_kernel
 from gramian.latent.dimension import DEFAULT_FRACTION
@@ -283,7 +283,7 @@ class FoldModel:
             return self.fitted["smoother"]
         given = self.template.preimage
         # "auto" is judged by what it starts from: to choose a method in each trial would cost more than the trial
-        given = "smoother" if isinstance(given, str) and given == "auto" else given
+        given = "smoother" if is_auto(given) else given
         method = clone(as_preimage(given, kernel=self.kernel))
         rows = self.evaluation.X[self.evaluation.folds[self.number][0]]
         vectors = self.model.spectrum.eigenvectors[:, : gaussian.n_components]

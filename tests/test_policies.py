@@ -19,7 +19,7 @@ POLICIES = {
     "latent.dimension": {"FLAT": 1e-12, "DEFAULT_FRACTION": 0.95},
     "cli._digest": {"CELLS": 4096},
     "cli._goodness": {"MOST_GROUPS": 10000},
-    "latent.feature_moments": {"CHUNK_BYTES": 2**24, "SHIFT_ROWS": 256, "LONG": 2**18, "UNSEEN": 1e-12},
+    "latent.feature_moments": {"CHUNK_BYTES": 2**24, "SHIFT_ROWS": 256, "LONG": 1_000_000, "UNSEEN": 1e-12},
     "latent.gaussian": {"SEEN": 1e-10},
     "latent.hole_em": {"PARTS": 8},
     "latent.kernel_component": {"CONSTANT_FREE": 0.0, "NEGLIGIBLE": 1e-13, "DENSE_ROWS": 300, "DENSE_SHARE": 6},

@@ -15,6 +15,7 @@ from gramian import (
     LatentImputer,
     PPCAMixture,
 )
+from gramian.latent import feature_moments
 
 TOLERANCE = 1e-9
 
@@ -94,6 +95,16 @@ def test_weights_are_copies_whatever_the_batches(name, holes):
     np.testing.assert_allclose(
         answers(model, TABLES[holes]), expected, rtol=TOLERANCE, atol=TOLERANCE * abs(expected).max()
     )
+
+
+@pytest.mark.parametrize("tol, agreement", [(1e-12, TOLERANCE), (5e-5, 5e-5)])
+def test_batches_of_a_very_long_table_agree_to_what_tol_asks(monkeypatch, tol, agreement):
+    monkeypatch.setattr(feature_moments, "LONG", 50)
+    X = TABLES[False]
+    model = clone(COMPLETE["nystroem"]).set_params(tol=tol)
+    expected = answers(clone(model).fit(X), X)
+    found = answers(model.fit_batches([X[40:], X[:13], X[13:40]]), X)
+    np.testing.assert_allclose(found, expected, rtol=agreement, atol=agreement * abs(expected).max())
 
 
 @pytest.mark.parametrize("name", [name for name in COMPLETE if not name.startswith("PPCA")])

@@ -20,7 +20,7 @@ from gramian.rows import Block, Rows
 
 CHUNK_BYTES = 2**24
 SHIFT_ROWS = 256
-LONG = 2**18
+LONG = 1_000_000
 """From so many rows on, float32 is worth its rounding; below, the moments are the same to 1e-9 however the rows are cut."""
 UNSEEN = 1e-12
 """Rounding of float64 that does not show in the moments, over their trace, nor in a noise of a thousandth of it."""

@@ -20,7 +20,7 @@ POLICIES = {
     "cli._digest": {"CELLS": 4096},
     "cli._goodness": {"MOST_GROUPS": 10000},
     "latent.feature_moments": {"CHUNK_BYTES": 2**24, "SHIFT_ROWS": 256, "LONG": 1_000_000, "UNSEEN": 1e-12},
-    "latent.gaussian": {"SEEN": 1e-10},
+    "latent.gaussian": {"SEEN": 1e-10, "ZERO_NOISE": 1e-12},
     "latent.hole_em": {"PARTS": 8},
     "latent.kernel_component": {"CONSTANT_FREE": 0.0, "NEGLIGIBLE": 1e-13, "DENSE_ROWS": 300, "DENSE_SHARE": 6},
     "latent.kernel_kmeans": {
@@ -58,7 +58,6 @@ POLICIES = {
     "latent.mixture_rows": {"START_ROWS": 1000, "FRACTION_ROWS": 5000, "AT_FLOOR": 1.0 + 1e-09},
     "latent.mixture_start": {"DRAWN_ROWS": 5000, "KMEANS_TRIES": 4, "EVERYONE": 0.1},
     "latent.model": {"FULL_SIZE": 1500},
-    "latent.noise": {"ZERO_NOISE": 1e-12},
     "latent.noise_field": {"DENSE_SIZE": 3000, "MAX_RANK": 2000, "TRACE_SHARE": 1e-10},
     "latent.ppca_mixture": {"COUNT_ROUNDS": 3, "ABOVE": 1e-09},
     "latent.sample": {"STORED_LIMIT": 6000, "DUAL_RANK": 1e-12, "DUAL_FLOOR": 1e-14},

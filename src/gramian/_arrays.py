@@ -1,18 +1,18 @@
-"""Arrays, blocks of rows, and threads."""
+"""Arrays: of which kind they are, blocks of rows, and threads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from functools import lru_cache
 from threading import Lock, RLock
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
+from scipy import linalg, sparse
 from threadpoolctl import ThreadpoolController
 
 Array = np.ndarray[Any, Any]
@@ -22,6 +22,25 @@ Result = TypeVar("Result")
 CHUNK_ROWS = 4096
 FEW_ROWS = 2000
 """Up to so many rows a fit has its decompositions and products on one thread of BLAS."""
+
+
+def is_sparse(X: object) -> TypeGuard[Any]:
+    """Whether X is a sparse matrix or array of SciPy, as a type checker understands it."""
+    return bool(sparse.issparse(X))
+
+
+def is_dask(X: object) -> bool:
+    """Whether X is a Dask collection; needs no import of Dask."""
+    return type(X).__module__.split(".")[0] == "dask" or hasattr(X, "__dask_graph__")
+
+
+def on_dask(*given: object) -> bool:
+    """Whether anything that was given is a Dask collection, or a list or dict that holds one."""
+    for part in given:
+        views = part.values() if isinstance(part, Mapping) else part if isinstance(part, list | tuple) else [part]
+        if any(map(is_dask, views)):
+            return True
+    return False
 
 
 def float_dtype(X: Any) -> np.dtype[Any]:

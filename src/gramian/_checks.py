@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Mapping
 from decimal import Decimal
 from types import ModuleType
 from typing import Any, TypeGuard
@@ -12,10 +13,17 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from gramian._arrays import Array
+from gramian._arrays import Array, is_dask, on_dask
 from gramian._types import RandomState, Weights
 from gramian.exceptions import NumericalWarning, warn
 
+WHERE_DASK_WORKS = (
+    "PPCA, PPCAMixture, LatentImputer, MultiViewRKM, RKMRegressor and RKMClassifier with linear views or feature maps, and KernelPPCA with "
+    "approximation='nystroem' are fitted to Dask rows where they are. Use one of them"
+)
+"""For models that are fitted to tables in memory only."""
+COMPONENT_RULES = ("auto", "mle", "bic")
+"""The words that ``n_components`` may be."""
 LARGEST = 1e150  # beyond it squares overflow
 SMALLEST = 1e-150  # below it squares vanish
 
@@ -86,6 +94,18 @@ def check_flag(name: str, value: object) -> bool:
 def check_tolerance(tol: object, max_iter: object) -> tuple[float, int]:
     """The two numbers that stop an iteration."""
     return check_number("tol", tol, 0.0), check_count("max_iter", max_iter, 1)
+
+
+def check_n_components(n_components: Any, rules: tuple[str, ...] = COMPONENT_RULES) -> Any:
+    """``n_components`` if it is None, a count >= 0, a fraction in (0, 1) or one of the rules."""
+    if n_components is None or (isinstance(n_components, str) and n_components in rules):
+        return n_components
+    if is_count(n_components) and n_components >= 0:
+        return int(n_components)
+    if is_real(n_components) and not is_count(n_components) and 0.0 < n_components < 1.0:
+        return float(n_components)
+    words = "".join(f", {rule!r}" for rule in rules)
+    raise ValueError(f"n_components={n_components!r} must be an integer >= 0, a fraction in (0, 1), None{words}.")
 
 
 def check_random_state(random_state: RandomState) -> np.random.Generator:
@@ -175,7 +195,7 @@ def check_table(
 def _plain(X: Any, *, missing: bool, accept_sparse: bool, name: str) -> Any:
     """Refuse or convert what scikit-learn would take wrongly: lazy arrays, strings, dates, masks, None, big-endian, wide floats."""
     module = type(X).__module__.split(".")[0]
-    if module == "dask" or hasattr(X, "__dask_graph__"):
+    if is_dask(X):
         raise TypeError(
             f"{name} is a lazy Dask collection, which this model cannot take here: call .compute() on it. PPCA, PPCAMixture, LatentImputer, and "
             "KernelPPCA and KernelPPCAMixture with approximation='nystroem' are fitted to Dask rows where they are."
@@ -314,6 +334,26 @@ def _plain_pandas(X: Any, *, missing: bool, name: str) -> Any:
     return frame
 
 
+def refuse_dask(estimator: object, *given: object, advice: str = WHERE_DASK_WORKS) -> None:
+    """Raise TypeError if anything that was given is a Dask collection: rows are never gathered silently."""
+    if on_dask(*given):
+        raise TypeError(
+            f"{type(estimator).__name__} cannot be fitted to a lazy Dask collection as it is. {advice}, or call .compute() on rows that "
+            "fit into memory."
+        )
+
+
+def check_same_rows(views: Mapping[Any, Any]) -> int:
+    """The number of rows that all views share."""
+    counts = {name: view.shape[0] for name, view in views.items()}
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{name!r}: {count}" for name, count in counts.items())
+        raise ValueError(
+            f"The views have different numbers of rows ({listed}). Row i of every view must be the same case."
+        )
+    return next(iter(counts.values()))
+
+
 def check_weights(sample_weight: Weights, X: Any) -> Array:
     """Raw float64 weights of the rows of X: ones when None; finite, not negative, not all zero."""
     if sample_weight is None:
@@ -354,11 +394,16 @@ def warn_of_empty_rows(count: int) -> None:
 
 
 def check_seen(seen: Array, names: Any = None) -> None:
-    """Refuse a table in which no value of some column is observed."""
+    """Refuse a table in which no cell, or no cell of some column, is observed."""
     empty = np.flatnonzero(~seen)
+    if len(empty) == len(seen):
+        raise ValueError("All cells of X are missing: nothing to fit. Give at least one observed cell in every column.")
     if empty.size:
         named = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in empty[:10])
-        raise ValueError(f"No value is observed in column(s) {named}. Drop them, or give at least one value.")
+        more = ", ..." if empty.size > 10 else ""
+        raise ValueError(
+            f"X has no observed value in column {named}{more} (all NaN). Drop it, or fill in what is known."
+        )
 
 
 def check_scale(spread: float, name: str = "X") -> None:

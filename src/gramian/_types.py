@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +26,3 @@ Weights: TypeAlias = npt.ArrayLike | None
 """Sample weights as users give them; see `gramian._checks.check_weights`."""
 Batches: TypeAlias = Iterable[Any] | Callable[[], Iterable[Any]]
 """Pieces of a table, in something that can be iterated (again), or a function that opens an iterator; see `gramian.rows.BatchRows`."""
-
-
-def is_sparse(X: object) -> TypeGuard[Any]:
-    """Whether X is a sparse matrix or array of SciPy, as a type checker understands it."""
-    return bool(sparse.issparse(X))

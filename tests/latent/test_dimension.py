@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from gramian.latent.dimension import above_noise, by_bic, by_evidence, check_n_components, for_fraction, free_parameters
+from gramian._checks import check_n_components
+from gramian.latent.dimension import above_noise, by_bic, by_evidence, for_fraction, free_parameters
 
 VALUES = np.array([5.0, 3.0, 1.0, 0.5, 0.5])
 

@@ -4,20 +4,26 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from gramian import NumericalWarning
 from gramian.latent.gaussian import (
     LatentGaussian,
     Posterior,
     drawn_rows,
     log_likelihoods_of_each_q,
+    maximum_likelihood,
     noise_of_each_q,
+    resolve_noise,
     signal_variance,
     square_root,
+    zeroed,
 )
 from gramian.latent.primal import latent_model
+from gramian.solvers.spectrum import Spectrum
 from oracles import naive
 from oracles.tables import TABLES, with_holes
 
 X = TABLES["tall"]
+SPECTRUM = Spectrum(np.array([4.0, 2.0]), np.eye(5)[:, :2], 9.0)
 MEAN, W, NOISE = naive.ppca(X, 2)[:3]
 MODEL = latent_model(MEAN, W, NOISE)
 
@@ -87,3 +93,24 @@ def test_zero_noise_has_no_density_and_a_residual_all_the_same():
     with pytest.raises(ValueError, match="residual"):
         gaussian.log_density(seen)
     assert_allclose(gaussian.residual(seen), [0.0, 1.0, 1.0])
+
+
+# ---------------------------------------------------------------- the noise: maximum likelihood or given, and one rule for zero
+
+
+def test_the_trace_alone_gives_the_noise():
+    assert maximum_likelihood(SPECTRUM, 5) == pytest.approx(3.0 / 3)
+    assert maximum_likelihood(SPECTRUM, 2) == 0.0
+
+
+def test_a_given_noise_is_taken_at_its_word_up_to_the_last_eigenvalue():
+    assert resolve_noise(1.5, SPECTRUM, 5) == 1.5
+    with pytest.raises(ValueError, match=r"3 exceeds .* 2"):
+        resolve_noise(3.0, SPECTRUM, 5)
+
+
+def test_noise_below_a_trillionth_of_the_mean_variance_is_zero():
+    assert zeroed(2e-12, 1.0, told=True) == 2e-12
+    with pytest.warns(NumericalWarning, match=r"exactly 0\.0"):
+        assert zeroed(0.5e-12, 1.0, told=True) == 0.0
+    assert zeroed(0.5e-12, 1.0, told=False) == 0.0

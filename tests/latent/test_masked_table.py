@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from gramian._checks import check_seen
 from gramian.latent import masked_table
 from gramian.latent.masked_table import (
     Chunk,
     MaskedTable,
     block_indicator,
-    check_columns,
     column_sums,
     masked_chunk,
 )
@@ -94,6 +94,6 @@ def test_what_is_not_kept_is_made_again_alike(monkeypatch):
 def test_constant_tables_have_scale_zero_and_columns_without_cells_are_refused():
     assert column_sums(Block(np.full((5, 2), 3.0), np.ones(5))).location_and_scale()[1] == 0.0
     with pytest.raises(ValueError, match="column 1"):
-        check_columns(np.array([3.0, 0.0]))
+        check_seen(np.array([True, False]))
     with pytest.raises(ValueError, match="All cells"):
-        check_columns(np.zeros(2))
+        check_seen(np.zeros(2, dtype=bool))

@@ -9,13 +9,13 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.mixture import GaussianMixture
 
+from gramian.latent.gaussian import ZERO_NOISE
 from gramian.latent.masked_table import masked_chunk
 from gramian.latent.mixture import climb, nonempty
 from gramian.latent.mixture_complete import CompleteRows
 from gramian.latent.mixture_holes import RowsWithHoles
 from gramian.latent.mixture_rows import MixtureTable
 from gramian.latent.mixture_start import Given
-from gramian.latent.noise import ZERO_NOISE
 from gramian.latent.ppca_mixture import fitted
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from gramian.latent.view_stack import check_same_rows, stack_views
+from gramian._checks import check_same_rows
+from gramian.latent.view_stack import stack_views
 
 LEFT, RIGHT = np.arange(8.0).reshape(4, 2), -np.arange(12.0).reshape(4, 3)
 

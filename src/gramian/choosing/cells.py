@@ -18,12 +18,11 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._content import SmallestRows, cell_uniforms, row_hashes
 from gramian.choosing.selection import Selection, choose
-from gramian.latent.gaussian import signal_variance
+from gramian.latent.gaussian import ZERO_NOISE, signal_variance
 from gramian.latent.masked_em import Parameters, row_posterior
 from gramian.latent.masked_start import grown
 from gramian.latent.masked_table import Chunk
 from gramian.latent.missing import MissingFit, MissingProblem
-from gramian.latent.noise import ZERO_NOISE
 from gramian.rows import as_rows
 
 N_DRAWS = 5

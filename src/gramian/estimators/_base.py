@@ -1,4 +1,4 @@
-"""What the faces share: atomic fits, chunked evaluation, and every method that a single Gaussian offers."""
+"""What estimators share: atomic fits, evaluation in chunks, answers in the container of the rows, and the methods of a single Gaussian."""
 
 from __future__ import annotations
 
@@ -66,6 +66,20 @@ def keep_columns(estimator: Any, rows: Rows) -> None:
     estimator.n_features_in_ = rows.n_columns
     if rows.feature_names is not None:
         estimator.feature_names_in_ = np.asarray(rows.feature_names, dtype=object)
+
+
+def like(X: Any, values: Array) -> Any:
+    """``values`` as a pandas or polars frame with the names (and index) of X, if X is one; else as they are."""
+    module = type(X).__module__.split(".")[0]
+    if module == "pandas" and hasattr(X, "columns"):
+        import pandas as pd
+
+        return pd.DataFrame(values, index=X.index, columns=X.columns)
+    if module == "polars" and hasattr(X, "columns"):
+        import polars as pl
+
+        return pl.DataFrame(values, schema=list(X.columns))
+    return values
 
 
 class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -354,4 +368,4 @@ def _sliced(options: dict[str, Any], rows: slice) -> dict[str, Any]:
     return {name: None if value is None else value[rows] for name, value in options.items()}
 
 
-__all__ = ["BaseEstimator", "LatentModelMixin", "atomic", "chosen_solver", "forget", "keep_columns"]
+__all__ = ["BaseEstimator", "LatentModelMixin", "atomic", "chosen_solver", "forget", "keep_columns", "like"]

@@ -31,7 +31,7 @@ from gramian.estimators._kernel_held_out import (
     preimage_evidence,
 )
 from gramian.estimators._preimages import by_scores, inputs_of, warn_unsettled
-from gramian.kernels import Precomputed, as_kernel
+from gramian.kernels import as_kernel, is_precomputed
 from gramian.latent.anomaly import Anomaly
 from gramian.latent.gaussian import LatentGaussian, Projection
 from gramian.latent.model import KernelModel
@@ -55,7 +55,7 @@ class DualMixin(LatentModelMixin):
 
     @property
     def _precomputed(self) -> bool:
-        return isinstance(self.kernel, Precomputed) or (isinstance(self.kernel, str) and self.kernel == "precomputed")
+        return is_precomputed(self.kernel)
 
     @property
     def _accepts_sparse(self) -> bool:

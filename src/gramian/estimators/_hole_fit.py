@@ -17,10 +17,10 @@ from gramian.choosing.dimension import not_held_out
 from gramian.choosing.selection import Selection
 from gramian.exceptions import NumericalWarning, warn
 from gramian.latent.dimension import free_parameters, lowest_of_valley
+from gramian.latent.gaussian import zeroed
 from gramian.latent.masked_table import ColumnSums
 from gramian.latent.missing import MissingFit, fit_missing
 from gramian.latent.model import PrimalModel
-from gramian.latent.noise import zeroed
 from gramian.latent.primal import latent_model
 from gramian.rows import Rows
 from gramian.rows.draws import smallest_rows

@@ -16,11 +16,6 @@ ALIKE = 1e-10
 LOOKED_AT = 256
 
 
-def is_precomputed(kernel: Any) -> bool:
-    """Whether the rows are kernel values already."""
-    return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")
-
-
 def distinct_rows(X: Array, weights: Array, groups: Array | None = None) -> tuple[Array, Array, Array]:
     """(first, inverse, weights): distinct rows (within a group) in sorted order, where each row went, and summed weights.
 

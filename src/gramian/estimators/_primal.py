@@ -19,8 +19,7 @@ from gramian._checks import (
     check_table,
 )
 from gramian._types import Points, RandomState, Table
-from gramian.estimators._base import EVALUATION_ROWS, LatentModelMixin
-from gramian.estimators._containers import like
+from gramian.estimators._base import EVALUATION_ROWS, LatentModelMixin, like
 from gramian.latent.anomaly import Anomaly, anomaly_of, contributions_of
 from gramian.latent.dimension import free_parameters
 from gramian.latent.gaussian import Projection, drawn_rows

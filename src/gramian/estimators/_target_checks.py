@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from gramian._checks import check_choice, check_count, check_flag, check_number, check_seed, check_tolerance
+from gramian._checks import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_n_components,
+    check_number,
+    check_seed,
+    check_tolerance,
+)
 from gramian.estimators._view_specs import is_feature_map
-from gramian.latent.dimension import check_n_components
 from gramian.solvers import solvers_for
 
 

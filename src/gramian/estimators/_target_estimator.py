@@ -10,10 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, float_dtype
 from gramian._checks import (
+    check_n_components,
     check_scale,
     check_table,
     is_auto,
     is_real,
+    refuse_dask,
 )
 from gramian._content import row_hashes
 from gramian._progress import Progress
@@ -35,7 +37,6 @@ from gramian.estimators._view_specs import (
 from gramian.features import FEATURE_MAPS
 from gramian.features.base import DRAWN_ROWS
 from gramian.kernels import Kernel, Linear, Precomputed, as_kernel
-from gramian.latent.dimension import check_n_components
 from gramian.latent.squash import Squash
 from gramian.latent.target import TargetModel
 from gramian.latent.target_fit import fit_target, fit_target_sums
@@ -44,7 +45,7 @@ from gramian.latent.target_moments import TargetFeatures
 from gramian.latent.target_reach import TargetReach
 from gramian.latent.target_survey import InputReading, TargetCoding, survey_target
 from gramian.latent.views import ExplicitView, ViewTable
-from gramian.rows import ArrayRows, BatchRows, Rows, as_rows, refuse_dask
+from gramian.rows import ArrayRows, BatchRows, Rows, as_rows
 from gramian.solvers import as_solver
 from gramian.solvers.stiefel import Stiefel
 

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array
+from gramian._checks import check_n_components
 from gramian._content import content_folds, row_hashes, smallest_positions
 from gramian._progress import Progress
 from gramian.choosing.dimension import choose_dimension, gram_folds, moment_folds
@@ -21,7 +22,7 @@ from gramian.estimators._view_specs import ALGORITHMS, choose_space, is_linear, 
 from gramian.estimators._view_tables import ViewRows
 from gramian.exceptions import warn
 from gramian.kernels import Precomputed, as_kernel
-from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
+from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.model import fit_latent_model
 from gramian.latent.view_folds import FoldedViews
 from gramian.latent.view_noise import COLLAPSE, NoiseFit, fit_view_noises, pinned, scales_of, start_noises

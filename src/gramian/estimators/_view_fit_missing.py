@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array
+from gramian._checks import check_n_components
 from gramian._content import row_hashes
 from gramian._progress import Progress
 from gramian.choosing.selection import Selection
@@ -25,7 +26,7 @@ from gramian.estimators._view_fit import (
 from gramian.estimators._view_specs import choose_space, is_linear, training_view, weights_of_views
 from gramian.estimators._view_tables import ViewRows
 from gramian.exceptions import warn
-from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
+from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.view_missing import PartialView, fit_missing_views
 from gramian.latent.view_noise import NoiseFit
 from gramian.latent.views import ExplicitView, ViewSample, ViewTable

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._checks import check_n_components
 from gramian.choosing.selection import Selection
 from gramian.estimators._view_fit import CHOICE_FOLDS, ViewFit, ViewOptions, of_noise_fit, rule, with_selection
 from gramian.estimators._view_fit_missing import FEWEST_COMPLETE, HOLES, check_rank, check_shown, climbed
@@ -18,7 +19,6 @@ from gramian.estimators._view_sources import view_columns
 from gramian.estimators._view_specs import is_linear, weights_of_views
 from gramian.estimators._view_survey import ViewSurvey, fitted_maps, survey_of
 from gramian.estimators._view_tables import ViewLayout
-from gramian.latent.dimension import check_n_components
 from gramian.latent.view_missing_rows import HoledViews, largest_magnitudes
 from gramian.latent.view_moments import StackedViews, moment_views
 from gramian.rows import Block, Rows

@@ -12,10 +12,9 @@ from scipy import sparse
 from sklearn.utils._indexing import _get_column_indices
 
 from gramian._arrays import Array, float_dtype, has_nan
-from gramian._checks import check_scale, check_table
-from gramian.estimators._containers import like
+from gramian._checks import check_same_rows, check_scale, check_table
+from gramian.estimators._base import like
 from gramian.exceptions import NumericalWarning, warn
-from gramian.latent.views import check_same_rows
 
 
 def kind_of(X: Any) -> str:

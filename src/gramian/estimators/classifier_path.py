@@ -14,10 +14,10 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 from gramian._arrays import Array
-from gramian._checks import check_number, check_table
+from gramian._checks import check_n_components, check_number, check_table
 from gramian.estimators._kernel_fit import resolved_kernel, stored_gram
 from gramian.kernels import Precomputed
-from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components, for_fraction
+from gramian.latent.dimension import DEFAULT_FRACTION, for_fraction
 from gramian.latent.gaussian import LatentGaussian, Projection
 from gramian.latent.kernel_component import CONSTANT_FREE, DualModel, fit_component
 from gramian.latent.model import LatentModel

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
-from gramian._checks import check_count, check_number, check_random_state, is_auto
+from gramian._checks import check_count, check_n_components, check_number, check_random_state, is_auto
 from gramian.estimators._base import BaseEstimator, atomic, forget
 from gramian.estimators._forecast_candidates import SeriesOptions
 from gramian.estimators._forecast_checks import (
@@ -29,7 +29,6 @@ from gramian.estimators._series import as_series, check_steps
 from gramian.estimators._series_transform import forward_table
 from gramian.estimators._time_index import describe_index, dressed, is_pandas, usual_seasons, wrapped
 from gramian.estimators._window_model import CHOSEN_WINDOWS, EXACT_WINDOWS, WindowOptions, fit_windows
-from gramian.latent.dimension import check_n_components
 
 N_PATHS = 1000
 """Paths behind intervals and quantiles."""

@@ -24,13 +24,12 @@ from gramian.choosing.cells import (
     choose_noise_by_cells,
     hidden_cells,
 )
-from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns
-from gramian.estimators._containers import like
+from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns, like
 from gramian.estimators._units import check_standardize, standardizes
 from gramian.estimators.ppca import PPCA
 from gramian.exceptions import NumericalWarning
+from gramian.latent.gaussian import NoiseAboveError
 from gramian.latent.missing import MissingFit
-from gramian.latent.noise import NoiseAboveError
 from gramian.latent.units import Units
 from gramian.rows import BatchRows, Rows, as_rows, is_dask, lazily
 from gramian.rows.converted import rows_in_units

@@ -18,25 +18,20 @@ from gramian._checks import (
     check_table,
     check_tolerance,
     check_weights,
+    refuse_dask,
     starting_generator,
 )
 from gramian._types import Batches, RandomState, Table, Weights
 from gramian.choosing.selection import Selection
 from gramian.estimators._base import atomic, forget, keep_columns
-from gramian.estimators._kernel_fit import (
-    distinct_rows,
-    is_precomputed,
-    resolved_kernel,
-    stored_gram,
-    warn_without_structure,
-)
+from gramian.estimators._kernel_fit import distinct_rows, resolved_kernel, stored_gram, warn_without_structure
 from gramian.estimators._kernel_restarts import Restarts
 from gramian.estimators._mixture import AUTO, MixtureMixin
 from gramian.estimators._preimages import inputs_of, warn_unsettled
 from gramian.estimators._units import standardizes
 from gramian.exceptions import NumericalWarning, warn
 from gramian.features import Nystroem
-from gramian.kernels import RBF
+from gramian.kernels import RBF, is_precomputed
 from gramian.kernels.offset import warn_of_offset
 from gramian.latent.feature_mixture import block_features
 from gramian.latent.feature_moments import draw_rows
@@ -46,7 +41,7 @@ from gramian.latent.mixture import MixtureFit
 from gramian.latent.model import warn_if_indefinite
 from gramian.latent.units import Units
 from gramian.preimage import as_preimage
-from gramian.rows import BatchRows, Block, Rows, as_rows, is_dask, lazily, refuse_dask
+from gramian.rows import BatchRows, Block, Rows, as_rows, is_dask, lazily
 from gramian.rows.converted import rows_in_units
 from gramian.solvers import as_solver
 

@@ -15,6 +15,7 @@ from gramian._checks import (
     check_choice,
     check_count,
     check_flag,
+    check_n_components,
     check_number,
     check_seed,
     check_table,
@@ -22,6 +23,7 @@ from gramian._checks import (
     check_weights,
     is_count,
     positive_rows,
+    refuse_dask,
 )
 from gramian._content import content_folds
 from gramian._memory import memory_budget, require_memory
@@ -35,18 +37,18 @@ from gramian.features import approximation_of, approximations
 from gramian.kernels import as_kernel
 from gramian.kernels.offset import warn_of_offset
 from gramian.kernels.precomputed import check_gram
-from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
+from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.feature_moments import draw_rows, feature_moments
 from gramian.latent.feature_subspace import AnchoredSubspace, FeatureSubspace, NystroemSubspace
+from gramian.latent.gaussian import resolve_noise
 from gramian.latent.kernel_component import DualModel
 from gramian.latent.model import LatentModel, fit_latent_model
-from gramian.latent.noise import resolve_noise
 from gramian.latent.sample import DualSample, MomentSample, kernel_rank
 from gramian.operators.gram import DenseGram, LazyGram
 from gramian.preimage import PreImage, as_preimage, has_identity_features
-from gramian.rows import BatchRows, Rows, as_rows, is_dask, refuse_dask
+from gramian.rows import BatchRows, Rows, as_rows, is_dask
 from gramian.solvers import as_solver, solvers_for
-from gramian.solvers.budget import Budgeted
+from gramian.solvers.auto import Budgeted
 
 DEFAULT_LANDMARKS = 500
 ADVICE = "Use approximation='nystroem', which is fitted in sums over rows"

@@ -13,17 +13,18 @@ from gramian._checks import (
     check_choice,
     check_count,
     check_flag,
+    check_n_components,
     check_number,
     check_random_state,
     check_seed,
     check_table,
     check_tolerance,
     check_weights,
+    refuse_dask,
 )
 from gramian._content import row_hashes, smallest_positions
 from gramian._types import Batches, RandomState, Table, Views, Weights
 from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns
-from gramian.estimators._kernel_fit import is_precomputed
 from gramian.estimators._view_answers import ViewAnswers
 from gramian.estimators._view_decoding import decoded_inputs, fitted_preimage
 from gramian.estimators._view_fit import CHOICE_FOLDS, ViewFit, ViewOptions, fit_views
@@ -35,12 +36,11 @@ from gramian.estimators._view_specs import NestedKernels, kernel_per_view
 from gramian.estimators._view_survey import check_specs, fitted_maps, gathered, surveyed
 from gramian.estimators._view_tables import ViewLayout, ViewRows, usable_rows
 from gramian.estimators._view_trusts import FEWEST_ROWS, HeldOutTrusts, Trust, asked_question, trusts_of_rows
-from gramian.kernels import Linear
+from gramian.kernels import Linear, is_precomputed
 from gramian.kernels.precomputed import check_square
-from gramian.latent.dimension import check_n_components
 from gramian.latent.gaussian import noisy_rows
 from gramian.preimage import as_preimage
-from gramian.rows import Rows, is_dask, refuse_dask
+from gramian.rows import Rows, is_dask
 from gramian.solvers import solvers_for
 
 

@@ -11,11 +11,12 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
-from gramian._arrays import Array, fitted_array, float_dtype, has_nan
+from gramian._arrays import Array, fitted_array, float_dtype, has_nan, is_sparse
 from gramian._checks import (
     check_choice,
     check_count,
     check_flag,
+    check_n_components,
     check_number,
     check_seed,
     check_table,
@@ -24,7 +25,7 @@ from gramian._checks import (
     positive_rows,
 )
 from gramian._progress import Progress
-from gramian._types import Batches, Points, RandomState, Table, Weights, is_sparse
+from gramian._types import Batches, Points, RandomState, Table, Weights
 from gramian.choosing.dimension import not_held_out
 from gramian.choosing.fold_stream import N_FOLDS, FoldStream
 from gramian.choosing.limits import FEW_ROWS, held_out_distance
@@ -34,12 +35,11 @@ from gramian.estimators._base import BaseEstimator, atomic, chosen_solver, forge
 from gramian.estimators._hole_fit import HoleFit
 from gramian.estimators._primal import TAIL_SIZE, PrimalMixin
 from gramian.latent.anomaly import Tail
-from gramian.latent.dimension import DEFAULT_FRACTION, check_n_components
-from gramian.latent.gaussian import LatentGaussian, noise_of_each_q
+from gramian.latent.dimension import DEFAULT_FRACTION
+from gramian.latent.gaussian import LatentGaussian, noise_of_each_q, zeroed
 from gramian.latent.masked_table import ColumnSums, column_sums
 from gramian.latent.missing import MissingFit
 from gramian.latent.model import LatentModel, PrimalModel, fit_latent_model
-from gramian.latent.noise import zeroed
 from gramian.latent.sample import STORED_LIMIT, MomentSample, TableSample, moment_sample, primal_sample
 from gramian.operators.covariance import Stored
 from gramian.operators.moments import Moments

@@ -26,8 +26,7 @@ from gramian._progress import Progress
 from gramian._types import Batches, RandomState, Table, Weights
 from gramian.choosing import Selection
 from gramian.choosing.mixtures import CHOOSING_ROWS, choose_clusters, choose_latents
-from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns
-from gramian.estimators._containers import like
+from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns, like
 from gramian.estimators._mixture import AUTO, MixtureMixin
 from gramian.estimators._units import standardizes
 from gramian.exceptions import NumericalWarning, warn

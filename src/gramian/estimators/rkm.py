@@ -10,12 +10,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, check_consistent_length, column_or_1d
 
 from gramian._arrays import Array
-from gramian._checks import check_number, check_table, check_weights
+from gramian._checks import check_number, check_table, check_weights, refuse_dask
 from gramian._types import Batches, Table, Weights
 from gramian.estimators._base import atomic, forget, keep_columns
 from gramian.estimators._target_estimator import TargetEstimator
 from gramian.latent.target_survey import TargetCoding, class_labels
-from gramian.rows import ArrayRows, Block, Rows, is_dask, lazily, refuse_dask
+from gramian.rows import ArrayRows, Block, Rows, is_dask, lazily
 
 
 class RKMRegressor(RegressorMixin, TargetEstimator):

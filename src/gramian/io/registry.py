@@ -84,7 +84,7 @@ CLASSES: dict[str, str] = {
     "operators.SumGram": "gramian.operators.gram:SumGram",
     "solvers.Spectrum": "gramian.solvers.spectrum:Spectrum",
     "solvers.Auto": "gramian.solvers.auto:Auto",
-    "solvers.Budgeted": "gramian.solvers.budget:Budgeted",
+    "solvers.Budgeted": "gramian.solvers.auto:Budgeted",
     "solvers.Eigh": "gramian.solvers.eigh:Eigh",
     "solvers.Em": "gramian.solvers.em:Em",
     "solvers.Krylov": "gramian.solvers.krylov:Krylov",

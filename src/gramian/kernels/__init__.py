@@ -77,6 +77,11 @@ def as_kernel(kernel: Any) -> Kernel:
     raise TypeError(f"kernel={kernel!r} is no kernel. Use one of {names}, a kernel object, or a function k(X, Y).")
 
 
+def is_precomputed(kernel: Any) -> bool:
+    """Whether the rows are kernel values already."""
+    return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")
+
+
 __all__ = [
     "KERNELS",
     "RBF",

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array
+from gramian._arrays import Array, is_sparse
 from gramian._checks import check_table
-from gramian._types import Points, is_sparse
+from gramian._types import Points
 
 
 def as_rows(kernel: Any, X: Points, name: str = "X") -> Any:

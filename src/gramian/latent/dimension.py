@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
 
 from gramian._arrays import Array
-from gramian._checks import is_count, is_real
 from gramian.latent.gaussian import log_likelihoods_of_each_q, noise_of_each_q
 
-RULES = ("auto", "mle", "bic")
 FLAT = 1e-12
 """Criteria floor eigenvalues and noises at this share of the mean variance."""
 DEFAULT_FRACTION = 0.95
 """Of the variance, where nothing else says how many components of a feature space there are."""
-
-
-def check_n_components(n_components: Any, rules: tuple[str, ...] = RULES) -> Any:
-    """``n_components`` if it is None, a count >= 0, a fraction in (0, 1) or one of the rules."""
-    if n_components is None or (isinstance(n_components, str) and n_components in rules):
-        return n_components
-    if is_count(n_components) and n_components >= 0:
-        return int(n_components)
-    if is_real(n_components) and not is_count(n_components) and 0.0 < n_components < 1.0:
-        return float(n_components)
-    words = "".join(f", {rule!r}" for rule in rules)
-    raise ValueError(f"n_components={n_components!r} must be an integer >= 0, a fraction in (0, 1), None{words}.")
 
 
 def for_fraction(eigenvalues: Array, trace: float, fraction: float) -> int | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gramian._arrays import Array, row_chunks
+from gramian._checks import check_seen
 from gramian.rows.base import Block
 
 CACHE_BYTES = 2**29  # prepared tables above this are made anew, chunk by chunk, in each step
@@ -98,7 +99,7 @@ class ColumnSums:
         ValueError
             if no cell, or no cell of a column, is observed.
         """
-        check_columns(self.counts)
+        check_seen(self.counts > 0)
         cells = float(self.counts.sum())
         shares = self.counts / cells
         variances = self.scatter / self.counts
@@ -132,16 +133,6 @@ def column_sums(block: Block) -> ColumnSums:
         int(shown.sum()),
         int(seen.sum()),
     )
-
-
-def check_columns(counts: Array) -> None:
-    """Refuse a table in which no cell, or no cell of some column, is observed."""
-    if not counts.any():
-        raise ValueError("All cells of X are missing: nothing to fit. Give at least one observed cell in every column.")
-    empty = np.flatnonzero(counts == 0)
-    if empty.size:
-        columns = ", ".join(map(str, empty[:10])) + (", ..." if empty.size > 10 else "")
-        raise ValueError(f"X has no observed value in column {columns} (all NaN). Drop it, or fill in what is known.")
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from gramian._arrays import Array
 from gramian._checks import check_scale, starting_generator
 from gramian._progress import Progress
 from gramian._types import Points, RandomState
+from gramian.latent.gaussian import ZERO_NOISE
 from gramian.latent.hole_em import FilledSums, block_filled, covariance_of, refitted
 from gramian.latent.masked_em import Parameters, Statistics, block_statistics, maximization
 from gramian.latent.masked_start import Spread, random_starts, rows_spread, start_from, with_random
 from gramian.latent.masked_table import ColumnSums, column_sums, masked_chunk
-from gramian.latent.noise import ZERO_NOISE
 from gramian.latent.squarem import Climbed, Squarem
 from gramian.rows import Rows, as_rows
 from gramian.solvers.spectrum import positive_signs

@@ -8,10 +8,10 @@ import numpy as np
 
 from gramian._arrays import Array, lower_triangle
 from gramian._content import SmallestRows
+from gramian.latent.gaussian import maximum_likelihood
 from gramian.latent.masked_em import Parameters, Statistics
 from gramian.latent.mixture import Seen, responsibilities_of
 from gramian.latent.mixture_rows import START_ROWS, Components, GaussianRows, Responsibilities, component_rows
-from gramian.latent.noise import maximum_likelihood
 from gramian.latent.sample import STORED_LIMIT, primal_sample
 from gramian.latent.whitened_components import WhitenedComponents, at_the_mean
 from gramian.operators.covariance import Stored

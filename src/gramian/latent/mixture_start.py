@@ -10,11 +10,11 @@ from sklearn.cluster import KMeans
 
 from gramian._arrays import Array, single_thread
 from gramian._content import SmallestRows
+from gramian.latent.gaussian import ZERO_NOISE
 from gramian.latent.missing import fit_missing
 from gramian.latent.mixture import EMPTY, responsibilities_of
 from gramian.latent.mixture_rows import MixtureTable, Responsibilities, shares_of_block
 from gramian.latent.model import PrimalModel
-from gramian.latent.noise import ZERO_NOISE
 from gramian.latent.primal import latent_model
 from gramian.rows import Block
 

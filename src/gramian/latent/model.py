@@ -8,13 +8,13 @@ from typing import Any, Generic
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._checks import COMPONENT_RULES
 from gramian._types import DType
 from gramian.exceptions import NumericalWarning, warn
 from gramian.kernels.base import Kernel
 from gramian.kernels.indefinite import WHOLE_SIZE, warn_of_negative
 from gramian.latent import dimension
-from gramian.latent.gaussian import LatentGaussian
-from gramian.latent.noise import resolve_noise
+from gramian.latent.gaussian import LatentGaussian, resolve_noise
 from gramian.latent.sample import DualSample, Sample
 from gramian.latent.subspace import KernelSubspace, PrimalSubspace, Space
 from gramian.operators.base import SelfAdjoint
@@ -97,7 +97,7 @@ def _open_ended(
     most = sample.max_components
     whole = (
         operator.size <= FULL_SIZE
-        or rule in dimension.RULES
+        or rule in COMPONENT_RULES
         or (rule is None and fixed is None and default_fraction is None)
     )
     count = most if whole else min(most, 64)

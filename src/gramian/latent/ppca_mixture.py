@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from gramian._progress import Progress
+from gramian.latent.gaussian import ZERO_NOISE
 from gramian.latent.mixture import Ascent, MixtureFit, climb
 from gramian.latent.mixture_complete import CompleteRows
 from gramian.latent.mixture_holes import RowsWithHoles
 from gramian.latent.mixture_rows import AT_FLOOR, GaussianRows, MixtureTable, Responsibilities, shares_of_block
 from gramian.latent.mixture_start import nonempty_start
-from gramian.latent.noise import ZERO_NOISE
 from gramian.latent.primal import latent_model
 from gramian.latent.subspace import PrimalSubspace
 

@@ -12,9 +12,9 @@ from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
-from gramian._arrays import Array, Kept, blas_threads, row_chunks, single_blas_thread, thread_map
+from gramian._arrays import Array, Kept, blas_threads, is_sparse, row_chunks, single_blas_thread, thread_map
 from gramian._checks import check_finite
-from gramian._types import Points, is_sparse
+from gramian._types import Points
 from gramian.kernels.base import Kernel
 from gramian.latent.gaussian import Projection
 from gramian.latent.noise_field import NoiseField, UnitNoise, noise_field

@@ -15,12 +15,11 @@ import numpy as np
 
 from gramian._arrays import Array, lower_triangle, symmetrized
 from gramian.latent.dimension import for_fraction
-from gramian.latent.gaussian import LatentGaussian
+from gramian.latent.gaussian import ZERO_NOISE, LatentGaussian
 from gramian.latent.masked_em import Parameters, row_posterior
 from gramian.latent.masked_table import masked_chunk
 from gramian.latent.missing import MissingFit, fit_missing
 from gramian.latent.model import LatentModel
-from gramian.latent.noise import ZERO_NOISE
 from gramian.latent.sample import DUAL_RANK
 from gramian.latent.subspace import Subspace
 from gramian.latent.view_noise import NoiseFit

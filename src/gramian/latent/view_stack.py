@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._checks import check_table
+from gramian._checks import check_same_rows, check_table
 
 
 def stack_views(views: Any) -> tuple[Array, dict[Any, slice]]:
@@ -52,14 +52,3 @@ def stack_views(views: Any) -> tuple[Array, dict[Any, slice]]:
         columns[name] = slice(start, stop)
     check_same_rows(dict(zip(named, arrays)))
     return np.hstack(arrays), columns
-
-
-def check_same_rows(views: Mapping[Any, Any]) -> int:
-    """The number of rows that all views share."""
-    counts = {name: view.shape[0] for name, view in views.items()}
-    if len(set(counts.values())) > 1:
-        listed = ", ".join(f"{name!r}: {count}" for name, count in counts.items())
-        raise ValueError(
-            f"The views have different numbers of rows ({listed}). Row i of every view must be the same case."
-        )
-    return next(iter(counts.values()))

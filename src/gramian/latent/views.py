@@ -14,12 +14,12 @@ import numpy as np
 from scipy.linalg import lapack
 
 from gramian._arrays import Array, symmetrized
-from gramian._checks import check_finite, check_scale
+from gramian._checks import check_finite, check_same_rows, check_scale
 from gramian._content import row_hashes, smallest_positions
 from gramian.latent.feature_subspace import AnchoredSubspace, MappedSubspace, RandomFeatureSubspace
 from gramian.latent.sample import DUAL_RANK, STORED_LIMIT
 from gramian.latent.subspace import DualSubspace, PrimalSubspace, Subspace
-from gramian.latent.view_stack import check_same_rows, stack_views
+from gramian.latent.view_stack import stack_views
 from gramian.latent.view_subspace import ViewPart, ViewSubspace, trusted
 from gramian.operators.base import SelfAdjoint
 from gramian.operators.centering import Centering

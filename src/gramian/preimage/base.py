@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, float_dtype, row_chunks
-from gramian._types import Points, is_sparse
+from gramian._arrays import Array, float_dtype, is_sparse, row_chunks
+from gramian._types import Points
 from gramian.kernels import Constant, Linear, Scaled, Sum, as_kernel
 from gramian.kernels.base import Kernel
 

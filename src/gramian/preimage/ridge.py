@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from gramian._arrays import Array, single_blas_thread, symmetrized
+from gramian._arrays import Array, is_sparse, single_blas_thread, symmetrized
 from gramian._checks import check_count, check_number
 from gramian._content import content_folds, row_hashes, smallest_positions
-from gramian._types import Points, is_sparse
+from gramian._types import Points
 from gramian.kernels import RBF, Precomputed
 from gramian.kernels.base import Kernel
 from gramian.latent.sample import DualSample

@@ -4,13 +4,13 @@
 ``rows.map(task, *common)`` lists it per block. A new place where rows live is one file with `fold` and `map`, and one row in `as_rows`.
 """
 
+from gramian._arrays import is_dask
 from gramian.rows.array import ArrayRows
 from gramian.rows.base import Block, Rows, Summary
 from gramian.rows.batches import BatchRows, is_one_shot
-from gramian.rows.dask_rows import DaskRows, is_dask
+from gramian.rows.dask_rows import DaskRows
 from gramian.rows.door import as_rows
 from gramian.rows.lazy import lazily
-from gramian.rows.refusal import refuse_dask
 
 __all__ = [
     "ArrayRows",
@@ -23,5 +23,4 @@ __all__ = [
     "is_dask",
     "is_one_shot",
     "lazily",
-    "refuse_dask",
 ]

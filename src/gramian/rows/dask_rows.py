@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import single_blas_thread
+from gramian._arrays import is_dask, single_blas_thread
 from gramian._checks import check_block_weights, check_table
 from gramian.rows.array import PREPARED_BYTES, ArrayRows
 from gramian.rows.base import NO_ROWS, Result, Sum
@@ -30,11 +30,6 @@ KEPT_SHARE = 0.3
 """The share of a worker's memory that what is prepared of its blocks may take."""
 UNKNOWN_MEMORY = 2.0**31
 """What a worker is taken to have that does not say."""
-
-
-def is_dask(X: Any) -> bool:
-    """Whether X is a Dask collection; needs no import of Dask."""
-    return type(X).__module__.split(".")[0] == "dask" or hasattr(X, "__dask_graph__")
 
 
 @dataclass(frozen=True)

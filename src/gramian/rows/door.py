@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from gramian._arrays import is_dask
 from gramian.rows.array import ArrayRows
 from gramian.rows.base import Rows
-from gramian.rows.dask_rows import DaskRows, is_dask
+from gramian.rows.dask_rows import DaskRows
 
 # (do rows like X live here?, make them): a further place is one file and one row
 PLACES: list[tuple[Callable[[Any], bool], Callable[..., Rows]]] = [

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.rows.dask_rows import is_dask
+from gramian._arrays import is_dask
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

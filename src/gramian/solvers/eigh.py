@@ -10,8 +10,7 @@ from scipy import linalg
 
 from gramian._arrays import Array, single_blas_thread
 from gramian.solvers.base import Operator, Solver
-from gramian.solvers.rayleigh import power_of_two
-from gramian.solvers.spectrum import Spectrum, residual_norm
+from gramian.solvers.spectrum import Spectrum, power_of_two, residual_norm
 
 SUBSET_SHARE = 0.3
 """Below this share of the spectrum LAPACK's subset driver beats the full one (and the vectors need less memory)."""

@@ -14,8 +14,8 @@ from gramian._types import DType, RandomState
 from gramian.exceptions import warn
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.eigh import Eigh
-from gramian.solvers.rayleigh import SAFE, orthonormal, power_of_two
-from gramian.solvers.spectrum import Spectrum
+from gramian.solvers.rayleigh import orthonormal
+from gramian.solvers.spectrum import SAFE, Spectrum, power_of_two
 
 BLOCK = 16
 """Vectors of a product at least: fewer cost hardly less, the tiles being recomputed whatever their number."""

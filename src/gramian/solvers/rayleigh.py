@@ -10,9 +10,7 @@ from scipy import linalg
 
 from gramian._arrays import Array, symmetrized
 from gramian.solvers.base import Operator
-
-SAFE = (1e-12, 1e12)
-"""Magnitudes of images within which squares are safe, in float32 too."""
+from gramian.solvers.spectrum import power_of_two
 
 
 def ritz(basis: Array, image: Array) -> tuple[Array, Array, Array]:
@@ -25,12 +23,6 @@ def ritz(basis: Array, image: Array) -> tuple[Array, Array, Array]:
 def residuals(values: Array, vectors: Array, images: Array) -> Array:
     """|A v - θ v| a column."""
     return np.asarray(np.linalg.norm(images - vectors * values.astype(vectors.dtype), axis=0), dtype=np.float64)
-
-
-def power_of_two(image: Array) -> float:
-    """The power of two by which to divide an operator whose images would over- or underflow when squared; else 1."""
-    magnitude = float(np.abs(image).max(initial=0.0))
-    return 1.0 if magnitude == 0 or SAFE[0] <= magnitude <= SAFE[1] else 2.0 ** np.floor(np.log2(magnitude))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,9 @@ import numpy as np
 
 from gramian._arrays import Array
 
+SAFE = (1e-12, 1e12)
+"""Magnitudes of images within which squares are safe, in float32 too."""
+
 
 def positive_signs(vectors: Array) -> Array:
     """Signs that make the largest |entry| of each column positive."""
@@ -110,3 +113,9 @@ def residual_norm(images: Array, eigenvalues: Array, eigenvectors: Array) -> flo
         return 0.0
     # divided first: squares of very large or small entries would leave the range of float64
     return float(np.linalg.norm((images - eigenvectors * eigenvalues) / eigenvalues[0], axis=0).max())
+
+
+def power_of_two(image: Array) -> float:
+    """The power of two by which to divide an operator whose images would over- or underflow when squared; else 1."""
+    magnitude = float(np.abs(image).max(initial=0.0))
+    return 1.0 if magnitude == 0 or SAFE[0] <= magnitude <= SAFE[1] else 2.0 ** np.floor(np.log2(magnitude))

@@ -23,9 +23,8 @@ from gramian._checks import is_auto, is_count
 from gramian._types import Table
 from gramian.kernels import as_kernel
 from gramian.latent.dimension import DEFAULT_FRACTION
-from gramian.latent.gaussian import LatentGaussian, Projection
+from gramian.latent.gaussian import LatentGaussian, Projection, resolve_noise
 from gramian.latent.model import fit_latent_model
-from gramian.latent.noise import resolve_noise
 from gramian.latent.sample import DualSample
 from gramian.operators.gram import DenseGram
 from gramian.preimage import KernelSmoother, as_preimage
@@ -441,7 +440,7 @@ def _as_given(plan: Any) -> bool:
 
 
 def _is_precomputed(plan: Any) -> bool:
-    from gramian.estimators._kernel_fit import is_precomputed
+    from gramian.kernels import is_precomputed
 
     dimension = plan.space.dimensions.get("kernel")
     choices = dimension.choices if isinstance(dimension, Category) else (plan.estimator.kernel,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,8 +12,8 @@ import numpy as np
 from gramian._arrays import Array
 from gramian.io.numpy_table import finite_or_missing
 from gramian.io.packing import bound, too_large
-from gramian.io.source import Source, shown
-from gramian.io.table import ReadOptions, Table, batch_rows, checked_names
+from gramian.io.source import Source, check_bytes, shown
+from gramian.io.table import TEXT_BYTES, ReadOptions, Table, batch_rows, checked_names, joined
 
 
 def pyarrow() -> Any:
@@ -38,7 +39,8 @@ class ParquetReader:
             unpacked = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
         if max(unpacked, self.n_rows * len(schema.names)) > bound(source.size):
             raise source.fail(str(too_large(source.size)))
-        self._types = list(schema.types)
+        types = self._arrow.types
+        self._types = [kind.value_type if types.is_dictionary(kind) else kind for kind in schema.types]
         self.names = checked_names(source, schema.names)
         self.unnamed = [not str(name).strip() or name == "__index_level_0__" for name in schema.names]
         if self.n_rows == 0:
@@ -46,8 +48,9 @@ class ParquetReader:
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
-        arrow = self._arrow
-        with self.source.open() as stream:
+        arrow, source = self._arrow, self.source
+        # Arrow reads a path itself, into memory that it uses again
+        with source.open() if source.is_stdin else arrow.OSFile(os.fsencode(source.path)) as stream:
             try:
                 file = arrow.parquet.ParquetFile(stream, pre_buffer=False)
             except (arrow.ArrowException, OSError, ValueError) as error:
@@ -72,37 +75,57 @@ class ParquetReader:
             except (self._arrow.ArrowException, OSError) as error:
                 raise self._damaged(error) from error
 
+    def whole(self) -> Table | None:
+        """All rows, without a copy of the numbers; None where something is wrong: the pieces say what, and where."""
+        width = len(self.names)
+        needed = self.n_rows * sum(8 if self._is_number(j) else TEXT_BYTES for j in range(width))
+        try:
+            check_bytes(self.source, needed, "the table needs")
+            lines = np.arange(1, self.n_rows + 1)
+            with self._opened() as file:
+                read = [column.chunks for column in file.read().columns]  # let go column by column
+            columns = [joined([self._column(chunk, j, lines) for chunk in read.pop(0)]) for j in range(width)]
+        except Exception:
+            return None
+        table = Table(self.names, columns, lines, self.source, self.notes)
+        return table if table.n_rows == self.n_rows else None
+
+    def _is_number(self, j: int) -> bool:
+        """Whether a column is read as numbers; what is left out, and what holds nulls alone, is NaN."""
+        name, kind, types = self.names[j], self._types[j], self._arrow.types
+        if name in self.options.skip or types.is_null(kind):
+            return True
+        is_numeric = (
+            types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)
+        )
+        return is_numeric and name not in self.options.text
+
+    def _column(self, values: Any, j: int, lines: Array) -> Array:
+        name, kind, types = self.names[j], self._types[j], self._arrow.types
+        if self._is_number(j):
+            if name in self.options.skip or types.is_null(kind):
+                return np.full(len(values), np.nan)
+            return finite_or_missing(self.source, self._numbers(values, kind), name, lines)
+        is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_temporal(kind)
+        if is_text or name in self.options.text:
+            column = np.empty(len(values), dtype=object)
+            column[:] = [None if value is None else str(value) for value in values.to_pylist()]
+            return column
+        raise self.source.fail(f"a column of type {shown(kind)} is neither numbers nor text. Drop it.", column=name)
+
     def _numbers(self, values: Any, kind: Any) -> Array:
         """The values as float64, NaN where missing; each as ``float`` rounds it."""
         arrow = self._arrow
         if arrow.types.is_dictionary(values.type):
             values = values.dictionary_decode()
         if arrow.types.is_decimal(kind) or arrow.types.is_float16(kind):
-            numbers = [np.nan if value is None else float(value) for value in values.to_pylist()]
-            return np.array(numbers, dtype=np.float64)
+            return np.array([np.nan if v is None else float(v) for v in values.to_pylist()], dtype=np.float64)
         if arrow.types.is_boolean(kind):
             values = values.cast(arrow.uint8())
         if values.type != arrow.float64():
             values = values.cast(arrow.float64(), safe=False)
-        view: Array = values.to_numpy(zero_copy_only=False)  # a view where nothing is missing
-        return view
-
-    def _column(self, values: Any, j: int, lines: Array) -> Array:
-        name, types = self.names[j], self._arrow.types
-        if name in self.options.skip:
-            return np.full(len(lines), np.nan)
-        kind = self._types[j]
-        if types.is_dictionary(kind):
-            kind = kind.value_type
-        wants_text = name in self.options.text
-        if types.is_null(kind):
-            return np.full(len(lines), np.nan)
-        if not wants_text and (
-            types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)
-        ):
-            return finite_or_missing(self.source, self._numbers(values, kind), name, lines)
-        if wants_text or types.is_string(kind) or types.is_large_string(kind) or types.is_temporal(kind):
-            column = np.empty(len(lines), dtype=object)
-            column[:] = [None if value is None else str(value) for value in values.to_pylist()]
-            return column
-        raise self.source.fail(f"a column of type {shown(kind)} is neither numbers nor text. Drop it.", column=name)
+        if values.null_count or not len(values):
+            numbers: Array = values.to_numpy(zero_copy_only=False)
+            return numbers
+        # Arrow's own memory, which may be written to
+        return np.frombuffer(values.buffers()[1], np.float64, len(values), 8 * values.offset)

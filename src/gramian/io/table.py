@@ -13,6 +13,8 @@ from gramian.io.source import Source
 
 MAX_COLUMNS = 10_000
 BATCH_CELLS = 1_000_000
+TEXT_BYTES = 64
+"""What a cell of text takes, about; a number takes 8."""
 
 MISSING = frozenset(
     [
@@ -135,13 +137,14 @@ def concatenated(tables: Iterable[Table]) -> Table:
     """One table of pieces. A column that is all missing in early pieces is text if it is text in later ones."""
     parts = list(tables)
     first = parts[0]
-    columns = [_joined([part.columns[j] for part in parts]) for j in range(len(first.names))]
+    columns = [joined([part.columns[j] for part in parts]) for j in range(len(first.names))]
     raw = None if first.raw is None else [row for part in parts for row in part.raw or []]
     lines = np.concatenate([part.lines for part in parts])
     return Table(first.names, columns, lines, first.source, first.notes, raw)
 
 
-def _joined(pieces: Sequence[Array]) -> Array:
+def joined(pieces: Sequence[Array]) -> Array:
+    """One column of its pieces, without a copy where there is one; missing numbers are missing texts among texts."""
     if len(pieces) == 1:
         return pieces[0]
     if any(piece.dtype == object for piece in pieces):

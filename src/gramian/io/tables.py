@@ -23,7 +23,7 @@ from gramian.io.packing import packed
 from gramian.io.parquet_table import ParquetReader, pyarrow
 from gramian.io.sheet_table import SheetReader
 from gramian.io.source import Source, TableError, check_bytes
-from gramian.io.table import ReadOptions, Table, TableReader, concatenated
+from gramian.io.table import TEXT_BYTES, ReadOptions, Table, TableReader, concatenated
 from gramian.io.text_table import Dialect, TextReader
 
 __all__ = ["ReadOptions", "Table", "TableError", "TableWriter", "open_table", "read_table", "write_table"]
@@ -35,7 +35,6 @@ _READERS: dict[str, Any] = {
     "npz": NumpyReader,
     "parquet": ParquetReader,
 }
-TEXT_BYTES = 64
 _SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -59,6 +58,8 @@ def open_table(path: str | os.PathLike[str] | Source, options: ReadOptions | Non
 
 def whole_table(reader: TableReader) -> Table:
     """All rows of a reader, as long as they fit into memory."""
+    if isinstance(reader, ParquetReader) and (table := reader.whole()) is not None:
+        return table
     parts: list[Table] = []
     needed = 0
     for part in reader.batches():

@@ -36,12 +36,12 @@ FORMULAS = {
     ),
     "the warning of pre-images that did not settle": (
         r"pre-images.* did not converge",
-        {"estimators/_preimages.py"},
+        {"preimage/__init__.py"},
         'f"{count} of {total} pre-images of view {name!r} did not converge."',
     ),
     "the call of a pre-image with its report": (
         r"\.transform_with_info\(",
-        {"estimators/_preimages.py", "preimage", "testing"},
+        {"preimage", "testing"},
         "rows, info = method.transform_with_info(weights, values)",
     ),
     "linear algebra in an estimator": (r"\blinalg\b", set(), "np.linalg.svd(loadings)"),

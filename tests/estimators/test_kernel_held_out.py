@@ -7,7 +7,7 @@ from sklearn import datasets
 
 from gramian import PPCA, KernelPPCA, NumericalWarning, load, save
 from gramian.datasets import make_moons
-from gramian.estimators import _dual as dual
+from gramian.estimators import _dual_inputs as dual
 from gramian.estimators import _kernel_held_out as held_out
 from gramian.estimators._kernel_held_out import Tally, energy_distance
 from gramian.kernels import RBF, Linear

@@ -7,7 +7,7 @@ from sklearn.linear_model import Ridge
 
 import gramian
 from gramian import MultiViewRKM, features, kernels
-from gramian.estimators._view_trusts import drawn_back
+from gramian.estimators._view_answers import drawn_back
 
 
 def made(n, seed):
@@ -169,7 +169,7 @@ def test_a_noise_that_was_given_is_taken_at_its_word(train):
 
 
 def test_sets_that_were_not_asked_take_the_trust_of_the_set_most_like_them(train):
-    from gramian.estimators._view_trusts import nearest_trust
+    from gramian.estimators._view_answers import nearest_trust
 
     asked = [(["a"], "y", 0.1, None), (["a", "b", "c"], "y", 0.5, None), (["b"], "y", 0.2, None)]
     assert nearest_trust(asked, ["b"], "y", 4)[2] == 0.2

@@ -7,18 +7,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from gramian._arrays import Array
-from gramian.estimators._view_decoding import decoded_inputs
 from gramian.estimators._view_tables import ViewRows
-from gramian.estimators._view_trusts import Trust, drawn_back, nearest_trust
 from gramian.exceptions import NumericalWarning, warn
+from gramian.kernels import Precomputed
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection, noisy_rows, signal_variance
 from gramian.latent.small_sample import draw_factors, inflation
-from gramian.latent.view_subspace import ViewSubspace
+from gramian.latent.view_subspace import ViewPart, ViewSubspace
+from gramian.latent.views import ExplicitView, KernelView, View
+from gramian.preimage import inputs_of, preimage_for, warn_unsettled
 
 DECODED_DRAWS = 64
 """Draws whose spread is the standard deviation of a view behind a pre-image or decoder where nothing was held out."""
+
+
+Trust = tuple[list[Any], Any, float, Array]
+"""Names of the views shown, the name of the view they predict, the trust, and the standard deviations of the view's columns."""
 
 
 @dataclass(frozen=True)
@@ -221,3 +227,65 @@ def _shown(seen: Array) -> list[tuple[int, ...]]:
 def _showing(seen: Array, shown: tuple[int, ...]) -> Array:
     """The rows that show exactly these views."""
     return np.asarray((seen == np.isin(np.arange(seen.shape[1]), shown)).all(axis=1))
+
+
+# ---------------------------------------------------------------- what held-out rows said
+
+
+def nearest_trust(trusts: Sequence[Trust], given: Sequence[Any], view: Any, n_views: int) -> Trust | None:
+    """What was asked about this view with these views shown.
+
+    Where the view was also asked from all others (as `fit` does), other sets of views take the trust of the set most like them: most
+    in common, then fewest others. A list of questions of a user's own stands for those alone.
+    """
+    about = [trust for trust in trusts if trust[1] == view]
+    shown = set(given)
+    for trust in about:
+        if set(trust[0]) == shown:
+            return trust
+    if not any(len(trust[0]) == n_views - 1 for trust in about):
+        return None
+    return max(about, key=lambda trust: (len(shown & set(trust[0])), -len(set(trust[0]) - shown)))
+
+
+def drawn_back(latents: Array, reach: float) -> Array:
+    """Latents farther from 0 than the reach R, brought to the length R² / |z|: off the data the answer returns to the mean [12].
+
+    Nobody has seen how a trend goes on beyond all rows.
+    """
+    far = np.sqrt(np.square(latents).sum(axis=1))
+    return latents * np.square(np.minimum(1.0, reach / np.where(far > 0, far, 1.0)))[:, None]
+
+
+# ---------------------------------------------------------------- back to inputs [4]
+
+
+def fitted_preimage(view: View, preimage: Any, scores: Array | None = None) -> Any:
+    """The pre-image of a view over its rows; None where the view itself or its feature map leads back to inputs."""
+    if view.points is None:
+        return None
+    few: View = view.anchors
+    scores = scores if few is view else None
+    view = few
+    feature_map = view.feature_map if isinstance(view, ExplicitView) else None
+    kernel: Any = view.kernel if isinstance(view, KernelView) else getattr(feature_map, "kernel_", Precomputed())
+    method = preimage_for(kernel, preimage)
+    method = clone(method) if hasattr(method, "get_params") else method
+    uniform = np.full(view.n_rows, 1 / view.n_rows)
+    gram = view.gram(uniform).to_dense() if getattr(method, "needs_gram", True) else None
+    return method.fit(view.points, gram, kernel=kernel, scores=scores)
+
+
+def decoded_inputs(part: ViewPart, scores: Array, method: Any, name: Any) -> Array:
+    """Inputs of a view from principal scores (n, q)."""
+    subspace: Any = part.subspace
+    unscaled = part.unscaled(scores)
+    inputs = subspace.inputs(unscaled)
+    if inputs is not None:
+        return inputs
+    if method is None:
+        raise ValueError(f"View {name!r} has a precomputed kernel, so there are no inputs to map back to.")
+    weights, values = subspace.embed(unscaled), subspace.kernel_values(unscaled)
+    rows, info = inputs_of(method, weights, values)
+    warn_unsettled(info, of=f" of view {name!r}")
+    return np.asarray(rows, dtype=np.float64)

@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from gramian._arrays import Array, fitted_array
 from gramian._types import Views
 from gramian.estimators._base import LatentModelMixin
-from gramian.estimators._lazy_views import views_lazily
 from gramian.estimators._view_answers import ViewAnswers
 from gramian.estimators._view_tables import ViewRows
 from gramian.latent.gaussian import Posterior
 from gramian.latent.view_subspace import ViewModel
+from gramian.rows import views_lazily
 
 
 class NoDensityError(ValueError, AttributeError):

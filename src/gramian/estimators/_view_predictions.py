@@ -8,10 +8,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian._checks import check_count, check_random_state
 from gramian._types import RandomState, Table, Views
-from gramian.estimators._lazy_views import views_lazily
 from gramian.estimators._view_latents import ViewLatents
 from gramian.estimators._view_tables import ViewLayout, ViewRows
 from gramian.latent.view_subspace import ViewSubspace
+from gramian.rows import views_lazily
 
 
 class ViewPredictions(ViewLatents):

@@ -18,7 +18,7 @@ from gramian._arrays import Array
 from gramian._content import content_folds, row_hashes, smallest_positions
 from gramian.choosing.views import choose_ridge, from_all_others
 from gramian.estimators._base import chosen_solver
-from gramian.estimators._view_decoding import decoded_inputs, fitted_preimage, needs_preimage
+from gramian.estimators._view_answers import Trust, decoded_inputs, fitted_preimage
 from gramian.estimators._view_fit import choice_rows
 from gramian.estimators._view_specs import fitted_view
 from gramian.estimators._view_tables import ViewLayout, ViewRows
@@ -39,9 +39,6 @@ LEAST_UNEXPLAINED = 1e-12
 """Of the variance of a view: below, a relation is exact."""
 FEWEST_ROWS = 10
 """Below so many distinct rows nothing is held out."""
-
-Trust = tuple[list[Any], Any, float, Array]
-"""Names of the views shown, the name of the view they predict, the trust, and the standard deviations of the view's columns."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +137,7 @@ def held_out_trusts(
     ``folded``: folds of more rows than these, by their moments.
     """
     if folded is None:
-        folded = FoldedViews.of(table, fold, exact=any(needs_preimage(view) for view in table.views))
+        folded = FoldedViews.of(table, fold, exact=any(view.points is not None for view in table.views))
     width = sum(table.widths) if folded.moments is not None else len(fold)
     solver, _ = chosen_solver(as_solver("auto"), width, n_components)
     hashes = row_hashes(np.hstack(inputs))
@@ -153,7 +150,8 @@ def held_out_trusts(
         seen = [part.projections(folded.table) for part in folds]
         for target in dict.fromkeys(v for _, v in questions):
             back = [part.kept if folded.moments is None else part.kept[looked_at[part.kept]] for part in folds]
-            methods = [_fold_preimage(table, rows, target, preimage) for rows in back]
+            view = table.views[target]
+            methods = [None if view.points is None else fitted_preimage(view.take(rows), preimage) for rows in back]
             for given in [given for given, v in questions if v == target]:
                 ridge = choose_ridge(folds, (given, target), n_components, noise_variance)
                 residuals, leverages, weights, reach = [], [], [], 0.0
@@ -181,33 +179,3 @@ def held_out_trusts(
                 found.trusts.append(([names[w] for w in given], names[target], float(trust), std))
                 found.reaches.append(reach / max(unexplained, LEAST_UNEXPLAINED) ** 0.5)
     return found
-
-
-def _fold_preimage(table: ViewTable, kept: Array, target: int, preimage: Any) -> Any:
-    view = table.views[target]
-    return fitted_preimage(view.take(kept), preimage, None) if needs_preimage(view) else None
-
-
-def drawn_back(latents: Array, reach: float) -> Array:
-    """Latents farther from 0 than the reach R, brought to the length R² / |z|: off the data the answer returns to the mean [12].
-
-    Nobody has seen how a trend goes on beyond all rows.
-    """
-    far = np.sqrt(np.square(latents).sum(axis=1))
-    return latents * np.square(np.minimum(1.0, reach / np.where(far > 0, far, 1.0)))[:, None]
-
-
-def nearest_trust(trusts: Sequence[Trust], given: Sequence[Any], view: Any, n_views: int) -> Trust | None:
-    """What was asked about this view with these views shown.
-
-    Where the view was also asked from all others (as `fit` does), other sets of views take the trust of the set most like them: most
-    in common, then fewest others. A list of questions of a user's own stands for those alone.
-    """
-    about = [trust for trust in trusts if trust[1] == view]
-    shown = set(given)
-    for trust in about:
-        if set(trust[0]) == shown:
-            return trust
-    if not any(len(trust[0]) == n_views - 1 for trust in about):
-        return None
-    return max(about, key=lambda trust: (len(shown & set(trust[0])), -len(set(trust[0]) - shown)))

@@ -27,7 +27,6 @@ from gramian.estimators._base import atomic, forget, keep_columns
 from gramian.estimators._kernel_fit import distinct_rows, resolved_kernel, stored_gram, warn_without_structure
 from gramian.estimators._kernel_restarts import Restarts
 from gramian.estimators._mixture import AUTO, MixtureMixin
-from gramian.estimators._preimages import inputs_of, warn_unsettled
 from gramian.estimators._units import standardizes
 from gramian.exceptions import NumericalWarning, warn
 from gramian.features import Nystroem
@@ -40,7 +39,7 @@ from gramian.latent.kernel_component import DualRows, FeatureRows, least_diagona
 from gramian.latent.mixture import MixtureFit
 from gramian.latent.model import warn_if_indefinite
 from gramian.latent.units import Units
-from gramian.preimage import as_preimage
+from gramian.preimage import as_preimage, inputs_of, warn_unsettled
 from gramian.rows import BatchRows, Block, Rows, as_rows, is_dask, lazily
 from gramian.rows.converted import rows_in_units
 from gramian.solvers import as_solver

@@ -26,11 +26,11 @@ from gramian._checks import (
     refuse_dask,
 )
 from gramian._content import content_folds
-from gramian._memory import memory_budget, require_memory
+from gramian._memory import memory_budget
 from gramian._types import Batches, DType, RandomState, Table, Weights
 from gramian.choosing.dimension import choose_by_kernel
 from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns
-from gramian.estimators._dual import DualMixin
+from gramian.estimators._dual_inputs import DualInputsMixin
 from gramian.estimators._kernel_held_out import HELD_OUT_ROWS, N_FOLDS, HeldOutRows
 from gramian.exceptions import NumericalWarning, warn
 from gramian.features import approximation_of, approximations
@@ -45,7 +45,7 @@ from gramian.latent.kernel_component import DualModel
 from gramian.latent.model import LatentModel, fit_latent_model
 from gramian.latent.sample import DualSample, MomentSample, kernel_rank
 from gramian.operators.gram import DenseGram, LazyGram
-from gramian.preimage import PreImage, as_preimage, has_identity_features
+from gramian.preimage import has_identity_features
 from gramian.rows import BatchRows, Rows, as_rows, is_dask
 from gramian.solvers import as_solver, solvers_for
 from gramian.solvers.auto import Budgeted
@@ -54,7 +54,7 @@ DEFAULT_LANDMARKS = 500
 ADVICE = "Use approximation='nystroem', which is fitted in sums over rows"
 
 
-class KernelPPCA(DualMixin, BaseEstimator):
+class KernelPPCA(DualInputsMixin, BaseEstimator):
     """Kernel probabilistic PCA: φ(x) = μ + Wz + ε in the feature space of any kernel [1-4].
 
     All that scikit-learn's ``KernelPCA`` does (``noise_variance=0`` is exactly that), and a density, posterior uncertainty,
@@ -292,7 +292,8 @@ class KernelPPCA(DualMixin, BaseEstimator):
             check_count("n_landmarks", self.n_landmarks, 1)
         check_tolerance(self.tol, self.max_iter)
         check_seed(self.random_state)
-        memory_budget(self.memory_limit)
+        if self.memory_limit is not None:
+            memory_budget(self.memory_limit)
 
     def _dual_sample(self, kernel: Any, points: Any, raw: Any, raw_weights: Array, dtype: DType) -> DualSample:
         diagonal = raw.diagonal()
@@ -323,7 +324,7 @@ class KernelPPCA(DualMixin, BaseEstimator):
 
     def _solver(self) -> Budgeted:
         named = as_solver(self.solver, tol=self.tol, max_iter=self.max_iter, random_state=self.random_state)
-        return Budgeted(named, memory_budget(self.memory_limit))
+        return Budgeted(named, None if self.memory_limit is None else memory_budget(self.memory_limit))
 
     def _fit_dual(self, sample: DualSample, points: Any, raw_weights: Array) -> None:
         solver = self._solver()
@@ -399,37 +400,6 @@ class KernelPPCA(DualMixin, BaseEstimator):
                 NumericalWarning,
             )
         return without
-
-    # ------------------------------------------------------------ pre-images
-
-    def _fit_preimage(self) -> None:
-        """A method that was asked for is fitted now: what does not suit the kernel is an error at once."""
-        if self._auto_preimage:
-            return
-        as_preimage(self.preimage)  # a bad name is an error now, not at the first inverse_transform
-        self._preimage = self._fitted_preimage(self.preimage) if self._has_inputs else None
-
-    def _fitted_preimage(self, preimage: Any) -> Any:
-        """``preimage`` fitted to the distinct rows that weights refer to."""
-        method = clone(as_preimage(preimage, kernel=self.kernel_))
-        first, inverse = self._distinct_points()
-        gram = None
-        if getattr(method, "needs_gram", True):
-            size = len(first)
-            require_memory(
-                16 * size * size,
-                memory_budget(self.memory_limit),
-                f"preimage={preimage!r} on {size} points",
-                "Use preimage='smoother', which stores nothing, or approximation='nystroem'.",
-            )
-            points = self.X_fit_[first]
-            given = self._model.subspace.gram
-            gram = LazyGram(self.kernel_, points).to_dense() if given is None else given[np.ix_(first, first)]
-        options: dict[str, Any] = {"kernel": self.kernel_, "scores": self._model.subspace.point_scores()[first]}
-        if isinstance(method, PreImage):
-            weights = self._held_source().weights
-            options["sample_weight"] = np.bincount(inverse, weights[: len(inverse)])
-        return method.fit(self.X_fit_[first], gram, **options)
 
     # ------------------------------------------------------------ approximations
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, fitted_array
+from gramian._arrays import Array, fitted_array, on_dask
 from gramian._checks import (
     check_choice,
     check_count,
@@ -25,8 +25,7 @@ from gramian._checks import (
 from gramian._content import row_hashes, smallest_positions
 from gramian._types import Batches, RandomState, Table, Views, Weights
 from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns
-from gramian.estimators._view_answers import ViewAnswers
-from gramian.estimators._view_decoding import decoded_inputs, fitted_preimage
+from gramian.estimators._view_answers import Trust, ViewAnswers, decoded_inputs, fitted_preimage
 from gramian.estimators._view_fit import CHOICE_FOLDS, ViewFit, ViewOptions, fit_views
 from gramian.estimators._view_predictions import ViewPredictions
 from gramian.estimators._view_rows import SummedViews
@@ -35,12 +34,12 @@ from gramian.estimators._view_sources import rows_of_batches, rows_on_dask, view
 from gramian.estimators._view_specs import NestedKernels, kernel_per_view
 from gramian.estimators._view_survey import check_specs, fitted_maps, gathered, surveyed
 from gramian.estimators._view_tables import ViewLayout, ViewRows, usable_rows
-from gramian.estimators._view_trusts import FEWEST_ROWS, HeldOutTrusts, Trust, asked_question, trusts_of_rows
+from gramian.estimators._view_trusts import FEWEST_ROWS, HeldOutTrusts, asked_question, trusts_of_rows
 from gramian.kernels import Linear, is_precomputed
 from gramian.kernels.precomputed import check_square
 from gramian.latent.gaussian import noisy_rows
 from gramian.preimage import as_preimage
-from gramian.rows import Rows, is_dask
+from gramian.rows import Rows
 from gramian.solvers import solvers_for
 
 
@@ -196,7 +195,7 @@ class MultiViewRKM(NestedKernels, ViewPredictions, BaseEstimator):
         """
         self._check_params()
         forget(self)
-        if any(is_dask(part) for part in (X.values() if isinstance(X, dict) else X if isinstance(X, list) else [X])):
+        if on_dask(X):
             return self._fit_rows(*rows_on_dask(X, self.views, sample_weight), refuse=TypeError)
         refuse_dask(self, sample_weight)
         layout, rows = ViewLayout.read(self, X, self.views)

@@ -1,10 +1,15 @@
-"""Pre-images: from a point of feature space back to an input; one file a method, one table of names."""
+"""Pre-images: from a point of feature space back to an input; one file per method, one table of names, one call of them [4]."""
 
 from __future__ import annotations
 
 from inspect import signature
 from typing import Any
 
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from gramian._arrays import Array
+from gramian.exceptions import warn
 from gramian.kernels.base import Kernel
 from gramian.preimage.base import PreImage, PreImageInfo, has_identity_features
 from gramian.preimage.exact import Exact
@@ -110,3 +115,31 @@ def preimage_for(kernel: Kernel, preimage: Any, **options: Any) -> Any:
     """
     found = as_preimage(preimage, **options)
     return Exact() if isinstance(found, PreImage) and has_identity_features(kernel) else found
+
+
+def by_scores(method: Any) -> bool:
+    """Whether a fitted pre-image that is given scores leaves the weights alone."""
+    return isinstance(method, PreImage) and bool(method.inverts_scores) and not method.linear_
+
+
+def inputs_of(method: Any, weights: Array, values: Array, scores: Array | None = None) -> tuple[Array, Any]:
+    """Inputs of feature points by their weights γ and kernel values K₀γ, and the method's report (None where it has none).
+
+    ``method`` is a fitted `PreImage`, which may look at the ``scores`` too, or any object with a ``transform(weights, values)``.
+    """
+    info: Any
+    if isinstance(method, PreImage):
+        rows, info = method.transform_with_info(weights, values, scores)
+    elif hasattr(method, "transform_with_info"):
+        rows, info = method.transform_with_info(weights, values)
+    else:
+        rows, info = method.transform(weights, values), getattr(method, "info", None)
+    return np.asarray(rows), info
+
+
+def warn_unsettled(info: Any, of: str = "") -> None:
+    """Say how many pre-images did not converge."""
+    converged = getattr(info, "converged", None)
+    if converged is not None and not np.all(converged):
+        count, total = int(np.size(converged) - np.sum(converged)), np.size(converged)
+        warn(f"{count} of {total} pre-images{of} did not converge.", ConvergenceWarning)

@@ -10,7 +10,7 @@ from gramian.rows.base import Block, Rows, Summary
 from gramian.rows.batches import BatchRows, is_one_shot
 from gramian.rows.dask_rows import DaskRows
 from gramian.rows.door import as_rows
-from gramian.rows.lazy import lazily
+from gramian.rows.lazy import lazily, views_lazily
 
 __all__ = [
     "ArrayRows",
@@ -23,4 +23,5 @@ __all__ = [
     "is_dask",
     "is_one_shot",
     "lazily",
+    "views_lazily",
 ]

@@ -3,10 +3,13 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
-from gramian import _memory
+from gramian import KernelPPCA, _memory
 from gramian._memory import _left_by_cgroups, available_memory, readable, require_memory
+from gramian.kernels import RBF
+from gramian.solvers import auto
 
 
 def group(folder, limit, used, files=0, names=("memory.max", "memory.current")):
@@ -58,3 +61,16 @@ def test_what_does_not_fit_is_refused_in_words():
     with pytest.raises(MemoryError, match=r"The table would store 2.0 KiB, but 1.0 KiB may be used. Use less"):
         require_memory(2048, 1024, "The table", "Use less.")
     assert readable(5) == "5 bytes"
+
+
+def test_the_system_is_not_asked_about_a_modest_fit(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    asked = []
+    monkeypatch.setattr(auto, "available_memory", lambda: asked.append(1) or 0)
+    model = KernelPPCA(2, kernel=RBF(2.0), preimage="smoother").fit(X)
+    assert not asked
+    assert model.solver_reason_
+    monkeypatch.setattr(auto, "MODEST", 0)
+    with pytest.raises(MemoryError, match="may be used"):
+        KernelPPCA(2, kernel=RBF(2.0), preimage="smoother").fit(X)
+    assert asked

@@ -17,6 +17,7 @@ POLICIES = {
     "estimators._forecast_trial": {"KERNEL_VALUES": 300, "AGE": 2.0},
     "estimators._window_model": {"EXACT_WINDOWS": 2000, "CHOSEN_WINDOWS": 1000, "LANDMARKS": 400},
     "latent.dimension": {"FLAT": 1e-12, "DEFAULT_FRACTION": 0.95},
+    "_memory": {"MODEST": 2**26},
     "cli._digest": {"CELLS": 4096},
     "cli._goodness": {"MOST_GROUPS": 10000},
     "latent.feature_moments": {"CHUNK_BYTES": 2**24, "SHIFT_ROWS": 256, "LONG": 1_000_000, "UNSEEN": 1e-12},

@@ -8,6 +8,9 @@ from typing import Any
 
 from gramian._checks import check_number
 
+MODEST = 2**26
+"""Bytes that every process is taken to have: the system is asked about more than these."""
+
 
 def available_memory() -> int:
     """Bytes that the process may still use: the least of what the machine has free and what limits leave."""

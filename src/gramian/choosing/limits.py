@@ -24,6 +24,8 @@ def held_out_distance(X: Array, weights: Array, n_components: int, center: bool 
     folds, fold = content_folds(X, LIMIT_FOLDS)
     total, seen = 0.0, 0.0
     with single_blas_thread():
+        if X.shape[0] < X.shape[1]:  # the rows in coordinates of their own span: no distance changes
+            X = np.asarray(np.linalg.qr((X - X[0] if center else X).T, mode="r")).T
         for held in range(folds.n_folds):
             kept, out = fold != held, fold == held
             if kept.sum() <= n_components + 1:

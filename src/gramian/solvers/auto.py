@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gramian._checks import check_seed, check_tolerance
-from gramian._memory import require_memory
+from gramian._memory import MODEST, available_memory, require_memory
 from gramian._types import RandomState
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.eigh import Eigh
@@ -132,10 +132,11 @@ class Auto(Solver):
 class Budgeted(Solver):
     """Asks the solver what it would store; refuses, or where the choice is free takes the matrix-free one.
 
+    ``budget`` is in bytes; None is what the process may use, which the system is asked about only where it may matter.
     After a solve, ``used`` is the solver that ran and ``reason`` why.
     """
 
-    def __init__(self, solver: Solver, budget: int) -> None:
+    def __init__(self, solver: Solver, budget: int | None = None) -> None:
         self.solver = solver
         self.budget = budget
         self.used: Solver = Eigh()
@@ -153,14 +154,17 @@ class Budgeted(Solver):
             solver = self.solver.choose(size, n_components)
             reason = self.solver.explain(size, n_components).partition(": ")[2]
         needed = solver.bytes_needed(size, n_components)
-        if needed > self.budget and isinstance(self.solver, Auto):
-            reason = f"{type(solver).__name__} would store {needed} bytes, more than the {self.budget} allowed: matrix-free instead"
+        budget = self.budget
+        if budget is None:
+            budget = MODEST if needed <= MODEST else available_memory()
+        if needed > budget and isinstance(self.solver, Auto):
+            reason = f"{type(solver).__name__} would store {needed} bytes, more than the {budget} allowed: matrix-free instead"
             options = {name: getattr(self.solver, name) for name in ("tol", "max_iter", "random_state")}
             solver = Krylov(**{name: value for name, value in options.items() if value is not None})
             needed = solver.bytes_needed(size, n_components)
         require_memory(
             needed,
-            self.budget,
+            budget,
             f"solver={type(solver).__name__} on {size} points",
             "Use solver='krylov' (matrix-free), approximation='nystroem', fewer components, or raise memory_limit.",
         )

@@ -9,7 +9,6 @@ import pytest
 from gramian import KernelPPCA, _memory
 from gramian._memory import _left_by_cgroups, available_memory, readable, require_memory
 from gramian.kernels import RBF
-from gramian.solvers import auto
 
 
 def group(folder, limit, used, files=0, names=("memory.max", "memory.current")):
@@ -66,11 +65,11 @@ def test_what_does_not_fit_is_refused_in_words():
 def test_the_system_is_not_asked_about_a_modest_fit(monkeypatch):
     X = np.random.default_rng(0).normal(size=(60, 3))
     asked = []
-    monkeypatch.setattr(auto, "available_memory", lambda: asked.append(1) or 0)
+    monkeypatch.setattr(_memory, "available_memory", lambda: asked.append(1) or 0)
     model = KernelPPCA(2, kernel=RBF(2.0), preimage="smoother").fit(X)
     assert not asked
     assert model.solver_reason_
-    monkeypatch.setattr(auto, "MODEST", 0)
+    monkeypatch.setattr(_memory, "MODEST", 0)
     with pytest.raises(MemoryError, match="may be used"):
         KernelPPCA(2, kernel=RBF(2.0), preimage="smoother").fit(X)
     assert asked

@@ -81,10 +81,10 @@ def _left_by_the_shell() -> Iterator[int]:
         yield int(soft) - used
 
 
-def memory_budget(memory_limit: Any) -> int:
-    """``memory_limit`` in bytes, or what the process may use when None."""
+def memory_budget(memory_limit: Any, needed: int = 0) -> int:
+    """``memory_limit`` in bytes; when None, what the process may use, which is found out only where more than `MODEST` bytes are needed."""
     if memory_limit is None:
-        return available_memory()
+        return MODEST if needed <= MODEST else available_memory()
     return int(check_number("memory_limit", memory_limit, 0.0, open_low=True))
 
 

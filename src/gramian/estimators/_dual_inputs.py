@@ -134,7 +134,7 @@ class DualInputsMixin(DualMixin):
             size = len(first)
             require_memory(
                 16 * size * size,
-                memory_budget(self.memory_limit),
+                memory_budget(self.memory_limit, 16 * size * size),
                 f"preimage={preimage!r} on {size} points",
                 "Use preimage='smoother', which stores nothing, or approximation='nystroem'.",
             )

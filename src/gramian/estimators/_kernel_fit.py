@@ -8,7 +8,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._checks import check_scale
-from gramian._memory import available_memory, require_memory
+from gramian._memory import memory_budget, require_memory
 from gramian.exceptions import NumericalWarning, warn
 from gramian.kernels import Kernel, Precomputed, as_kernel, finite_gram
 
@@ -38,7 +38,7 @@ def resolved_kernel(kernel: Any, X: Array) -> Kernel:
 def stored_gram(kernel: Kernel, X: Array, advice: str) -> Array:
     """K₀ in float64; refused before the allocation where it would not fit, and where the kernel overflows."""
     n = len(X)
-    require_memory(24 * n * n, available_memory(), f"The Gram matrix of {n} rows", advice)
+    require_memory(24 * n * n, memory_budget(None, 24 * n * n), f"The Gram matrix of {n} rows", advice)
     if isinstance(kernel, Precomputed):
         gram = np.asarray(X, dtype=np.float64)
         gram = 0.5 * (gram + gram.T)

@@ -292,8 +292,7 @@ class KernelPPCA(DualInputsMixin, BaseEstimator):
             check_count("n_landmarks", self.n_landmarks, 1)
         check_tolerance(self.tol, self.max_iter)
         check_seed(self.random_state)
-        if self.memory_limit is not None:
-            memory_budget(self.memory_limit)
+        memory_budget(self.memory_limit)
 
     def _dual_sample(self, kernel: Any, points: Any, raw: Any, raw_weights: Array, dtype: DType) -> DualSample:
         diagonal = raw.diagonal()
@@ -324,7 +323,7 @@ class KernelPPCA(DualInputsMixin, BaseEstimator):
 
     def _solver(self) -> Budgeted:
         named = as_solver(self.solver, tol=self.tol, max_iter=self.max_iter, random_state=self.random_state)
-        return Budgeted(named, None if self.memory_limit is None else memory_budget(self.memory_limit))
+        return Budgeted(named, self.memory_limit)
 
     def _fit_dual(self, sample: DualSample, points: Any, raw_weights: Array) -> None:
         solver = self._solver()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gramian._checks import check_seed, check_tolerance
-from gramian._memory import MODEST, available_memory, require_memory
+from gramian._memory import memory_budget, require_memory
 from gramian._types import RandomState
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.eigh import Eigh
@@ -132,7 +132,7 @@ class Auto(Solver):
 class Budgeted(Solver):
     """Asks the solver what it would store; refuses, or where the choice is free takes the matrix-free one.
 
-    ``budget`` is in bytes; None is what the process may use, which the system is asked about only where it may matter.
+    ``budget`` is in bytes; None is what the process may use.
     After a solve, ``used`` is the solver that ran and ``reason`` why.
     """
 
@@ -154,9 +154,7 @@ class Budgeted(Solver):
             solver = self.solver.choose(size, n_components)
             reason = self.solver.explain(size, n_components).partition(": ")[2]
         needed = solver.bytes_needed(size, n_components)
-        budget = self.budget
-        if budget is None:
-            budget = MODEST if needed <= MODEST else available_memory()
+        budget = memory_budget(self.budget, needed)
         if needed > budget and isinstance(self.solver, Auto):
             reason = f"{type(solver).__name__} would store {needed} bytes, more than the {budget} allowed: matrix-free instead"
             options = {name: getattr(self.solver, name) for name in ("tol", "max_iter", "random_state")}

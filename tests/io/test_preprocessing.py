@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from gramian.io.coding import coordinates
 from gramian.io.column_summary import Summary
-from gramian.io.preprocessing import Preprocessing, Roles, resolve_columns
+from gramian.io.preprocessing import BLOCK_ROWS, Preprocessing, Roles, resolve_columns
 from gramian.io.table import Table
 from gramian.io.tables import TableError, read_table
 
@@ -163,3 +164,47 @@ def test_nothing_left_to_model_is_an_error():
 def test_squares_that_overflow_are_refused():
     with pytest.raises(ValueError, match="Rescale"):
         Summary("a").update(np.array([1e200, 2e200]))
+
+
+@pytest.mark.parametrize("n_rows", [1, BLOCK_ROWS - 1, BLOCK_ROWS, 2 * BLOCK_ROWS + 1])
+def test_blocks_of_rows_are_the_columns_in_their_units_to_the_last_digit(n_rows):
+    rng = np.random.default_rng(n_rows)
+    numbers = np.where(rng.random((n_rows, 2)) < 0.1, np.nan, rng.normal(size=(n_rows, 2)))
+    colours = texts(*("abc"[k] for k in np.arange(n_rows) % 3))
+    table = Table(["x", "colour", "y"], [numbers[:, 0], colours, numbers[:, 1]])
+    mean, scale = rng.normal(size=4), rng.uniform(0.5, 2, size=4)
+    prepare = Preprocessing(["x", "colour", "y"], [[], list("abc"), []], mean, scale, coding="contrasts")
+    colour = coordinates(np.arange(n_rows) % 3, 3, "contrasts")
+    whole = np.column_stack([numbers[:, 0], colour, numbers[:, 1]])
+    np.testing.assert_array_equal(prepare.matrix(table), (whole - mean) / scale)
+
+
+rng = np.random.default_rng(0)
+NUMBERS = {
+    "normal": rng.normal(size=2000),
+    "holes": np.where(rng.random(2000) < 0.2, np.nan, rng.normal(size=2000) - 9),
+    "every other": rng.normal(size=4000)[::2],
+    "a row number": np.arange(2000.0),
+    "a row number with holes": np.where(np.arange(2000) % 7, np.arange(2000.0), np.nan),
+    "whole, and back at the end": np.append(np.arange(1999.0), 3.0),
+    "whole, and a half at the end": np.append(np.arange(1999.0), 1999.5),
+    "all below zero": -np.arange(1.0, 2001.0),
+}
+
+
+@pytest.mark.parametrize("values", NUMBERS.values(), ids=NUMBERS)
+def test_a_summary_says_of_a_column_what_its_values_say(values):
+    summary = Summary("a")
+    summary.update(values)
+    seen = values[~np.isnan(values)]
+    assert (summary.count, summary.missing) == (len(seen), len(values) - len(seen))
+    assert (summary.low, summary.high) == (seen.min(), seen.max())
+    assert summary.mean == seen.mean()
+    assert summary.square == ((seen - seen.mean()) ** 2).sum()
+    assert summary.increasing == bool((seen == np.round(seen)).all() and (np.diff(seen) > 0).all())
+
+
+@pytest.mark.parametrize("start", [1e200, -1e200])
+def test_the_magnitude_that_overflows_is_named_whatever_its_sign(start):
+    with pytest.raises(ValueError, match=r"magnitudes around 1e\+200"):
+        Summary("a").update(np.array([start, 0.0]))

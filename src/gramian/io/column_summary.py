@@ -41,18 +41,18 @@ class Summary:
             if len(self.counts) <= 20 * MAX_CATEGORIES or len(self.counts) == self.count - len(seen):
                 self.counts.update(seen)
             return
-        seen_numbers = values[~np.isnan(values)]
+        holes = np.isnan(values)
+        seen_numbers = values[~holes] if holes.any() else values
         self.missing += len(values) - len(seen_numbers)
         if not len(seen_numbers):
             return
-        whole = bool((seen_numbers == np.round(seen_numbers)).all() and (np.diff(seen_numbers) > 0).all())
-        self.increasing = self.increasing and whole and bool(seen_numbers[0] > self.high)
-        self.low, self.high = min(self.low, float(seen_numbers.min())), max(self.high, float(seen_numbers.max()))
-        self._merge(seen_numbers)
+        self.increasing = self.increasing and bool(seen_numbers[0] > self.high) and _counts_up(seen_numbers)
+        low, high = float(seen_numbers.min()), float(seen_numbers.max())
+        self.low, self.high = min(self.low, low), max(self.high, high)
+        self._merge(seen_numbers, max(-low, high))
 
-    def _merge(self, values: Array) -> None:
-        """Mean and sum of squares about it, merged exactly (Chan)."""
-        unit = float(np.abs(values).max())
+    def _merge(self, values: Array, unit: float) -> None:
+        """Mean and sum of squares about it, merged exactly (Chan); ``unit`` is the largest magnitude."""
         n, m = self.count, len(values)
         if unit > 1e150:
             raise ValueError(
@@ -90,6 +90,13 @@ class Summary:
         long = np.mean([len(value) for value in some]) > LONG_TEXT
         wordy = np.mean([len(value.split()) for value in some]) >= LONG_WORDS
         return "text" if distinct > 2 and (long or wordy) else "category"
+
+
+def _counts_up(values: Array) -> bool:
+    """Whether these are whole numbers, each above the one before; the first few mostly tell."""
+    return all(
+        bool((some == np.round(some)).all() and (np.diff(some) > 0).all()) for some in (values[:LOOKED_AT], values)
+    )
 
 
 def summaries(tables: Iterable[Table]) -> tuple[list[Summary], int]:

@@ -16,6 +16,8 @@ from gramian.io.table import Table
 COUNTER_NAMES = frozenset(
     ("id", "index", "row", "rowid", "row_id", "row id", "rownames", "unnamed: 0", "nr", "no", "#")
 )
+BLOCK_ROWS = 4096
+"""Rows that are put together at a time: few enough to stay in the cache."""
 
 
 @dataclass(frozen=True)
@@ -158,10 +160,19 @@ class Preprocessing:
             where = f"{table.source.name}: " if table.source else ""
             raise TableError(f"{where}the model needs the column(s) {listed}, which the table does not have.")
         out = np.empty((table.n_rows, int(sum(self.widths))))
+        numbers = []
         for j, block in self._blocks(out):
-            block[:] = self._features_of(table, j, unknown)
-        out -= self.mean
-        out /= self.scale
+            features = self._features_of(table, j, unknown)
+            if self.categories[j]:
+                block[:] = features
+            else:
+                numbers.append((block, features))
+        for start in range(0, len(out), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            for block, features in numbers:
+                block[rows] = features[rows]
+            out[rows] -= self.mean
+            out[rows] /= self.scale
         return out
 
     def _blocks(self, X: Array) -> Iterator[tuple[int, Array]]:

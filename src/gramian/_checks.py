@@ -197,8 +197,8 @@ def _plain(X: Any, *, missing: bool, accept_sparse: bool, name: str) -> Any:
     module = type(X).__module__.split(".")[0]
     if is_dask(X):
         raise TypeError(
-            f"{name} is a lazy Dask collection, which this model cannot take here: call .compute() on it. PPCA, PPCAMixture, LatentImputer, and "
-            "KernelPPCA and KernelPPCAMixture with approximation='nystroem' are fitted to Dask rows where they are."
+            f"{name} is a lazy Dask collection, which this model cannot take here: call .compute() on it. PPCA, PPCAMixture, LatentImputer, RKMRegressor, "
+            "RKMClassifier, and KernelPPCA and KernelPPCAMixture with approximation='nystroem' are fitted to Dask rows where they are."
         )
     if module == "polars" and type(X).__name__ == "LazyFrame":
         raise TypeError(f"{name} is a lazy polars frame; gramian computes in memory. Call .collect() on it first.")

@@ -13,6 +13,7 @@ from gramian import (
     MultiViewRKM,
     PPCAMixture,
     RKMClassifier,
+    RKMForecaster,
     RKMRegressor,
 )
 
@@ -32,9 +33,9 @@ MODELS = {
 }
 HOLES = ["PPCA auto", "mixture auto", "imputer"]
 VERBS = {
-    "PPCA auto": ["transform", "score_samples", "impute", "reconstruct"],
+    "PPCA auto": ["transform", "score_samples", "impute", "reconstruct", "scores", "residual", "mahalanobis"],
     "mixture auto": ["transform", "score_samples", "impute", "reconstruct", "predict", "predict_proba"],
-    "nystroem": ["transform", "score_samples"],
+    "nystroem": ["transform", "score_samples", "scores", "residual", "mahalanobis"],
     "rff": ["transform", "score_samples"],
     "kernel mixture": ["score_samples", "predict", "predict_proba"],
     "imputer": ["transform", "impute"],
@@ -125,6 +126,7 @@ def test_clusters_of_dask_rows_are_lazy():
         (RKMRegressor(kernel="rbf", approximation=None), "approximation='nystroem'"),
         (RKMClassifier(approximation=None), "approximation='nystroem'"),
         (LatentImputer(PPCAMixture(2)), "Use PPCA"),
+        (RKMForecaster(), "Call .compute"),
     ],
 )
 def test_other_models_refuse_with_words_that_name_what_works(model, words):

@@ -284,6 +284,8 @@ def test_views_on_dask_are_answered_lazily_and_in_kind(kind):
         for ask in (
             lambda rows: model.transform(rows),
             lambda rows: model.score_samples(rows),
+            lambda rows: model.residual(rows),
+            lambda rows: model.mahalanobis(rows),
             lambda rows: model.impute(rows),
             lambda rows: model.impute(rows, return_std=True),
             lambda rows: model.reconstruct(rows),

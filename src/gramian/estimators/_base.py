@@ -156,6 +156,7 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return self._evaluate(X, lambda seen: self._gaussian.posterior(seen).mean)
 
+    @lazily
     def scores(self, X: Table) -> Array:
         """The plain principal scores t = Uᵀ(φ - μ), scikit-learn's ``PCA.transform`` and ``KernelPCA.transform`` [1].
 
@@ -286,6 +287,7 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return float(np.mean(self.score_samples(X), dtype=np.float64))
 
+    @lazily
     def mahalanobis(self, X: Table) -> Array:
         """The squared Mahalanobis distance of each row to the model [2]. At zero noise: use :meth:`residual`.
 
@@ -313,6 +315,7 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return self._evaluate(X, self._gaussian_of(LatentGaussian.mahalanobis))
 
+    @lazily
     def residual(self, X: Table) -> Array:
         """The squared distance of each row to the principal subspace (SPE; ZH's limiting distance) [2]; always works.
 

@@ -107,6 +107,7 @@ class DualMixin(LatentModelMixin):
         """
         return self._with_diagonal(X, diagonal, LatentGaussian.log_density, "score_samples")
 
+    @lazily
     def mahalanobis(self, X: Table, diagonal: Table | None = None) -> Array:
         """The squared Mahalanobis distance of each row in feature space ([ZH] eq. 12) [2].
 
@@ -136,6 +137,7 @@ class DualMixin(LatentModelMixin):
         """
         return self._with_diagonal(X, diagonal, LatentGaussian.mahalanobis, "mahalanobis")
 
+    @lazily
     def residual(self, X: Table, diagonal: Table | None = None) -> Array:
         """The squared distance of each row to the principal subspace of feature space ([ZH] eq. 13) [2].
 

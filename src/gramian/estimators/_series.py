@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from gramian._arrays import Array
+from gramian._arrays import Array, is_dask
 from gramian._checks import check_table, is_count
 from gramian.estimators._time_index import is_pandas
 from gramian.latent.gaussian import square_root
@@ -23,6 +23,8 @@ def as_series(y: Any, name: str = "y") -> tuple[Array, bool]:
     """A float64 array (n_times, d) with NaN for gaps, and whether it was one-dimensional."""
     if y is None:
         raise ValueError(f"{name} is None. Give a series.")
+    if is_dask(y):
+        raise TypeError(f"{name} is a lazy Dask collection, but a series is read in its order. Call .compute() on it.")
     single = False
     if is_pandas(y) and not hasattr(y, "columns"):
         y, single = y.to_frame("value"), True

@@ -112,6 +112,7 @@ class ViewLatents(LatentModelMixin):
             covariance = self._rotation.T @ covariance @ self._rotation
         return Posterior(fitted_array(mean, rows.dtype), fitted_array(covariance, rows.dtype))
 
+    @views_lazily
     def scores(self, X: Views) -> Array:
         """The principal scores t = Uᵀ(φ - μ) of the concatenated (scaled) views; unseen ones at their expectation.
 
@@ -140,6 +141,7 @@ class ViewLatents(LatentModelMixin):
         """
         return self._answers.patterns(self._rows(X), self._gaussian.complete_scores)
 
+    @views_lazily
     def residual(self, X: Views) -> Array:
         """Squared distance of the views shown to the principal subspace, in units of the scaled views [2].
 
@@ -169,6 +171,7 @@ class ViewLatents(LatentModelMixin):
         """
         return self._answers.patterns(self._rows(X), self._gaussian.residual)
 
+    @views_lazily
     def mahalanobis(self, X: Views) -> Array:
         """The squared Mahalanobis distance of the views shown [2].
 

@@ -13,8 +13,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "gramian"
 
 POLICIES = {
     "estimators._forecast_candidates": {"PLAIN_LAGS": 10, "PEAK": 0.3, "IN_STEP": 0.7, "SPAN": 1.5},
-    "estimators._forecast_screen": {"FAR_OFF": 1.5},
-    "estimators._forecast_trial": {"KERNEL_VALUES": 300, "AGE": 2.0},
+    "estimators._forecast_trial": {"KERNEL_VALUES": 300, "AGE": 2.0, "FAR_OFF": 1.5},
     "estimators._window_model": {"EXACT_WINDOWS": 2000, "CHOSEN_WINDOWS": 1000, "LANDMARKS": 400},
     "latent.dimension": {"FLAT": 1e-12, "DEFAULT_FRACTION": 0.95},
     "_memory": {"MODEST": 2**26},
@@ -70,7 +69,7 @@ POLICIES = {
     "latent.target_calibration": {"INTERVAL": 0.9, "OPTIMISM": 4.0},
     "latent.target_fit": {"TARGET_WEIGHT_WHEN_COUNTING": 1e-05, "MOST_COMPONENTS": 600, "UNCHECKED": 0.05},
     "latent.target_folds": {"FEWEST_ROWS": 10},
-    "latent.target_path": {"N_RIDGES": 49, "RIDGE_RANGE": 1e-10, "MIN_IMPROVEMENT": 1.01},
+    "latent.target_path": {"MIN_IMPROVEMENT": 1.01},
     "latent.target_reach": {"REFERENCE_ROWS": 500, "NEAR": 0.99, "FADE": 0.5, "MARGIN": 0.1},
     "latent.target_single": {"ROUNDING": 1e-14},
     "latent.target_spread": {
@@ -82,7 +81,7 @@ POLICIES = {
         "LOUDEST": 6.0,
     },
     "latent.target_survey": {"DRAWN_PAIRS": 10000},
-    "latent.view_folds": {"N_RIDGES": 49, "RIDGE_RANGE": 1e-10, "UNSEEN": 1e-10, "RANK": 1e-10},
+    "latent.view_folds": {"UNSEEN": 1e-10, "RANK": 1e-10},
     "latent.view_missing": {"FLAT": 1e-10},
     "latent.view_moments": {"CHUNK_BYTES": 16000000},
     "latent.view_noise": {
@@ -94,9 +93,16 @@ POLICIES = {
         "PINNED": 2000,
         "FEWEST_ROWS": 10,
     },
+    "latent.view_subspace": {"N_RIDGES": 49, "RIDGE_RANGE": 1e-10},
     "latent.views": {"ANCHOR_ROWS": 2000, "RANK_ROWS": 10000},
     "latent.whitened_components": {"FAR": 100000000.0},
-    "choosing.cell_scales": {"PRIOR_CELLS": 30.0, "PRIOR_TABLE": 100.0, "NORMAL_90": 1.6448536269514722},
+    "choosing.cell_scales": {
+        "PRIOR_CELLS": 100.0,
+        "PRIOR_TABLE": 30.0,
+        "NORMAL_90": 1.6448536269514722,
+        "FARTHEST": 10.0,
+        "LEAST": 1e-06,
+    },
     "choosing.cells": {
         "N_DRAWS": 5,
         "SHARE": 0.1,

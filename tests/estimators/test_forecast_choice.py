@@ -7,9 +7,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from gramian import RKMForecaster, load, save
 from gramian.estimators._forecast_candidates import RATES, repeating_lag, spread_grows, transforms_to_try
+from gramian.estimators._forecast_paths import spread_factors
+from gramian.estimators._forecast_trial import held_out_stretches
 from gramian.estimators._gap_filling import joined
-from gramian.estimators._horizon_calibration import spread_factors
-from gramian.estimators._stretches import held_out_stretches
 
 RNG = np.random.default_rng(3)
 T = np.arange(96)

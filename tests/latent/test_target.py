@@ -9,7 +9,6 @@ from gramian.features import RandomFourier
 from gramian.kernels import RBF
 from gramian.latent.target_fit import fit_target
 from gramian.latent.target_folds import dealt_folds
-from gramian.latent.target_path import target_loadings
 from gramian.latent.views import ExplicitView, ViewTable
 from gramian.solvers import Eigh
 
@@ -45,7 +44,7 @@ def test_predictions_are_ridge_regression_on_the_kept_components(model):
     U = part.subspace.components.T * part.scale  # scores are of the scaled view
     gains = model.gaussian.gains
     W = U / part.scale * gains
-    Wy = target_loadings(model.model.subspace, model.gaussian)
+    Wy = model.model.subspace.loadings_of(-1, model.gaussian.gains)
     ridge = 1.0 / part.trust
     centred = part.scale * (X[:5] - X.mean(axis=0))
     expected = Y.mean(axis=0) + np.linalg.solve(W.T @ W + ridge * np.eye(len(gains)), W.T @ centred.T).T @ Wy.T
@@ -71,7 +70,7 @@ def test_rows_that_miss_an_input_know_less_and_say_so(two_inputs):
     assert_allclose(part[0], two_inputs.predict([X[:1], np.full((1, 3), np.nan)], some)[0], atol=1e-9)
     covariances = [posterior.covariance for _, posterior in (whole, part)]
     assert (np.linalg.eigvalsh(covariances[1] - covariances[0]) > -1e-9).all()
-    W = target_loadings(two_inputs.model.subspace, two_inputs.gaussian)
+    W = two_inputs.model.subspace.loadings_of(-1, two_inputs.gaussian.gains)
     extra = np.diagonal(W @ (covariances[1] - two_inputs.usual_covariance) @ W.T)
     leverage = np.square(part[1].mean).sum() / 80
     expected = np.sqrt((np.square(two_inputs.std) + np.maximum(extra, 0)) * (1 + leverage))

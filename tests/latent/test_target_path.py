@@ -6,16 +6,8 @@ from numpy.testing import assert_allclose
 
 from gramian.latent.gaussian import LatentGaussian, Projection
 from gramian.latent.target_folds import Folds, dealt_folds
-from gramian.latent.target_path import (
-    MIN_IMPROVEMENT,
-    N_RIDGES,
-    RIDGE_RANGE,
-    held_out,
-    kept_spectrum,
-    ridge_grid,
-    ridge_predictions,
-    ridges_up_to,
-)
+from gramian.latent.target_path import MIN_IMPROVEMENT, held_out, kept_spectrum, ridge_grid, ridge_predictions
+from gramian.latent.view_subspace import N_RIDGES, RIDGE_RANGE, ridges_up_to
 from gramian.latent.views import ExplicitView, ViewSample, ViewTable
 from gramian.solvers import Eigh
 from oracles import naive

@@ -11,7 +11,7 @@ from gramian._arrays import Array
 from gramian._checks import check_choice, check_count, check_scale, is_auto, is_count
 from gramian.estimators._forecast_paths import ForecastPaths
 from gramian.estimators._series import as_series
-from gramian.estimators._target_checks import check_target_params
+from gramian.estimators._view_specs import check_target_params
 
 
 def check_forecast_params(model: Any) -> None:

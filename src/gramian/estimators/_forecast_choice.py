@@ -24,16 +24,19 @@ from gramian.estimators._forecast_candidates import (
     SeriesOptions,
     seasons_to_try,
 )
-from gramian.estimators._forecast_screen import (
+from gramian.estimators._forecast_trial import (
     FAR_OFF,
+    Evidence,
+    Plan,
     Screened,
+    Trial,
     best_of_structures,
+    held_out_stretches,
     near_the_best,
     screened,
+    usual_horizon,
 )
-from gramian.estimators._forecast_trial import Evidence, Plan, Trial
 from gramian.estimators._series_transform import SeriesTransform
-from gramian.estimators._stretches import held_out_stretches, usual_horizon
 from gramian.estimators._window_model import WindowOptions
 from gramian.kernels import RBF, Linear, Sum, as_kernel
 

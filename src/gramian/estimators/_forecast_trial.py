@@ -1,26 +1,89 @@
-"""Held-out stretches of a series, on which plans of a forecaster are judged [10]."""
+"""Held-out stretches inside a series, on which plans of a forecaster are judged, and linear candidates by the hundred [10]."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from gramian._arrays import Array
 from gramian.choosing.window_ridge import fit_window_ridge
-from gramian.estimators._forecast_candidates import Candidate
+from gramian.estimators._forecast_candidates import Candidate, SeriesOptions, lags_to_try, transforms_to_try
 from gramian.estimators._forecast_paths import shared_transform, transformed_inputs
-from gramian.estimators._series_transform import SeriesTransform, back_table, bridged, forward_table
-from gramian.estimators._stretches import Stretch, back_at, values_at, windows_at
+from gramian.estimators._series_transform import Ground, SeriesTransform, back_table, bridged, forward_table
 from gramian.estimators._window_model import WindowOptions, fit_windows, with_fewer_components
 
 KERNEL_VALUES = 300
 """A kernel candidate is judged on models of at most so many values."""
 AGE = 2.0
 """A stretch counts by this power of how much of the series its models saw: the model that is fitted in the end has seen all of it."""
+
+N_STRETCHES = 4
+"""Stretches, each forecast by one model of what came before it."""
+HELD_SHARE = 0.6
+"""The share of the series, at most, that is forecast."""
+MOST_ORIGINS = 16
+"""Origins per stretch."""
+MOST_HELD = 12
+"""At most so many horizons are forecast: what is older says little."""
+FAR_OFF = 1.5
+"""A structure whose held-out error is larger than the best by this factor is not averaged."""
+
+
+# ---------------------------------------------------------------- stretches
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A model sees ``end`` values; forecasts begin after each of ``origins`` values, and what came is known."""
+
+    end: int
+    origins: Array
+
+
+def held_out_stretches(length: int, horizon: int, fewest: int) -> list[Stretch]:
+    """Stretches over the last part of a series, none of which begins before ``fewest`` values; none where it is too short.
+
+    Origins near the end have fewer than ``horizon`` values to be judged on.
+    """
+    first = max(fewest, int((1.0 - HELD_SHARE) * length), length - MOST_HELD * horizon)
+    last = length - max(1, horizon // 2)  # the last origin is judged on half a horizon
+    if first >= last:
+        return []
+    ends = np.unique(np.linspace(first, last + 1, N_STRETCHES + 1).astype(int))
+    found = []
+    for begin, stop in pairwise(ends):
+        count = min(MOST_ORIGINS, stop - begin)
+        found.append(Stretch(int(begin), np.unique(np.linspace(begin, stop - 1, count).astype(int))))
+    return found
+
+
+def usual_horizon(length: int, seasons: list[int]) -> int:
+    """How far ahead forecasts are judged where nobody said: a season, or a tenth of the series."""
+    return max(1, min(max([*seasons, 8]), length // 6))
+
+
+def windows_at(z: Array, origins: Array, lags: int) -> Array:
+    """The last ``lags`` rows of z before each origin, (n, lags) or (n, lags, d)."""
+    return z[origins[:, None] - np.arange(lags, 0, -1)]
+
+
+def values_at(y: Array, origins: Array, steps: int) -> Array:
+    """The ``steps`` rows from each origin on, NaN beyond the end."""
+    padded = np.concatenate([y, np.full((steps, *y.shape[1:]), np.nan)])
+    return padded[origins[:, None] + np.arange(steps)]
+
+
+def back_at(transform: SeriesTransform, ground: Ground, paths: Array, origins: Array) -> Array:
+    """Forecasts (n_origins, steps) of the series from forecasts of z."""
+    return transform.back(paths, ground.at(origins, transform.season))
+
+
+# ---------------------------------------------------------------- plans
 
 
 @dataclass(frozen=True)
@@ -77,6 +140,9 @@ class Evidence:
         if self.seasonal_naive is not None:
             found["seasonal naive"] = self.seasonal_naive
         return found
+
+
+# ---------------------------------------------------------------- the trial
 
 
 class Trial:
@@ -199,3 +265,44 @@ def _mean(errors: Array) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return float(np.nanmean(errors))
+
+
+# ---------------------------------------------------------------- linear candidates by the hundred
+
+
+@dataclass(frozen=True)
+class Screened:
+    """A linear candidate with its forecasts (n, H) for the held-out stretches and its mean absolute error on each of them."""
+
+    candidate: Candidate
+    forecasts: Array
+    errors: Array
+
+
+def screened(trial: Trial, column: int, seasons: Sequence[int], given: SeriesOptions) -> list[Screened]:
+    """Every linear candidate of one series that the parameters leave open."""
+    most = max(1, (trial.stretches[0].end - 2) // 3)
+    found = []
+    for transform in transforms_to_try(
+        trial.series[:, column], given.season, given.difference, given.transform, seasons
+    ):
+        counts = lags_to_try(given.lags, seasons, transform, most)
+        for count, forecasts in trial.linear_forecasts(column, transform, counts).items():
+            errors = trial.fold_errors(forecasts, column)
+            if np.isfinite(errors).all():
+                found.append(Screened(Candidate(transform, count), forecasts, errors))
+    return found
+
+
+def best_of_structures(rows: Sequence[Screened], weights: Array) -> list[Screened]:
+    """The best candidate of each structure (season or not, level or not, logarithm or not), the best of all first."""
+    best: dict[tuple[int, int, bool], Screened] = {}
+    for row in sorted(rows, key=lambda row: float(weights @ row.errors)):
+        best.setdefault(row.candidate.structure, row)
+    return list(best.values())
+
+
+def near_the_best(best: Sequence[Screened], weights: Array, most: int) -> list[Screened]:
+    """Of the best of structures, those that may be averaged."""
+    limit = FAR_OFF * float(weights @ best[0].errors)
+    return [row for row in best if weights @ row.errors <= limit][:most]

@@ -24,11 +24,11 @@ from gramian.choosing.target_kernel import MOST_ROWS as CHOICE_ROWS
 from gramian.choosing.target_kernel import choose_target_kernel
 from gramian.choosing.target_landmarks import LandmarkLoss, landmark_loss
 from gramian.estimators._base import BaseEstimator, chosen_solver
-from gramian.estimators._target_checks import check_target_params
 from gramian.estimators._target_rows import FEATURE_ADVICE, NoFeaturesError, TargetRows
 from gramian.estimators._units import standardizes
 from gramian.estimators._view_specs import (
     ALGORITHMS,
+    check_target_params,
     choose_space,
     is_feature_map,
     training_view,

@@ -201,8 +201,7 @@ class ViewAnswers:
 
     def _plug_in(self, v: int, posterior: Posterior) -> Array:
         """diag(W_v Cov[z | o] W_vᵀ) + σ²_v of a linear view."""
-        loadings = self.subspace.parts[v].loadings(self.gaussian.gains)
-        assert loadings is not None
+        loadings = self.subspace.loadings_of(v, self.gaussian.gains)
         return signal_variance(loadings, posterior.covariance) + self.noise_variances[v]
 
     def _usual(self, trust: Trust, v: int) -> Array:

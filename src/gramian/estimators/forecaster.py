@@ -21,10 +21,15 @@ from gramian.estimators._forecast_checks import (
 )
 from gramian.estimators._forecast_choice import MOST_MEMBERS, Choice, choose_plan
 from gramian.estimators._forecast_old_file import old_state
-from gramian.estimators._forecast_paths import ForecastPaths, Member, shared_transform, transformed_inputs
+from gramian.estimators._forecast_paths import (
+    ForecastPaths,
+    Member,
+    calibrated_spread,
+    shared_transform,
+    transformed_inputs,
+)
 from gramian.estimators._forecast_words import forecaster_words
 from gramian.estimators._gap_filling import fill_gaps
-from gramian.estimators._horizon_calibration import calibrated_spread
 from gramian.estimators._series import as_series, check_steps
 from gramian.estimators._series_transform import forward_table
 from gramian.estimators._time_index import describe_index, dressed, is_pandas, usual_seasons, wrapped

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from gramian._arrays import Array
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection, signal_variance
-from gramian.latent.target_path import HeldOut, target_loadings
+from gramian.latent.target_path import HeldOut
 from gramian.latent.target_reach import TargetReach
 from gramian.latent.target_spread import TargetSpread
 from gramian.latent.view_subspace import ViewModel, ViewSubspace
@@ -122,4 +122,4 @@ class TargetModel:
         return self._spread(self.usual_covariance)
 
     def _spread(self, covariance: Array) -> Array:
-        return signal_variance(target_loadings(self.model.subspace, self.gaussian), covariance)
+        return signal_variance(self.model.subspace.loadings_of(-1, self.gaussian.gains), covariance)

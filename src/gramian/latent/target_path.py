@@ -10,14 +10,11 @@ from gramian._arrays import Array, symmetrized
 from gramian.latent.gaussian import LatentGaussian, Projection
 from gramian.latent.target_folds import Folds
 from gramian.latent.view_noise import pinned, view_inputs
-from gramian.latent.views import ExplicitView, ViewSample, ViewSubspace
+from gramian.latent.view_subspace import ridges_up_to
+from gramian.latent.views import ExplicitView, ViewSample
 from gramian.solvers.base import Solver
 from gramian.solvers.spectrum import Spectrum
 
-N_RIDGES = 49
-"""Steps of the grid for κσ²: less than a factor of 2 each."""
-RIDGE_RANGE = 1e-10
-"""The smallest κσ², as a share of the largest gain."""
 MIN_IMPROVEMENT = 1.01
 """More components are taken where they lower the held-out error by more than this."""
 
@@ -60,7 +57,7 @@ def held_out(
             subspace = part.subspace(spectrum).without_maps()
             gaussian = LatentGaussian(spectrum.eigenvalues, noise_variance, part.dim)
             seen = subspace.project([*[view_inputs(view, held, kept) for view in sample.table.views[:-1]], None])
-            W = target_loadings(subspace, gaussian)
+            W = subspace.loadings_of(-1, gaussian.gains)
             mean = target.take(kept).mean(part.table.weights)
             if ridges is None:
                 ridges = ridge_grid(gaussian)
@@ -91,14 +88,8 @@ def kept_spectrum(sample: ViewSample, size: int, solver: Solver, noise_variance:
 
 
 def ridge_grid(gaussian: LatentGaussian) -> Array:
-    """From where the inputs are believed to the last digit to where they are not believed at all."""
+    """The ridges that a Gaussian with these gains is asked about."""
     return ridges_up_to(float(np.square(gaussian.gains).max(initial=0.0)))
-
-
-def ridges_up_to(largest: float) -> Array:
-    """The grid of ridges for components whose largest gain Δ² is given."""
-    largest = largest or 1.0
-    return np.geomspace(RIDGE_RANGE * largest, 3.0 * largest, N_RIDGES)
 
 
 def ridge_predictions(
@@ -116,10 +107,3 @@ def ridge_predictions(
     if (ridges == 0).any():  # without noise, directions that no input shows stay at their prior
         z[ridges == 0] *= values > 1e-10 * float(gaussian.eigenvalues.max(initial=0.0))
     return z @ (W[:, :size] @ axes).T, np.square(z).sum(axis=2)
-
-
-def target_loadings(subspace: ViewSubspace, gaussian: LatentGaussian) -> Array:
-    """W_y, (m, q)."""
-    loadings = subspace.parts[-1].loadings(gaussian.gains)
-    assert loadings is not None
-    return loadings

@@ -16,8 +16,9 @@ from gramian._progress import Progress
 from gramian.latent.gaussian import LatentGaussian, Projection
 from gramian.latent.target_axes import Decomposition, FeatureInputs, TargetAxes
 from gramian.latent.target_folds import Folds
-from gramian.latent.target_path import MIN_IMPROVEMENT, HeldOut, ridge_predictions, ridges_up_to
+from gramian.latent.target_path import MIN_IMPROVEMENT, HeldOut, ridge_predictions
 from gramian.latent.view_noise import ROUNDS, ecm_rounds, mean_log_likelihood, scales_of
+from gramian.latent.view_subspace import ridges_up_to
 
 ROUNDING = 1e-14
 """Sums of squares below this share of the target's are rounding, where they are made from moments."""

@@ -20,19 +20,15 @@ from gramian.latent.feature_subspace import MappedSubspace
 from gramian.latent.gaussian import LatentGaussian, Projection, noise_of_each_q
 from gramian.latent.subspace import PrimalSubspace, Subspace
 from gramian.latent.view_noise import view_inputs
-from gramian.latent.view_subspace import ViewPart, ViewSubspace, trusted
+from gramian.latent.view_subspace import ViewPart, ViewSubspace, ridges_up_to, trusted
 from gramian.latent.views import ANCHOR_ROWS, ExplicitView, View, ViewSample, ViewTable, factored
 from gramian.operators.covariance import Stored
 from gramian.operators.moments import Moments
-from gramian.rows import Block, as_rows
+from gramian.rows import ArrayRows, Block
 from gramian.rows.draws import FoldMoments
 from gramian.solvers.base import Solver
 from gramian.solvers.spectrum import Spectrum
 
-N_RIDGES = 49
-"""Steps of the grid of ridges: less than a factor of 2 each."""
-RIDGE_RANGE = 1e-10
-"""The smallest ridge, as a share of the largest eigenvalue."""
 UNSEEN = 1e-10
 """Directions that the views shown hold to less than this share of the best seen one are not seen at all."""
 RANK = 1e-10
@@ -106,9 +102,8 @@ class ViewFold:
 
 
 def ridge_grid(folds: Sequence[ViewFold]) -> Array:
-    """From where the views shown are believed to the last digit to where they are not believed at all."""
-    largest = max((float(fold.eigenvalues[0]) for fold in folds if fold.eigenvalues.size), default=1.0)
-    return np.geomspace(RIDGE_RANGE * largest, 3.0 * largest, N_RIDGES)
+    """The ridges that folds are asked about."""
+    return ridges_up_to(max((float(fold.eigenvalues[0]) for fold in folds if fold.eigenvalues.size), default=1.0))
 
 
 # ---------------------------------------------------------------- from moments
@@ -126,7 +121,7 @@ def block_moments(block: Block, n_folds: int) -> FoldMoments:
 
 def fold_moments(features: Array, weights: Array, fold: Array) -> FoldMoments:
     """The moments of each fold: one pass over the rows, a sum over blocks [13]."""
-    return as_rows(features, weights, fold).fold(block_moments, int(fold.max()) + 1)
+    return ArrayRows(features, weights, fold).fold(block_moments, int(fold.max()) + 1)
 
 
 def moment_folds(folded: FoldedViews, scales: Array, most: int, solver: Solver) -> list[ViewFold]:

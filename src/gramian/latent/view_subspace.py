@@ -17,6 +17,11 @@ from gramian.latent.gaussian import SEEN, LatentGaussian, Posterior, Projection
 from gramian.latent.model import LatentModel
 from gramian.latent.subspace import Subspace
 
+N_RIDGES = 49
+"""Steps of the grid of ridges κσ²: less than a factor of 2 each."""
+RIDGE_RANGE = 1e-10
+"""The smallest ridge, as a share of the largest variance that is modelled."""
+
 
 @dataclass(frozen=True)
 class ViewPart:
@@ -148,6 +153,12 @@ class ViewSubspace:
         """How many components the views shown determine without noise."""
         return int((np.linalg.eigvalsh(self.overlap_of(shown)) > SEEN).sum())
 
+    def loadings_of(self, view: int, gains: Array) -> Array:
+        """W_v of a view with explicit features, (D_v, q)."""
+        loadings = self.parts[view].loadings(gains)
+        assert loadings is not None
+        return loadings
+
     def without_maps(self) -> ViewSubspace:
         """The same behind feature maps and kernels: it projects features, and kernel values over the training rows."""
         return ViewSubspace(tuple(replace(part, subspace=part.subspace.without_map()) for part in self.parts))
@@ -169,3 +180,12 @@ def trusted(seen: Projection, trust: float) -> Projection:
         return seen
     overlap = np.eye(seen.scores.shape[1]) if seen.overlap is None else seen.overlap
     return replace(seen, scores=trust * seen.scores, squared_norm=trust * seen.squared_norm, overlap=trust * overlap)
+
+
+def ridges_up_to(largest: float) -> Array:
+    """Ridges κσ² from where inputs are believed to the last digit to where they are not believed at all.
+
+    ``largest`` is the largest variance along a component that is modelled.
+    """
+    largest = largest or 1.0
+    return np.geomspace(RIDGE_RANGE * largest, 3.0 * largest, N_RIDGES)

@@ -10,15 +10,18 @@ from gramian import RKMForecaster
 from gramian.estimators._forecast_candidates import Candidate
 from gramian.estimators._forecast_choice import Row
 from gramian.estimators._forecast_paths import ForecastPaths
-from gramian.estimators._forecast_screen import (
+from gramian.estimators._forecast_trial import (
+    AGE,
     FAR_OFF,
+    KERNEL_VALUES,
+    Plan,
     Screened,
+    Trial,
     best_of_structures,
+    held_out_stretches,
     near_the_best,
 )
-from gramian.estimators._forecast_trial import AGE, KERNEL_VALUES, Plan, Trial
 from gramian.estimators._series_transform import SeriesTransform
-from gramian.estimators._stretches import held_out_stretches
 from gramian.kernels import RBF, Linear
 
 

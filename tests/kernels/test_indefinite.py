@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from gramian import KernelPPCA, KernelPPCAClassifier, KernelPPCAMixture, NumericalWarning
 from gramian.features import Nystroem
 from gramian.kernels import Sigmoid
-from gramian.kernels.indefinite import INDEFINITE, ROUNDINGS, WHOLE_SIZE, negative_limit
+from gramian.kernels.gram_checks import INDEFINITE, ROUNDINGS, WHOLE_SIZE, negative_limit
 
 RNG = np.random.default_rng(0)
 X = np.vstack([RNG.normal(-2, 1, (40, 3)), RNG.normal(2, 1, (40, 3))])

@@ -7,7 +7,7 @@ import pytest
 
 from gramian import KernelPPCA, KernelPPCAMixture, NumericalWarning
 from gramian.kernels import RBF, Linear, Polynomial, Sigmoid
-from gramian.kernels.offset import HALF_THE_DIGITS, warn_of_offset
+from gramian.kernels.gram_checks import HALF_THE_DIGITS, warn_of_offset
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 FITS = {

@@ -9,11 +9,7 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._checks import check_scale
 from gramian._memory import memory_budget, require_memory
-from gramian.exceptions import NumericalWarning, warn
 from gramian.kernels import Kernel, Precomputed, as_kernel, finite_gram
-
-ALIKE = 1e-10
-LOOKED_AT = 256
 
 
 def distinct_rows(X: Array, weights: Array, groups: Array | None = None) -> tuple[Array, Array, Array]:
@@ -45,22 +41,3 @@ def stored_gram(kernel: Kernel, X: Array, advice: str) -> Array:
     else:
         gram = np.asarray(kernel(X.astype(np.float64)), dtype=np.float64)
     return finite_gram(gram, kernel)
-
-
-def warn_without_structure(gram: Array) -> bool:
-    """A kernel that sees every row as the same, or no row as like another, has nothing to model. Whether it warned."""
-    n = len(gram)
-    if n < 4:
-        return False
-    negligible = ALIKE * float(gram.max())
-    for seen in (gram[:LOOKED_AT, :LOOKED_AT], gram):  # what a few rows show need not be sought in all
-        off = seen - np.diag(np.diagonal(seen))
-        alone, same = np.abs(off).max() <= negligible, np.ptp(seen) <= negligible
-        if not (alone or same):
-            return False
-    extent = "too small: every point resembles only itself" if alone else "too large: all points look the same"
-    warn(
-        f"The kernel matrix carries no structure; its length scale is probably {extent}.",
-        NumericalWarning,
-    )
-    return True

@@ -19,10 +19,10 @@ from gramian._checks import (
     check_tolerance,
     is_real,
 )
-from gramian.estimators._kernel_fit import warn_without_structure
 from gramian.features import FeatureMap, Identity
 from gramian.kernels import Linear, Precomputed, as_kernel, finite_gram
 from gramian.kernels.base import Kernel
+from gramian.kernels.gram_checks import warn_without_structure
 from gramian.latent.sample import STORED_LIMIT
 from gramian.latent.subspace import Subspace
 from gramian.latent.views import ExplicitView, KernelView, View, ViewTable

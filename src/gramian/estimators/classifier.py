@@ -32,11 +32,12 @@ from gramian.choosing.class_rule import CHOOSING_ROWS
 from gramian.estimators._base import EVALUATION_ROWS, atomic, forget
 from gramian.estimators._class_choice import DEFAULT_FOLDS, OpenRule, RuleSearch, calibration_of
 from gramian.estimators._class_models import ClassRule, LabelledRows, evidence, projections
-from gramian.estimators._kernel_fit import distinct_rows, resolved_kernel, warn_without_structure
+from gramian.estimators._kernel_fit import distinct_rows, resolved_kernel
 from gramian.estimators._units import check_standardize, standardizes
 from gramian.estimators.classifier_path import check_class_components
 from gramian.exceptions import NumericalWarning, warn
 from gramian.kernels import is_precomputed
+from gramian.kernels.gram_checks import warn_without_structure
 from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.kernel_component import DualRows
 from gramian.latent.model import warn_if_indefinite

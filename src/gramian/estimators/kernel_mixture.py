@@ -24,14 +24,14 @@ from gramian._checks import (
 from gramian._types import Batches, RandomState, Table, Weights
 from gramian.choosing.selection import Selection
 from gramian.estimators._base import atomic, forget, keep_columns
-from gramian.estimators._kernel_fit import distinct_rows, resolved_kernel, stored_gram, warn_without_structure
+from gramian.estimators._kernel_fit import distinct_rows, resolved_kernel, stored_gram
 from gramian.estimators._kernel_restarts import Restarts
 from gramian.estimators._mixture import AUTO, MixtureMixin
 from gramian.estimators._units import standardizes
 from gramian.exceptions import NumericalWarning, warn
 from gramian.features import Nystroem
 from gramian.kernels import RBF, is_precomputed
-from gramian.kernels.offset import warn_of_offset
+from gramian.kernels.gram_checks import warn_of_offset, warn_without_structure
 from gramian.latent.feature_mixture import block_features
 from gramian.latent.feature_moments import draw_rows
 from gramian.latent.gaussian import Projection

@@ -35,7 +35,7 @@ from gramian.estimators._kernel_held_out import HELD_OUT_ROWS, N_FOLDS, HeldOutR
 from gramian.exceptions import NumericalWarning, warn
 from gramian.features import approximation_of, approximations
 from gramian.kernels import as_kernel
-from gramian.kernels.offset import warn_of_offset
+from gramian.kernels.gram_checks import warn_of_offset, warn_of_scale
 from gramian.kernels.precomputed import check_gram
 from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.feature_moments import draw_rows, feature_moments
@@ -388,16 +388,12 @@ class KernelPPCA(DualInputsMixin, BaseEstimator):
         return np.asarray(self.kernel_(self._moved(drawn.rows)), dtype=np.float64) if drawn.gram is None else drawn.gram
 
     def _warn_without_structure(self, model: DualModel, sample: DualSample) -> bool:
-        """KERN-05: all eigenvalues alike (K = I), or none (K = 11ᵀ)."""
+        """Whether all eigenvalues are alike (K = I), or there are none (K = 11ᵀ); then it is said."""
         n, values, trace = len(sample.weights), model.gaussian.eigenvalues, model.spectrum.trace
         alike = n > 3 and values.size > 0 and values[0] * (n - int(self.center)) <= 1.001 * trace
         without = bool(alike or (model.gaussian.n_components == 0 and model.spectrum.trace <= sample.rank_floor * n))
         if without:
-            extent = "too small: every point resembles only itself" if alike else "too large: all points look the same"
-            warn(
-                f"The kernel matrix carries no structure; its length scale is probably {extent}.",
-                NumericalWarning,
-            )
+            warn_of_scale(too_small=bool(alike))
         return without
 
     # ------------------------------------------------------------ approximations

@@ -15,7 +15,7 @@ from gramian._types import DType, Points, RandomState
 from gramian.features.base import DRAWN_ROWS, FeatureMap
 from gramian.kernels import Precomputed, as_kernel, finite_gram
 from gramian.kernels.base import TILE_ROWS, Kernel
-from gramian.kernels.indefinite import warn_of_negative
+from gramian.kernels.gram_checks import warn_of_negative
 
 CUT = 1e-12
 """Directions of the landmarks' Gram matrix below this fraction of its largest eigenvalue are left out."""

@@ -8,10 +8,11 @@ from functools import partial
 from typing import Any
 
 from gramian.kernels.algebra import Constant, Product, Scaled, Sum
-from gramian.kernels.base import Kernel, finite_gram
+from gramian.kernels.base import Kernel
 from gramian.kernels.cosine import Cosine
 from gramian.kernels.function import CallableKernel
 from gramian.kernels.gaussian_process import GaussianProcessKernel
+from gramian.kernels.gram_checks import finite_gram
 from gramian.kernels.laplacian import Laplacian
 from gramian.kernels.linear import Linear
 from gramian.kernels.matern import Matern

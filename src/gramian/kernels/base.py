@@ -20,7 +20,6 @@ Tile = Callable[[slice, slice], Array]
 
 TILE_ROWS = 512  # 512 x 512 doubles stay in the second-level cache through product and profile
 ONE_TILE = 1 << 20  # below so many entries one product is quicker than a loop
-LARGEST_VALUE = float(np.finfo(np.float64).max) ** 0.25  # eigenvalue formulas square the squares of kernel values
 
 
 class Kernel(BaseEstimator):
@@ -415,43 +414,6 @@ def _explicit(name: str) -> Callable[..., Any]:
     return EXPLICIT_FEATURES[name]
 
 
-def finite_gram(values: Array, kernel: Any) -> Array:
-    """``values`` if they can be computed with, else a `ValueError` that names the kernel.
-
-    Finite values whose fourth powers overflow are refused too: variances of variances would be Inf.
-
-    Parameters
-    ----------
-    values : ndarray
-        Kernel values.
-    kernel : object
-        What to name in the message.
-
-    Returns
-    -------
-    ndarray
-        ``values``.
-
-    References
-    ----------
-    [1] docs/theory.md, section 1: weighted moments in primal and dual.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramian.kernels import finite_gram
-    >>> finite_gram(np.eye(2), "rbf").shape
-    (2, 2)
-    """
-    largest = float(max(np.max(values, initial=0.0), -np.min(values, initial=0.0)))  # NaN survives both
-    if not largest < LARGEST_VALUE:
-        raise ValueError(
-            f"kernel values not finite: {kernel!r} reaches {largest:.3g}, beyond what float64 can compute with "
-            f"({LARGEST_VALUE:.1g}). Rescale the data, or use a smaller gamma or degree."
-        )
-    return values
-
-
 def _blocks(n_rows: int) -> list[slice]:
     edges = [*range(0, n_rows, TILE_ROWS), n_rows]
     return [slice(start, stop) for start, stop in pairwise(edges)]
@@ -494,4 +456,4 @@ def _run(fill: Callable[[slice], None], blocks: list[slice]) -> None:
         thread_map(fill, blocks, n_threads)
 
 
-__all__ = ["Kernel", "Tile", "as_rows", "finite_gram"]
+__all__ = ["Kernel", "Tile", "as_rows"]

@@ -12,7 +12,7 @@ from gramian._checks import COMPONENT_RULES
 from gramian._types import DType
 from gramian.exceptions import NumericalWarning, warn
 from gramian.kernels.base import Kernel
-from gramian.kernels.indefinite import WHOLE_SIZE, warn_of_negative
+from gramian.kernels.gram_checks import WHOLE_SIZE, warn_of_negative
 from gramian.latent import dimension
 from gramian.latent.gaussian import LatentGaussian, resolve_noise
 from gramian.latent.sample import DualSample, Sample

@@ -6,10 +6,16 @@ import pytest
 from numpy.testing import assert_allclose
 
 from gramian import PPCA, KernelPPCA, LatentImputer, MultiViewRKM, NumericalWarning, PPCAMixture, load, save
-from gramian.choosing.cell_scales import PRIOR_CELLS, PRIOR_TABLE, column_scales, corrected_deviations
+from gramian.choosing.cell_scales import (
+    PRIOR_CELLS,
+    PRIOR_TABLE,
+    column_scales,
+    corrected_deviations,
+    relative_sizes,
+)
 from gramian.choosing.cells import candidates, choose_by_cells, hidden_cells
 from gramian.estimators.imputer import WIDEST
-from gramian.latent.small_sample import inflation
+from gramian.latent.small_sample import SmallSample, inflation
 from oracles.tables import TABLES, with_holes
 
 X = TABLES["tall"]
@@ -253,7 +259,8 @@ def test_corrected_deviations_follow_the_formula():
     counts = np.array([20.0, 50.0])
     factor, _ = inflation(counts, 2, latents)
     values, variances = gen.standard_normal(7), gen.random(7)
-    found = corrected_deviations(values, np.zeros(7), variances, np.full(7, 50.0), 2, (latents**2).sum(axis=1))
+    law, columns = SmallSample(counts, 2), np.ones(7, dtype=int)
+    found = corrected_deviations(values, np.zeros(7), variances, law, columns, (latents**2).sum(axis=1))
     assert_allclose(found, values / np.sqrt(variances * factor[:, 1]))
 
 
@@ -265,12 +272,65 @@ def test_a_column_without_hidden_cells_gets_the_scale_of_all():
 
 
 def test_few_hidden_cells_do_not_narrow_deviations_much_but_widen_them():
-    assert (PRIOR_CELLS, PRIOR_TABLE) == (30.0, 100.0)
+    assert (PRIOR_CELLS, PRIOR_TABLE) == (100.0, 30.0)
     at = np.full(50, 0.5 * 1.6448536269514722)  # the model's deviations are twice too wide on 50 cells
     none = np.zeros(50, dtype=int)
-    assert_allclose(column_scales(at, none, 2)[1], 0.5 ** (50 / 150))
+    assert_allclose(column_scales(at, none, 2)[1], 0.5 ** (50 / 80))
     assert_allclose(column_scales(4 * at, none, 2)[1], 2.0)
     assert_allclose(column_scales(np.repeat(at, 1000), np.repeat(none, 1000), 2)[1], 0.5, rtol=2e-3)
+
+
+def test_relative_sizes_are_the_formula_of_empirical_bayes():
+    gen = np.random.default_rng(4)
+    columns = np.repeat([0, 1, 2], [5, 10, 20])
+    sizes = np.abs(gen.standard_normal(35)) * np.repeat([0.2, 1.0, 3.0], [5, 10, 20])
+    means = np.array([sizes[columns == j].mean() for j in range(3)])
+    errors = ((sizes / means[columns] - 1) ** 2).sum() / 32 / np.array([5, 10, 20])
+    logs = np.log(means) + errors / 2
+    between = logs.var(ddof=1) - errors.mean()
+    middle = np.average(logs, weights=1 / (between + errors))
+    expected = np.exp(between / (between + errors) * (logs - middle))
+    assert_allclose(relative_sizes(sizes, columns, 4), [*expected, 1.0])
+
+
+def test_columns_that_differ_by_chance_alone_are_left_alike():
+    gen = np.random.default_rng(0)
+    columns = np.repeat(np.arange(8), 9)
+    found = np.array([relative_sizes(np.abs(gen.standard_normal(72)), columns, 8) for _ in range(200)])
+    assert np.abs(np.log(found)).mean() < 0.06  # each alone is off by 0.2
+    assert (found == 1).all(axis=1).mean() > 0.3
+
+
+def test_a_wild_cell_does_not_widen_its_column_beyond_reason():
+    gen = np.random.default_rng(0)
+    sizes, columns = np.abs(gen.standard_normal(40)), np.repeat([0, 1, 2, 3], 10)
+    for wild in (1e12, np.inf):
+        sizes[0] = wild
+        assert relative_sizes(sizes, columns, 4).max() < 10
+
+
+def test_columns_of_one_value_or_exact_are_no_trouble():
+    columns = np.repeat([0, 1], 10)
+    assert (relative_sizes(np.zeros(20), columns, 2) == 1).all()
+    assert (relative_sizes(np.ones(20), np.zeros(20, dtype=int), 2) == 1).all()
+    assert np.isfinite(np.log(column_scales(np.repeat([0.0, 1.0], 10), columns, 2))).all()
+
+
+def test_hidden_cells_are_held_against_the_law_that_is_told(monkeypatch):
+    """Not against that of the models without them: its factor for small samples is larger, and would be believed to be wrong."""
+    from gramian.estimators import imputer
+
+    laws = []
+
+    def spied(values, means, variances, law, *others):
+        laws.append(law)
+        return corrected_deviations(values, means, variances, law, *others)
+
+    monkeypatch.setattr(imputer, "corrected_deviations", spied)
+    _, table = low_rank(40, 12, 3, 0.5, seed=3)
+    model = LatentImputer().fit(table)
+    assert_allclose(laws[0].counts, (~np.isnan(table)).sum(axis=0))
+    assert laws[0].n_components == model.estimator_.n_components_
 
 
 def test_a_chosen_noise_above_the_last_chosen_axis_leaves_that_axis_out():

@@ -75,7 +75,7 @@ class HiddenPredictions:
     """What the models fitted without some cells said of them: one entry per hidden cell, over all draws.
 
     ``values``, ``means`` and plug-in ``variances``; ``columns`` and ``draws`` say which cell it was, ``weights`` are those of its row,
-    ``latents`` is |E z|² and ``counts`` the weight of the rows that showed its column.
+    ``latents`` is |E z|².
     """
 
     values: Array
@@ -85,7 +85,6 @@ class HiddenPredictions:
     draws: Array
     weights: Array
     latents: Array
-    counts: Array
 
     @property
     def log_densities(self) -> Array:
@@ -99,7 +98,7 @@ class HiddenPredictions:
         return float(np.average(-self.squared_errors if by_error else self.log_densities, weights=self.weights))
 
     def __add__(self, other: HiddenPredictions) -> HiddenPredictions:
-        names = ("values", "means", "variances", "columns", "draws", "weights", "latents", "counts")
+        names = ("values", "means", "variances", "columns", "draws", "weights", "latents")
         return HiddenPredictions(*(np.concatenate([getattr(self, name), getattr(other, name)]) for name in names))
 
 
@@ -196,7 +195,6 @@ class _Draw:
             np.full(len(rows), self.number),
             self.weights[rows],
             np.einsum("nq,nq->n", latents, latents)[rows],
-            self.problem.sums.counts[columns],
         )
 
 

@@ -256,8 +256,9 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         found = None if choice is None else choice.said(choice.selection.chosen)
         if self.n_folds is None or found is None:
             return
-        q = int(self.estimator_.n_components_)
-        deviations = corrected_deviations(found.values, found.means, found.variances, found.counts, q, found.latents)
+        # by the law that will be told, that of all cells: its factor for small samples is then held to what hidden cells say as well
+        law = self.estimator_._small_sample()
+        deviations = corrected_deviations(found.values, found.means, found.variances, law, found.columns, found.latents)
         self.std_scales_ = column_scales(deviations, found.columns, scaled.shape[1])
 
     def _calibrate_by_refits(self, model: Any, scaled: Array, weights: Array, given: dict[str, Any]) -> None:

@@ -6,10 +6,12 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._checks import check_count, check_random_state
+from gramian._arrays import Array, fitted_array
+from gramian._checks import check_count, check_random_state, check_table
 from gramian._types import RandomState, Table, Views
 from gramian.estimators._view_latents import ViewLatents
 from gramian.estimators._view_tables import ViewLayout, ViewRows
+from gramian.latent.gaussian import noisy_rows
 from gramian.latent.view_subspace import ViewSubspace
 from gramian.rows import views_lazily
 
@@ -19,6 +21,7 @@ class ViewPredictions(ViewLatents):
 
     random_state: RandomState
     view_names_: list[Any]
+    noise_variances_: Array
     _layout: ViewLayout
 
     @property
@@ -204,3 +207,51 @@ class ViewPredictions(ViewLatents):
         ['petal', 'sepal']
         """
         return self.inverse_transform(self.transform(X))
+
+    def sample(self, n_samples: int = 1, *, latent: Table | None = None, random_state: RandomState = None) -> Any:
+        """Draw all views of new rows, or (``latent=Z``) of given latents.
+
+        Linear views carry their noise; views with a kernel or a decoder are those of the noise-free feature point.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many rows to draw.
+        latent : array-like of shape (n, n_components_), optional
+            Latents to start from; then one row is drawn for each of them.
+        random_state : None, int, Generator or RandomState
+            None uses the estimator's own.
+
+        Returns
+        -------
+        views in the container of `fit`
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import MultiViewRKM
+        >>> X = load_iris().data
+        >>> views = {"sepal": X[:, :2], "petal": X[:, 2:]}
+        >>> model = MultiViewRKM(n_components=2, n_folds=None).fit(views)
+        >>> model.sample(4, random_state=0)["sepal"].shape
+        (4, 2)
+        """
+        check_is_fitted(self)
+        rng = check_random_state(self.random_state if random_state is None else random_state)
+        if latent is None:
+            Z = rng.standard_normal((check_count("n_samples", n_samples, 1), self.n_components_))
+        else:
+            Z = check_table(None, latent, reset=False, name="latent")
+            Z = Z if self._rotation is None else Z @ self._rotation.T
+        answers, views = self._answers, []
+        for v, part in enumerate(self._subspace.parts):
+            rows = answers.inputs(v, Z)
+            if part.invertible:
+                rows = noisy_rows(rows, self.noise_variances_[v], rng)
+            views.append(fitted_array(rows, vars(self).get("_dtype", "float64")))
+        return self._layout.contain(views)

@@ -10,16 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
+from gramian._checks import check_count
 from gramian._content import content_folds, row_hashes, smallest_positions
+from gramian._types import Views
 from gramian.choosing.views import choose_ridge, from_all_others
-from gramian.estimators._base import chosen_solver
+from gramian.estimators._base import atomic, chosen_solver
 from gramian.estimators._view_answers import Trust, decoded_inputs, fitted_preimage
 from gramian.estimators._view_fit import choice_rows
+from gramian.estimators._view_predictions import ViewPredictions
 from gramian.estimators._view_specs import fitted_view
 from gramian.estimators._view_tables import ViewLayout, ViewRows
 from gramian.latent.target_calibration import calibrated_std
@@ -51,6 +55,89 @@ class HeldOutTrusts:
 
     trusts: list[Trust]
     reaches: list[float]
+
+
+class TrustedViews(ViewPredictions):
+    """What a model of views keeps of held-out rows, asked at `fit` or by `calibrate`."""
+
+    n_folds: int | None
+    preimage: Any
+    _model: ViewModel
+
+    def _calibrates(self, layout: ViewLayout) -> bool:
+        return self.n_folds is not None and len(layout.names) > 1 and isinstance(self.noise_variance, str)
+
+    def _keep_trusts(self, found: HeldOutTrusts | None) -> None:
+        self.trusts_: list[Trust] = [] if found is None else found.trusts
+        self._reaches: list[float] = [] if found is None else found.reaches
+
+    @atomic
+    def calibrate(self, X: Views, questions: Any = None, *, n_folds: int = 5) -> Self:
+        """Learn from held-out rows how far `predict_view` may trust the views shown; `fit` does so unless ``n_folds=None``.
+
+        The likelihood understates the noise along the principal axes. For each question, "view v from the views o", the noise of
+        the views o is divided by the trust of the least cross-validated error: ridge regression within the kept components, in
+        the same Gaussian. The held-out residuals, in the units of the inputs, also give the standard deviations: 1.645 of them cover
+        90 %. Only `predict_view` changes; latents and densities stay those of the model.
+
+        Parameters
+        ----------
+        X : table, list or dict of views
+            The training views; rows that miss an entry are left out.
+        questions : list of (given, view), optional
+            ``given`` is the view shown, or a list of them. None: those that `fit` asks, every view from every set of others (of more
+            than four views: from all others and from each alone).
+        n_folds : int, default=5
+
+        Returns
+        -------
+        MultiViewRKM
+            With ``trusts_``, a list of (given, view, trust, std).
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+        [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian import MultiViewRKM
+        >>> rng = np.random.default_rng(0)
+        >>> z = rng.standard_normal((60, 1))
+        >>> views = {name: z + rng.standard_normal((60, 20)) for name in ("a", "b")}
+        >>> model = MultiViewRKM(10, noise_variance="ml", n_folds=None).fit(views).calibrate(views)
+        >>> [(given, view, trust < 1) for given, view, trust, _ in model.trusts_]
+        [(['b'], 'a', True), (['a'], 'b', True)]
+        """
+        check_is_fitted(self)
+        check_count("n_folds", n_folds, 2)
+        if self._gaussian.noise_variance == 0:
+            raise ValueError(
+                "calibrate divides the noise of views, but noise_variance is 0. Use noise_variance='ml', 'per-view' or a number."
+            )
+        rows = self._rows(X)
+        asked = None if questions is None else [asked_question(question, self._layout) for question in questions]
+        found = self._held_out(rows, np.ones(len(rows)), asked, n_folds)
+        if found is None:
+            raise ValueError(
+                f"calibrate needs at least {FEWEST_ROWS} distinct rows that show all views, got "
+                f"{int(rows.complete_rows.sum())}. Give more rows."
+            )
+        self._keep_trusts(found)
+        return self
+
+    def _held_out(self, rows: ViewRows, weights: Array, asked: Any, n_folds: int, built: Any = None) -> Any:
+        return trusts_of_rows(
+            rows,
+            weights,
+            self._model,
+            asked,
+            n_folds=n_folds,
+            preimage=self.preimage,
+            names=self.view_names_,
+            built=built,
+        )
 
 
 def questions_of(targets: Sequence[int], n_views: int) -> list[Question]:

@@ -2,44 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
-from gramian._checks import check_count, check_n_components, check_number, check_random_state, is_auto
-from gramian.estimators._base import BaseEstimator, atomic, forget
-from gramian.estimators._forecast_candidates import SeriesOptions
-from gramian.estimators._forecast_checks import (
-    check_fitted_series,
-    check_forecast_params,
-    checked_future,
-    checked_history,
-    checked_levels,
-    common,
+from gramian._checks import (
+    check_choice,
+    check_count,
+    check_n_components,
+    check_random_state,
+    check_scale,
+    is_auto,
+    is_count,
 )
+from gramian.estimators._base import atomic, forget
+from gramian.estimators._forecast_candidates import SeriesOptions
 from gramian.estimators._forecast_choice import MOST_MEMBERS, Choice, choose_plan
-from gramian.estimators._forecast_old_file import old_state
 from gramian.estimators._forecast_paths import (
-    ForecastPaths,
     Member,
     calibrated_spread,
     shared_transform,
     transformed_inputs,
 )
 from gramian.estimators._forecast_words import forecaster_words
-from gramian.estimators._gap_filling import fill_gaps
-from gramian.estimators._series import as_series, check_steps
+from gramian.estimators._forecasts import Forecasts
+from gramian.estimators._series import as_series
 from gramian.estimators._series_transform import forward_table
-from gramian.estimators._time_index import describe_index, dressed, is_pandas, usual_seasons, wrapped
+from gramian.estimators._time_index import describe_index, is_pandas, usual_seasons
+from gramian.estimators._view_specs import check_target_params
 from gramian.estimators._window_model import CHOSEN_WINDOWS, EXACT_WINDOWS, WindowOptions, fit_windows
 
-N_PATHS = 1000
-"""Paths behind intervals and quantiles."""
 
-
-class RKMForecaster(BaseEstimator):
+class RKMForecaster(Forecasts):
     """Forecasts by a restricted kernel machine: z explains a window of past values and what follows it [8].
 
     What makes windows of a series unlike each other is taken off first (the logarithm, a season, the level) and put back exactly.
@@ -207,12 +203,12 @@ class RKMForecaster(BaseEstimator):
         >>> model.lags_
         20
         """
-        check_forecast_params(self)
+        self._check_params()
         forget(self)
         series, self._single = as_series(y)
         self._describe(y)
         inputs = None if X is None else as_series(X, "X")[0]
-        check_fitted_series(self, series, inputs, self._ahead(1 if is_auto(self.lags) else self.lags))
+        self._check_series(series, inputs)
         self.n_series_, self.n_inputs_ = series.shape[1], 0 if inputs is None else inputs.shape[1]
         choice = choose_plan(series, inputs, self._open(), self._options(1 if is_auto(self.lags) else self.lags))
         self._fit_members(choice, series, inputs)
@@ -223,6 +219,56 @@ class RKMForecaster(BaseEstimator):
         if self.n_folds is not None and choice.evidence is not None:
             self._spread = calibrated_spread(self._ready(), choice.evidence.errors, np.random.default_rng(self._seed))
         return self
+
+    def _check_params(self) -> None:
+        if not is_auto(self.lags):
+            check_count("lags", self.lags, 1)
+        if not (is_auto(self.season) or self.season is None or (is_count(self.season) and self.season >= 2)):
+            raise ValueError(
+                f"season={self.season!r} must be None, 'auto', or a whole number of values per season from 2 on."
+            )
+        given = not is_auto(self.difference)
+        if given and (not is_count(self.difference) or self.difference not in (0, 1)):
+            raise ValueError(f"difference={self.difference!r} must be 0, 1 or 'auto'.")
+        if self.transform is not None:
+            check_choice("transform", self.transform, ("log", "auto"))
+        check_choice("strategy", self.strategy, ("recursive", "direct"))
+        if self.horizon is not None:
+            check_count("horizon", self.horizon, 1)
+        check_count("n_members", self.n_members, 1)
+        check_target_params(self, ("auto", "nystroem"), open_units=False)
+
+    def _check_series(self, series: Array, inputs: Array | None) -> None:
+        """Check that a series (T, d) is long enough for the parameters, has values, and magnitudes that can be squared."""
+        if inputs is not None and len(inputs) != len(series):
+            raise ValueError(
+                f"X has {len(inputs)} rows, but y has {len(series)} values. Give one row of X for each of y."
+            )
+        season = 0 if is_auto(self.season) or self.season is None else int(self.season)
+        lost = season + (0 if is_auto(self.difference) else int(self.difference))
+        lags = 1 if is_auto(self.lags) else int(self.lags)
+        ahead = self._ahead(lags)
+        if len(series) < lags + ahead + lost + 1:
+            said = f"lags={lags}" if not is_auto(self.lags) else "a forecast"
+            more = "" if ahead == 1 else f" and horizon={ahead}"
+            more += f" and season={season}" if season else ""
+            raise ValueError(
+                f"The series has {len(series)} values, too few for {said}{more}: at least {lags + ahead + lost + 1} are needed. "
+                "Lower lags, or give a longer series."
+            )
+        empty = np.flatnonzero(np.isnan(series).all(axis=0))
+        if len(empty):
+            raise ValueError(f"Series {int(empty[0])} has no observed value. Leave it out.")
+        if self.transform == "log" and np.nanmin(series) <= 0:
+            raise ValueError(
+                f"transform='log' needs a positive series, but its smallest value is {np.nanmin(series):g}. Use transform=None, or add "
+                "a constant to the series."
+            )
+        for name, table in (("y", series), ("X", inputs)):
+            if table is not None:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    centred = table - np.nanmedian(table, axis=0) if not np.isnan(table).all() else table
+                    check_scale(float(np.nanmax(np.abs(centred), initial=0.0)), name)
 
     def _ahead(self, lags: int) -> int:
         """Values that one step predicts."""
@@ -284,9 +330,9 @@ class RKMForecaster(BaseEstimator):
         first, plan = self._members[0], choice.plan
         target = first.model.target
         self.lags_ = plan.lags[0]
-        self.season_ = common([t.season or None for t in first.transforms])
-        self.difference_ = common([t.difference for t in first.transforms])
-        self.transform_ = common(["log" if t.log else None for t in first.transforms])
+        self.season_ = _common([t.season or None for t in first.transforms])
+        self.difference_ = _common([t.difference for t in first.transforms])
+        self.transform_ = _common(["log" if t.log else None for t in first.transforms])
         self.kernel_ = "linear" if plan.lags[0] == 0 else plan.kernels[0]
         if choice.selection is not None:
             self.selection_ = choice.selection
@@ -299,238 +345,13 @@ class RKMForecaster(BaseEstimator):
         evidence = choice.evidence
         self.skill_ = None if evidence is None else evidence.skill
 
-    # ------------------------------------------------------------ forecasting
-
-    def _ready(self) -> ForecastPaths:
-        """What there is to forecast with; a model file of the first version is read as the plain model that it is."""
-        check_is_fitted(self)
-        if "_members" not in vars(self):
-            for name, value in old_state(vars(self), self._ahead(self.lags)).items():
-                setattr(self, name, value)
-        return ForecastPaths(self._members, self._series, self._inputs, self._spread)
-
-    def _finished(self, values: Array, steps: Array, plain: bool = False) -> Any:
-        """Forecasts (..., most, d) at the wanted steps, in the container of the series."""
-        chosen = values[..., steps - 1, :]
-        chosen = chosen[..., 0] if self._single else chosen
-        return chosen if plain else wrapped(chosen, self._index, steps, self._columns, self._name)
-
-    def predict(self, steps: Any, X: Any = None, *, history: Any = None) -> Any:
-        """Forecast the next values.
-
-        Parameters
-        ----------
-        steps : int, or list of positive ints
-            How many values, or which (1 is the next), answered in that order.
-        X : array-like of shape (at least the farthest step, n_inputs), optional
-            Future exogenous inputs.
-        history : array-like, optional
-            Go on from these values instead of the end of the training series: at least ``lags_`` of them, and those that
-            season and level are compared with.
-
-        Returns
-        -------
-        ndarray, Series or DataFrame of shape (n_steps,) or (n_steps, n_series)
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-
-        Examples
-        --------
-        >>> from gramian import RKMForecaster
-        >>> from gramian.datasets import make_sum_of_sines
-        >>> y = make_sum_of_sines(120, noise=0.05, random_state=0)
-        >>> model = RKMForecaster(lags=20, n_components=4, kernel="linear", random_state=0).fit(y[:100])
-        >>> bool(abs(model.predict(20) - y[100:]).max() < 0.5)
-        True
-        """
-        paths = self._ready()
-        wanted = check_steps(steps)
-        most = int(wanted.max())
-        future = checked_future(X, self.n_inputs_, most)
-        found = paths.middle(most, future, checked_history(history, paths, self.lags_))
-        return self._finished(found, wanted, plain=history is not None)
-
-    def sample_paths(
-        self, steps: Any, n_paths: int = 100, X: Any = None, *, history: Any = None, random_state: Any = None
-    ) -> Array:
-        """Draw whole futures: one-step predictive draws, each fed back, spread as far as held-out stretches say.
-
-        Parameters
-        ----------
-        steps, X, history
-            As in `predict`.
-        n_paths : int, default=100
-        random_state : int, Generator or RandomState, optional
-            None: the model's own seed, the same paths each time.
-
-        Returns
-        -------
-        ndarray of shape (n_paths, n_steps) or (n_paths, n_steps, n_series)
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [12] docs/theory.md, section 12: small samples.
-
-        Examples
-        --------
-        >>> from gramian import RKMForecaster
-        >>> from gramian.datasets import make_sum_of_sines
-        >>> y = make_sum_of_sines(120, noise=0.05, random_state=0)
-        >>> model = RKMForecaster(lags=20, n_components=4, kernel="linear", random_state=0).fit(y[:100])
-        >>> model.sample_paths(5, n_paths=10).shape
-        (10, 5)
-        """
-        paths = self._ready()
-        wanted = check_steps(steps)
-        n_paths = check_count("n_paths", n_paths, 1)
-        most = int(wanted.max())
-        rng = np.random.default_rng(self._seed) if random_state is None else check_random_state(random_state)
-        future = checked_future(X, self.n_inputs_, most)
-        run = paths.calibrated(most, future, checked_history(history, paths, self.lags_), n_paths, rng)
-        return np.asarray(self._finished(run, wanted, plain=True))
-
-    def predict_quantiles(self, steps: Any, quantiles: Any, X: Any = None, *, history: Any = None) -> Array:
-        """Quantiles of the predictive law, from 1000 paths.
-
-        Parameters
-        ----------
-        steps, X, history
-            As in `predict`.
-        quantiles : number or list of numbers in (0, 1)
-
-        Returns
-        -------
-        ndarray of shape (n_quantiles, n_steps) or (n_quantiles, n_steps, n_series)
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [12] docs/theory.md, section 12: small samples.
-
-        Examples
-        --------
-        >>> from gramian import RKMForecaster
-        >>> from gramian.datasets import make_sum_of_sines
-        >>> y = make_sum_of_sines(120, noise=0.05, random_state=0)
-        >>> model = RKMForecaster(lags=20, n_components=4, kernel="linear", random_state=0).fit(y[:100])
-        >>> model.predict_quantiles(5, [0.1, 0.5, 0.9]).shape
-        (3, 5)
-        """
-        levels = checked_levels(quantiles)
-        paths = self.sample_paths(steps, N_PATHS, X, history=history)
-        return np.quantile(paths, levels, axis=0)
-
-    def predict_interval(
-        self, steps: Any, level: float = 0.9, X: Any = None, *, history: Any = None
-    ) -> tuple[Any, Any]:
-        """The ends of the central intervals that hold the future with probability ``level``; they hold `predict` too.
-
-        Parameters
-        ----------
-        steps, X, history
-            As in `predict`.
-        level : float, default=0.9
-
-        Returns
-        -------
-        lower, upper : as `predict`
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [12] docs/theory.md, section 12: small samples.
-
-        Examples
-        --------
-        >>> from gramian import RKMForecaster
-        >>> from gramian.datasets import make_sum_of_sines
-        >>> y = make_sum_of_sines(120, noise=0.05, random_state=0)
-        >>> model = RKMForecaster(lags=20, n_components=4, kernel="linear", random_state=0).fit(y[:100])
-        >>> lower, upper = model.predict_interval(5)
-        >>> bool((lower <= upper).all())
-        True
-        """
-        level = check_number("level", level, 0.0, 1.0, open_low=True, open_high=True)
-        lower, upper = self.predict_quantiles(steps, [0.5 - level / 2, 0.5 + level / 2], X, history=history)
-        middle = np.asarray(self.predict(steps, X, history=history))
-        ends = np.minimum(lower, middle), np.maximum(upper, middle)
-        if history is not None:
-            return ends
-        wanted = check_steps(steps)
-        low, high = (wrapped(end, self._index, wanted, self._columns, self._name) for end in ends)
-        return low, high
-
-    # ------------------------------------------------------------ gaps
-
-    def impute(self, y: Any = None, return_std: bool = False) -> Any:
-        """Fill the gaps of a series from both sides: forecasts from the left, and of the series turned round from the right.
-
-        Parameters
-        ----------
-        y : array-like, optional
-            A series like the one that was fitted; None: that one.
-        return_std : bool, default=False
-
-        Returns
-        -------
-        filled : as ``y``
-            Observed values are untouched.
-        std : as ``y``, only with ``return_std``
-            Standard deviations, 0 where observed.
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [12] docs/theory.md, section 12: small samples.
-
-        Examples
-        --------
-        >>> from gramian import RKMForecaster
-        >>> from gramian.datasets import make_sum_of_sines
-        >>> y = make_sum_of_sines(120, noise=0.05, random_state=0)
-        >>> model = RKMForecaster(lags=20, n_components=4, kernel="linear", random_state=0).fit(y[:100])
-        >>> import numpy as np
-        >>> y[50:53] = np.nan
-        >>> bool(np.isnan(model.impute(y)).any())
-        False
-        """
-        paths = self._ready()
-        series, single = (self._series, self._single) if y is None else as_series(y)
-        if series.shape[1] != self.n_series_:
-            raise ValueError(f"y has {series.shape[1]} series, but the model was fitted to {self.n_series_}.")
-        filled, std = np.array(series), np.zeros_like(series)
-        if np.isnan(series).any():
-            turned = self._turned(series)
-            backward = None if turned is None else turned._ready()
-            filled, std = fill_gaps(series, paths, backward, np.random.default_rng(self._seed))
-        found = [table[:, 0] if single else table for table in (filled, std)]
-        if is_pandas(y):
-            found = [dressed(table, y.index, getattr(y, "columns", None), getattr(y, "name", None)) for table in found]
-        return tuple(found) if return_std else found[0]
-
-    def _turned(self, series: Array) -> RKMForecaster | None:
-        """The same model of the series turned round; None where that cannot be fitted."""
-        first = self._members[0]
-        options = {
-            **self.get_params(deep=False),
-            "lags": max(1, self.lags_),
-            "kernel": self.kernel_,
-            "season": first.transforms[0].season or None,
-            "difference": first.transforms[0].difference,
-            "transform": "log" if first.transforms[0].log else None,
-            "n_components": 0 if self.lags_ == 0 else self.n_components,
-        }
-        turned = type(self)(**options)
-        try:
-            return turned.fit(np.array(series[::-1]) if self.n_series_ > 1 else np.array(series[::-1, 0]))
-        except ValueError:
-            return None
-
     # ------------------------------------------------------------ words
 
     def explain(self) -> str:
         """What was taken off the series and why, which of AC's four algorithms was run, and what held-out stretches said."""
         return forecaster_words(self, self._ready().members)
+
+
+def _common(values: Sequence[Any]) -> Any:
+    """The value that all series share, else the list of them."""
+    return values[0] if all(value == values[0] for value in values) else list(values)

@@ -15,35 +15,31 @@ from gramian._checks import (
     check_flag,
     check_n_components,
     check_number,
-    check_random_state,
     check_seed,
-    check_table,
     check_tolerance,
     check_weights,
     refuse_dask,
 )
 from gramian._content import row_hashes, smallest_positions
-from gramian._types import Batches, RandomState, Table, Views, Weights
+from gramian._types import Batches, RandomState, Views, Weights
 from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns
-from gramian.estimators._view_answers import Trust, ViewAnswers, decoded_inputs, fitted_preimage
+from gramian.estimators._view_answers import ViewAnswers, decoded_inputs, fitted_preimage
 from gramian.estimators._view_fit import CHOICE_FOLDS, ViewFit, ViewOptions, fit_views
-from gramian.estimators._view_predictions import ViewPredictions
 from gramian.estimators._view_rows import SummedViews
 from gramian.estimators._view_rows_missing import HoledFit, complete_rows
 from gramian.estimators._view_sources import rows_of_batches, rows_on_dask, view_columns
 from gramian.estimators._view_specs import NestedKernels, kernel_per_view
 from gramian.estimators._view_survey import check_specs, fitted_maps, gathered, surveyed
 from gramian.estimators._view_tables import ViewLayout, ViewRows, usable_rows
-from gramian.estimators._view_trusts import FEWEST_ROWS, HeldOutTrusts, asked_question, trusts_of_rows
+from gramian.estimators._view_trusts import TrustedViews
 from gramian.kernels import Linear, is_precomputed
 from gramian.kernels.precomputed import check_square
-from gramian.latent.gaussian import noisy_rows
 from gramian.preimage import as_preimage
 from gramian.rows import Rows
 from gramian.solvers import solvers_for
 
 
-class MultiViewRKM(NestedKernels, ViewPredictions, BaseEstimator):
+class MultiViewRKM(NestedKernels, TrustedViews, BaseEstimator):
     """The multi-view restricted kernel machine, φ_v(x_v) = μ_v + W_v z + ε_v for every view v, with noise [8].
 
     One latent z ~ N(0, I) explains all views of a row. Whatever views a row shows give the posterior of z, and that
@@ -273,16 +269,9 @@ class MultiViewRKM(NestedKernels, ViewPredictions, BaseEstimator):
         self._keep_trusts(None if asked is None else asked.trusts(self._model, self.preimage, layout.names))
         return self
 
-    def _keep_trusts(self, found: HeldOutTrusts | None) -> None:
-        self.trusts_: list[Trust] = [] if found is None else found.trusts
-        self._reaches: list[float] = [] if found is None else found.reaches
-
     def _keep_layout(self, layout: ViewLayout) -> None:
         self._container, self._columns, self._widths = layout.kind, layout.columns, layout.widths
         self.view_names_ = layout.names
-
-    def _calibrates(self, layout: ViewLayout) -> bool:
-        return self.n_folds is not None and len(layout.names) > 1 and isinstance(self.noise_variance, str)
 
     def _options(self, layout: ViewLayout) -> ViewOptions:
         return ViewOptions(
@@ -401,126 +390,6 @@ class MultiViewRKM(NestedKernels, ViewPredictions, BaseEstimator):
             else max(float(count.max()) for count in counts),
             getattr(self, "_reaches", ()),
         )
-
-    # ------------------------------------------------------------ trust
-
-    @atomic
-    def calibrate(self, X: Views, questions: Any = None, *, n_folds: int = 5) -> MultiViewRKM:
-        """Learn from held-out rows how far `predict_view` may trust the views shown; `fit` does so unless ``n_folds=None``.
-
-        The likelihood understates the noise along the principal axes. For each question, "view v from the views o", the noise of
-        the views o is divided by the trust of the least cross-validated error: ridge regression within the kept components, in
-        the same Gaussian. The held-out residuals, in the units of the inputs, also give the standard deviations: 1.645 of them cover
-        90 %. Only `predict_view` changes; latents and densities stay those of the model.
-
-        Parameters
-        ----------
-        X : table, list or dict of views
-            The training views; rows that miss an entry are left out.
-        questions : list of (given, view), optional
-            ``given`` is the view shown, or a list of them. None: those that `fit` asks, every view from every set of others (of more
-            than four views: from all others and from each alone).
-        n_folds : int, default=5
-
-        Returns
-        -------
-        MultiViewRKM
-            With ``trusts_``, a list of (given, view, trust, std).
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [10] docs/theory.md, section 10: choosing, by what was not seen.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from gramian import MultiViewRKM
-        >>> rng = np.random.default_rng(0)
-        >>> z = rng.standard_normal((60, 1))
-        >>> views = {name: z + rng.standard_normal((60, 20)) for name in ("a", "b")}
-        >>> model = MultiViewRKM(10, noise_variance="ml", n_folds=None).fit(views).calibrate(views)
-        >>> [(given, view, trust < 1) for given, view, trust, _ in model.trusts_]
-        [(['b'], 'a', True), (['a'], 'b', True)]
-        """
-        check_is_fitted(self)
-        check_count("n_folds", n_folds, 2)
-        if self._gaussian.noise_variance == 0:
-            raise ValueError(
-                "calibrate divides the noise of views, but noise_variance is 0. Use noise_variance='ml', 'per-view' or a number."
-            )
-        rows = self._rows(X)
-        asked = None if questions is None else [asked_question(question, self._layout) for question in questions]
-        found = self._held_out(rows, np.ones(len(rows)), asked, n_folds)
-        if found is None:
-            raise ValueError(
-                f"calibrate needs at least {FEWEST_ROWS} distinct rows that show all views, got "
-                f"{int(rows.complete_rows.sum())}. Give more rows."
-            )
-        self._keep_trusts(found)
-        return self
-
-    def _held_out(self, rows: ViewRows, weights: Array, asked: Any, n_folds: int, built: Any = None) -> Any:
-        return trusts_of_rows(
-            rows,
-            weights,
-            self._model,
-            asked,
-            n_folds=n_folds,
-            preimage=self.preimage,
-            names=self.view_names_,
-            built=built,
-        )
-
-    # ------------------------------------------------------------ new rows
-
-    def sample(self, n_samples: int = 1, *, latent: Table | None = None, random_state: RandomState = None) -> Any:
-        """Draw all views of new rows, or (``latent=Z``) of given latents.
-
-        Linear views carry their noise; views with a kernel or a decoder are those of the noise-free feature point.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            How many rows to draw.
-        latent : array-like of shape (n, n_components_), optional
-            Latents to start from; then one row is drawn for each of them.
-        random_state : None, int, Generator or RandomState
-            None uses the estimator's own.
-
-        Returns
-        -------
-        views in the container of `fit`
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from gramian import MultiViewRKM
-        >>> X = load_iris().data
-        >>> views = {"sepal": X[:, :2], "petal": X[:, 2:]}
-        >>> model = MultiViewRKM(n_components=2, n_folds=None).fit(views)
-        >>> model.sample(4, random_state=0)["sepal"].shape
-        (4, 2)
-        """
-        check_is_fitted(self)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
-        if latent is None:
-            Z = rng.standard_normal((check_count("n_samples", n_samples, 1), self.n_components_))
-        else:
-            Z = check_table(None, latent, reset=False, name="latent")
-            Z = Z if self._rotation is None else Z @ self._rotation.T
-        answers, views = self._answers, []
-        for v, part in enumerate(self._subspace.parts):
-            rows = answers.inputs(v, Z)
-            if part.invertible:
-                rows = noisy_rows(rows, self.noise_variances_[v], rng)
-            views.append(fitted_array(rows, vars(self).get("_dtype", "float64")))
-        return self._layout.contain(views)
 
     def explain(self) -> str:
         """Which of AC's four algorithms was run, and why (AC figure 1); how q was chosen, and what was calibrated."""

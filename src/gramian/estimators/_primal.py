@@ -127,8 +127,14 @@ class PrimalMixin(LatentModelMixin):
         rows = self._evaluate(X, lambda seen: rebuilt(self._model, seen, kind))
         if not return_std:
             return rows
-        correction = self._small_sample() if small_sample else None
-        return rows, self._evaluate(X, lambda seen: signal_std(self._model, seen, correction))
+        return rows, self._signal_std(self._check_rows(X), self._small_sample() if small_sample else None)
+
+    def _signal_std(self, table: Array, correction: SmallSample | None) -> Array:
+        parts = []
+        for rows in row_chunks(table.shape[0], EVALUATION_ROWS):
+            unseen = None if sparse.issparse(table) else np.isnan(table[rows])
+            parts.append(signal_std(self._model, self._project(table[rows]), correction, unseen))
+        return np.asarray(fitted_array(np.concatenate(parts), float_dtype(table)))
 
     @lazily
     def impute(

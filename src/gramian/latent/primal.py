@@ -47,12 +47,14 @@ def predictive(model: PrimalModel, seen: Projection, correction: SmallSample | N
     return mean, correction.cell_variance(signal, noise, posterior.mean)
 
 
-def signal_std(model: PrimalModel, seen: Projection, correction: SmallSample | None = None) -> Array:
-    """Standard deviation of every cell of μ + Wz given what was seen, without the noise; corrected as in `predictive`."""
+def signal_std(
+    model: PrimalModel, seen: Projection, correction: SmallSample | None = None, unseen: Array | None = None
+) -> Array:
+    """Standard deviation of every cell of μ + Wz given what was seen, without the noise; ``unseen`` cells matter to the correction."""
     posterior, mean, signal = _signal(model, seen)
     if correction is None:
         return np.broadcast_to(np.sqrt(signal), mean.shape)
-    variance = correction.signal_variance(signal, model.gaussian.noise_variance, posterior.mean)
+    variance = correction.signal_variance(signal, model.gaussian.noise_variance, posterior.mean, unseen)
     return np.asarray(np.sqrt(variance))
 
 

@@ -56,11 +56,19 @@ class SmallSample:
         """Of a cell, from the plug-in variances of its signal and its noise."""
         return (signal + noise) * inflation(self.counts, self.n_components, latents)[0]
 
-    def signal_variance(self, signal: Array, noise: Array | float, latents: Array) -> Array:
-        """Of μ + Wz, without the noise: what is left of the cell's when the noise of one cell is taken out."""
-        degrees = degrees_of_freedom(self.counts, self.n_components)
+    def signal_variance(
+        self, signal: Array, noise: Array | float, latents: Array, unseen: Array | None = None
+    ) -> Array:
+        """Of μ + Wz, without the noise; ``unseen`` (n, d) says which cells the rows do not show, None that they show all.
+
+        What the mean and the loadings of a column are wrong by moves a cell by (1 + |E z|²) / n_j of the variance that its row leaves open.
+        Where the cell is unseen that is its signal's and its noise's. Where it is seen, the signal was found with it: of the noise a share
+        h = signal / noise is taken for signal already, and 1 - h of it is left for the error of the loadings to add.
+        """
+        factor, degrees = inflation(self.counts, self.n_components, latents)
         own = self.counts / degrees * np.square(stdtrit(degrees, LEVEL) / ndtri(LEVEL))
-        return np.maximum(self.cell_variance(signal, noise, latents) - noise * own, 0.0)
+        open_to = noise - signal if unseen is None else np.where(unseen, noise + signal, noise - signal)
+        return np.asarray(own * signal + (factor - own) * np.maximum(open_to, 0.0))
 
     def stretched(self, deviations: Array, latents: Array, rng: np.random.Generator) -> Array:
         """Plug-in deviations (..., n, d) made draws of the corrected law."""

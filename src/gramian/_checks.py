@@ -400,10 +400,8 @@ def check_seen(seen: Array, names: Any = None) -> None:
         raise ValueError("All cells of X are missing: nothing to fit. Give at least one observed cell in every column.")
     if empty.size:
         named = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in empty[:10])
-        more = ", ..." if empty.size > 10 else ""
-        raise ValueError(
-            f"X has no observed value in column {named}{more} (all NaN). Drop it, or fill in what is known."
-        )
+        which = f"column{'s' if empty.size > 1 else ''} {named}{', ...' if empty.size > 10 else ''}"
+        raise ValueError(f"X has no observed value in {which} (all NaN). Drop such columns, or fill in what is known.")
 
 
 def check_scale(spread: float, name: str = "X") -> None:

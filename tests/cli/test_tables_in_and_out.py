@@ -78,6 +78,17 @@ def test_a_text_column_is_filled_by_its_likeliest_value(gramian, tmp_path, rows)
     assert (found[label != None] == truth[label != None]).all()  # noqa: E711
 
 
+def test_a_model_that_fills_one_table_is_fitted_once(gramian, holes, tmp_path, monkeypatch):
+    from gramian.estimators.ppca import PPCA
+
+    fitted, plain = [], PPCA.fit
+    monkeypatch.setattr(PPCA, "fit", lambda model, *args, **named: fitted.append(1) or plain(model, *args, **named))
+    assert gramian("impute", holes, "-o", "full.csv", "--components", 2).code == 0
+    assert len(fitted) == 1  # limits of odd rows, which need more fits, are for models that are kept
+    assert gramian("fit", holes, "-o", "m", "--components", 2).code == 0
+    assert len(fitted) > 2
+
+
 def test_impute_with_a_model_fitted_before(gramian, holes, table, tmp_path):
     gramian("fit", "full.csv", "-m", "m", "--components", "2")
     assert gramian("impute", "holes.csv", "-o", "o.csv", "-m", "m").code == 0

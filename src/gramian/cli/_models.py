@@ -162,8 +162,12 @@ def fitted(
     verbose: int = 0,
     *,
     check: bool = False,
+    once: bool = False,
 ) -> TableModel:
-    """Fit, and keep what later sub-commands need; with ``check`` also how good the model is on rows it has not seen."""
+    """Fit, and keep what later sub-commands need; with ``check`` also how good the model is on rows it has not seen.
+
+    ``once``: the model is used here and not kept, so the limits of odd rows, which need it fitted to parts of the table, are left out.
+    """
     check_complete(kind, X, prepare)
     if kind == "forecast":
         estimator = estimator_for(kind, options, prepare, verbose)
@@ -184,6 +188,8 @@ def fitted(
         from gramian.cli._held_out import held_out
 
         facts |= held_out(kind, estimator, X, y, prepare)
+    if once:
+        return TableModel(kind, estimator, prepare, facts=facts)
     return TableModel(kind, estimator, prepare, limits_of(estimator, X), facts, odd_limits(estimator, X))
 
 

@@ -112,7 +112,7 @@ def _held(session: Any, opened: Any, kind: str, options: Any) -> tuple[Any, Any]
         return TableModel("forecast", None, prepare, facts={"estimator": "RKMForecaster"}), along
     if plain:
         return fitted_imputer(prepare, X), along
-    return fitted(kind, options, prepare, X, None, session.verbose), along
+    return fitted(kind, options, prepare, X, None, session.verbose, once=True), along
 
 
 def _clock_of(whole: Any, drop: Any, session: Any) -> Any:

@@ -83,9 +83,9 @@ def test_a_model_that_fills_one_table_is_fitted_once(gramian, holes, tmp_path, m
 
     fitted, plain = [], PPCA.fit
     monkeypatch.setattr(PPCA, "fit", lambda model, *args, **named: fitted.append(1) or plain(model, *args, **named))
-    assert gramian("impute", holes, "-o", "full.csv", "--components", 2).code == 0
+    assert gramian("impute", "holes.csv", "-o", "full.csv", "--components", 2).code == 0
     assert len(fitted) == 1  # limits of odd rows, which need more fits, are for models that are kept
-    assert gramian("fit", holes, "-o", "m", "--components", 2).code == 0
+    assert gramian("fit", "holes.csv", "-m", "m", "--components", 2).code == 0
     assert len(fitted) > 2
 
 

@@ -617,3 +617,25 @@ def test_the_only_view_is_predicted_from_nothing_by_its_mean():
     model = MultiViewRKM(2, noise_variance="ml").fit([X])
     np.testing.assert_allclose(model.predict_view([X[:5]], 0), np.tile(X.mean(axis=0), (5, 1)), atol=1e-10)
     assert model.predict_view([X[:5].astype(np.float32)], 0).dtype == np.float32
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("views", [None, {"a": [0, 1, 2], "b": [3, 4, 5]}], ids=["one view", "two views"])
+def test_views_with_holes_that_share_a_noise_of_zero_are_rebuilt_exactly_in_any_unit(views, unit):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2)) @ rng.standard_normal((2, 6))
+    table = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+    with pytest.warns(NumericalWarning, match="exactly 0.0"):
+        whole = MultiViewRKM(2, views=views, kernel="linear", noise_variance="ml").fit(unit * X)
+    with pytest.warns(NumericalWarning, match="exactly 0.0"):
+        model = MultiViewRKM(2, views=views, kernel="linear", noise_variance="ml").fit(unit * table)
+    rebuilt = np.hstack([np.asarray(part) for part in _parts(model.reconstruct(unit * table))])
+    assert_allclose(rebuilt / unit, X, atol=1e-9)
+    assert_allclose(model.explained_variance_, whole.explained_variance_, rtol=1e-6)
+    assert_allclose(model.transform(unit * X), whole.transform(unit * X), atol=1e-6)
+    with pytest.raises(ValueError, match="needs a positive noise variance"):
+        model.score_samples(unit * table)
+
+
+def _parts(rebuilt):
+    return rebuilt.values() if isinstance(rebuilt, dict) else rebuilt if isinstance(rebuilt, list) else [rebuilt]

@@ -639,3 +639,23 @@ def test_a_stream_whose_q_is_opened_later_takes_the_rule_of_shares():
     model = PPCA(2).partial_fit(np.random.default_rng(0).standard_normal((20, 4)))
     model.n_components = "auto"
     assert np.isfinite(model.transform(np.ones((1, 4)))).all()
+
+
+@pytest.mark.parametrize("q", ["auto", 2, 0.9])
+def test_squares_that_overflow_are_refused_before_q_is_chosen_by_them(q):
+    rows = np.random.default_rng(0).standard_normal((58, 6)) * 10.0 ** np.arange(150, 156)
+    with pytest.raises(ValueError, match="rescale it first"):
+        PPCA(q).fit(rows)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_noise_that_has_no_inverse_is_none():
+    """Tiny columns of very different sizes, with holes: their noise is a subnormal number."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 2)) * [1e-155, 1e-149]
+    X[rng.random(X.shape) < 0.4] = np.nan
+    X = X[~np.isnan(X).all(axis=1)]
+    model = PPCA(2).fit(X)
+    assert model.noise_variance_ == 0 or model.noise_variance_ >= np.finfo(float).tiny
+    assert np.isfinite(model.transform(X)).all()
+    assert np.isfinite(model.impute(X)).all()

@@ -114,3 +114,5 @@ def test_noise_below_a_trillionth_of_the_mean_variance_is_zero():
     with pytest.warns(NumericalWarning, match=r"exactly 0\.0"):
         assert zeroed(0.5e-12, 1.0, told=True) == 0.0
     assert zeroed(0.5e-12, 1.0, told=False) == 0.0
+    assert zeroed(1e-309, 1e-299, told=False) == 0.0  # far above a trillionth, but 1 / noise would overflow
+    assert zeroed(1e-307, 1e-299, told=False) == 1e-307

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.base import BaseEstimator
 
 from gramian.kernels import RBF, Linear, Matern, Polynomial, RationalQuadratic
@@ -100,3 +101,11 @@ def test_a_method_without_the_base_class_may_pass(rows):
 def test_a_broken_method_is_caught(broken, promise, rows):
     with pytest.raises(AssertionError, match=promise):
         check_preimage(broken(), rows)
+
+
+def test_transport_has_the_same_prices_for_scores_whose_cubes_overflow():
+    rng = np.random.default_rng(0)
+    X, scores = rng.standard_normal((40, 3)), np.square(rng.standard_normal((40, 2))) - 1.0
+    small = PREIMAGES["transport"]().fit(X, None, kernel=RBF(1.0), scores=scores)
+    large = PREIMAGES["transport"]().fit(X, None, kernel=RBF(1.0), scores=1e120 * scores)
+    assert_allclose(large.prices_ / 1e240, small.prices_, rtol=1e-9)

@@ -164,8 +164,8 @@ def resolve_noise(noise_variance: float | str, spectrum: Spectrum, dim: float) -
 
 
 def zeroed(noise: float, mean_variance: float, *, told: bool) -> float:
-    """``noise``, or exactly 0.0 (with a warning) when it is below 1e-12 of the mean variance."""
-    if noise > ZERO_NOISE * mean_variance:
+    """``noise``, or exactly 0.0 (with a warning) when it is below 1e-12 of the mean variance, or so small that 1 / noise overflows."""
+    if noise > max(ZERO_NOISE * mean_variance, float(np.finfo(float).tiny)):
         return noise
     if told:
         warn(

@@ -15,7 +15,7 @@ import numpy as np
 
 from gramian._arrays import Array, lower_triangle, symmetrized
 from gramian.latent.dimension import for_fraction
-from gramian.latent.gaussian import ZERO_NOISE, LatentGaussian
+from gramian.latent.gaussian import ZERO_NOISE, LatentGaussian, zeroed
 from gramian.latent.masked_em import Parameters, row_posterior
 from gramian.latent.masked_table import masked_chunk
 from gramian.latent.missing import MissingFit, fit_missing
@@ -111,8 +111,9 @@ def fit_missing_views(
 
 
 def view_scales(variances: Array, shared: bool) -> Array:
-    """Every view in units of its own spread: the EM's floor for the noises is one for all. Views that share a noise stay as they are."""
-    return np.ones(len(variances)) if shared else 1.0 / np.sqrt(np.where(variances > 0, variances, 1.0))
+    """Every view in units of its own spread, or of the largest where they share a noise: the EM's floor for the noises is one for all."""
+    units = np.full(len(variances), variances.max(initial=0.0)) if shared else variances
+    return np.asarray(1.0 / np.sqrt(np.where(units > 0, units, 1.0)))
 
 
 def _stacked(partials: list[PartialView], scales: Array, n: int) -> tuple[Array, Array]:
@@ -191,25 +192,32 @@ class CanonicalAxes:
         latents: Array,
         subspace: Callable[[int, Array, Array, Array], Subspace],
     ) -> NoiseFit:
-        """The model. ``subspace(v, mean, components, turn)`` is that of view v; ``entries`` are those seen per row, on average."""
+        """The model. ``subspace(v, mean, components, turn)`` is that of view v; ``entries`` are those seen per row, on average.
+
+        Views are in units of their noises, which are then 1. Where they share one and the components leave none of it, they stay in
+        those of the data, and the noise is 0.
+        """
         found, safe, parts = self.found, self.safe, []
+        exact = not self.noises.any() and not constant.all()
+        unit = zeroed(0.0, 1.0, told=True) if exact else 1.0
+        values = self.values / scales.max() ** 2 if exact else self.values
         for v, loadings in enumerate(self.loadings):
             # from W_v of the scaled columns to the axes of the scaled view
             turn = self.rotation / np.sqrt(self.values) / np.sqrt(safe[v])
             mean, components = found.mean[self.blocks == v] / scales[v], np.ascontiguousarray((loadings @ turn).T)
-            scale = 0.0 if constant[v] else float(scales[v] / np.sqrt(safe[v]))
+            scale = 0.0 if constant[v] else 1.0 if exact else float(scales[v] / np.sqrt(safe[v]))
             parts.append(ViewPart.of(subspace(v, mean, components, turn), scale, float(dims[v])))
         dim = float(sum(dims))
         history = np.array(found.log_likelihoods) + float(entries @ np.log(scales))
         spectrum = Spectrum(
-            self.values + 1.0,
+            values + unit,
             latents,
-            float(self.values.sum() + dim),
+            float(values.sum() + unit * dim),
             n_iter=found.n_iter,
             converged=found.converged,
             log_likelihoods=history,
         )
-        model = LatentModel(ViewSubspace(tuple(parts)), LatentGaussian(self.values + 1.0, 1.0, dim), spectrum)
+        model = LatentModel(ViewSubspace(tuple(parts)), LatentGaussian(values + unit, unit, dim), spectrum)
         noise_variances = np.where(constant, 0.0, self.noises / scales**2)
         return NoiseFit(model, noise_variances, history, found.n_iter, found.converged, latents)
 

@@ -63,7 +63,8 @@ class Transport(PreImage):
         self.half_norms_ = 0.5 * np.einsum("mq,mq->m", centers, centers)
         self.blur_ = BLUR * _nearest_square(centers)
         # the sign of an axis is a convention: draws take that of the third moment, which the rows decide
-        signs = np.where(weights @ self.scores_**3 < 0, -1.0, 1.0)
+        unit = np.abs(self.scores_).max(axis=0, initial=0.0)  # cubes of large scores overflow
+        signs = np.where(weights @ (self.scores_ / np.where(unit > 0, unit, 1.0)) ** 3 < 0, -1.0, 1.0)
         draws = even_normals(N_DRAWS, centers.shape[1]) * (signs * np.sqrt(variances))
         share = weights[self.centers_] / weights[self.centers_].sum()
         self.prices_ = balanced_prices((draws @ centers.T - self.half_norms_) / self.blur_, share) * self.blur_

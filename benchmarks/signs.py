@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments._page import write_block
+
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "design.md"
-START, END = "<!-- signs -->", "<!-- end of signs -->"
 BEFORE = {
     "lines of `src/gramian`": "28,154",
     "of these, code (no docstrings, comments or blank lines)": "19,164",
@@ -145,5 +146,4 @@ if __name__ == "__main__":
     else:
         print(table())
     if "--write" in sys.argv:
-        before, rest = PAGE.read_text().split(START)
-        PAGE.write_text(f"{before}{START}\n{table()}\n{END}{rest.split(END)[1]}")
+        write_block(PAGE, "signs", table().splitlines())

@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import assert_all_finite
 
-from gramian._arrays import Array
+from gramian._arrays import Array, has_nan, is_sparse
 from gramian._checks import check_seen, warn_of_empty_rows
 from gramian._progress import Progress
-from gramian._types import RandomState
+from gramian._types import Points, RandomState
 from gramian.choosing.cells import MOST_ROWS, choose_by_cells
 from gramian.choosing.dimension import not_held_out
 from gramian.choosing.selection import Selection
@@ -163,3 +165,17 @@ def model_of_missing(fitted: MissingFit, n_features: int) -> PrimalModel:
     history = np.asarray(fitted.log_likelihoods)
     spectrum = replace(model.spectrum, n_iter=fitted.n_iter, converged=fitted.converged, log_likelihoods=history)
     return replace(model, spectrum=spectrum)
+
+
+def check_finite_or_missing(X: Points) -> None:
+    """Raise ValueError if an entry is infinite."""
+    assert_all_finite(X.data if sparse.issparse(X) else X, allow_nan=True, estimator_name="PPCA", input_name="X")
+
+
+def has_holes(X: Points) -> bool:
+    """Whether any entry is NaN."""
+    values = X.data if is_sparse(X) else X
+    holes = has_nan(values)
+    if holes and sparse.issparse(X):
+        raise ValueError("Sparse X contains NaN. Missing values need a dense table: use '.toarray()'.")
+    return holes

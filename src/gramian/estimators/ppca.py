@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.validation import assert_all_finite, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, fitted_array, float_dtype, has_nan, is_sparse
+from gramian._arrays import Array, fitted_array, float_dtype
 from gramian._checks import (
     check_choice,
     check_count,
@@ -24,16 +24,16 @@ from gramian._checks import (
     check_weights,
     positive_rows,
 )
-from gramian._progress import Progress
-from gramian._types import Batches, Points, RandomState, Table, Weights
+from gramian._types import Points, RandomState, Table, Weights
 from gramian.choosing.dimension import not_held_out
 from gramian.choosing.fold_stream import N_FOLDS, FoldStream
 from gramian.choosing.limits import FEW_ROWS, held_out_distance
 from gramian.choosing.selection import Selection
 from gramian.choosing.tables import choose_for_moments, choose_for_table
-from gramian.estimators._base import BaseEstimator, atomic, chosen_solver, forget, keep_columns
-from gramian.estimators._hole_fit import HoleFit
-from gramian.estimators._primal import TAIL_SIZE, PrimalMixin
+from gramian.estimators._base import atomic, chosen_solver, forget, keep_columns
+from gramian.estimators._hole_fit import HoleFit, check_finite_or_missing, has_holes
+from gramian.estimators._primal import TAIL_SIZE
+from gramian.estimators._primal_stream import LAZY, PRIVATE, PrimalStream
 from gramian.latent.anomaly import Tail
 from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.gaussian import LatentGaussian, noise_of_each_q, zeroed
@@ -43,38 +43,15 @@ from gramian.latent.model import LatentModel, PrimalModel, fit_latent_model
 from gramian.latent.sample import STORED_LIMIT, MomentSample, TableSample, moment_sample, primal_sample
 from gramian.operators.covariance import Stored
 from gramian.operators.moments import Moments
-from gramian.rows import BatchRows, Rows, as_rows, is_dask, is_one_shot
+from gramian.rows import Rows, as_rows, is_dask
 from gramian.rows.draws import FoldMoments, block_moments, dealt_folds, fold_moments
 from gramian.solvers import as_solver, solvers_for
 
 FIRST_ROWS = 64
 """Holes are looked for here before the moments of all rows are."""
-PRIVATE = ("_model", "_moments", "_n_rows", "_tail", "_stream", "_column_weights", "_dtype", "_held_out_spe")
-LAZY = frozenset(
-    [
-        "_model",
-        "mean_",
-        "components_",
-        "loadings_",
-        "n_components_",
-        "noise_variance_",
-        "explained_variance_",
-        "explained_variance_ratio_",
-        "residual_norm_",
-        "n_iter_",
-        "solver_",
-        "solver_reason_",
-        "log_likelihoods_",
-        "converged_",
-        "n_samples_",
-        "selection_",
-        "_tail",
-        "_column_weights",
-    ]
-)
 
 
-class PPCA(PrimalMixin, BaseEstimator):
+class PPCA(PrimalStream):
     """Probabilistic principal component analysis, x = μ + Wz + ε with z ~ N(0, I), ε ~ N(0, σ²I) [1, 2, 5].
 
     The fit is the exact maximum of the likelihood: in closed form for complete data, tall or wide, dense or sparse; by PX-EM on the
@@ -257,131 +234,6 @@ class PPCA(PrimalMixin, BaseEstimator):
         assert stream is not None
         return choose_for_moments(stream.parts, sample) if stream.folds else None
 
-    @atomic
-    def partial_fit(self, X: Table, y: object = None, sample_weight: Weights = None) -> PPCA:
-        """Add a batch of complete rows; the result equals `fit` on all rows so far, whatever the batches.
-
-        Only moments are kept, one per fold where q is to be chosen; the decomposition is made when the model is first used.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, with the columns of `fit`.
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            Integer weights equal repeated rows, zero weight a removed row.
-
-        Returns
-        -------
-        PPCA
-
-        References
-        ----------
-        [1] docs/theory.md, section 1: weighted moments in primal and dual.
-        [13] docs/theory.md, section 13: faster, the same numbers.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> import numpy as np
-        >>> from gramian import PPCA
-        >>> X = load_iris().data
-        >>> model = PPCA(n_components=2).partial_fit(X[:50]).partial_fit(X[50:])
-        >>> np.allclose(model.components_, PPCA(n_components=2).fit(X).components_)
-        True
-        """
-        self._check_params()
-        fresh = "_moments" not in vars(self)
-        if fresh:
-            forget(self, *PRIVATE)
-        else:
-            for name in LAZY & vars(self).keys():
-                delattr(self, name)
-        X = check_table(self, X, reset=fresh, missing=True, accept_sparse=True, min_samples=0, ensure_all_finite=False)
-        if X.shape[0] == 0:
-            if fresh:
-                raise ValueError("The first batch has 0 rows. Give at least one row.")
-            return self
-        X, weights = positive_rows(X, check_weights(sample_weight, X))
-        with np.errstate(all="ignore"):  # what is not finite shows in the moments
-            batch = Moments.of(X, None if sample_weight is None else weights)
-        if not np.isfinite(np.trace(batch.scatter)):
-            check_finite_or_missing(X)
-            if has_holes(X):
-                raise ValueError(
-                    "partial_fit streams complete rows, but X contains NaN. Use fit, or fit_batches with a source that can be read "
-                    "again: both handle missing values exactly."
-                )
-        self._moments = batch if fresh else self._moments.merge(batch)
-        self._n_rows = X.shape[0] if fresh else self._n_rows + X.shape[0]
-        single = float_dtype(X) == np.float32 and (fresh or self._dtype == "float32")
-        self._dtype = "float32" if single else "float64"
-        if self._chooses:
-            stream = FoldStream() if fresh else vars(self).get("_stream")
-            if stream is None:
-                raise ValueError(
-                    "n_components was not 'auto' when the first rows came, so no folds were kept. Start anew, or give an integer."
-                )
-            self._stream = stream.add(X, weights)
-        return self
-
-    @atomic
-    def fit_batches(self, source: Batches) -> PPCA:
-        """Fit on all rows of batches, out of core; equal to `fit` on the concatenated rows, whatever the batches.
-
-        Parameters
-        ----------
-        source : list, other iterable that can be read again, or function that opens an iterator
-            A batch is an array, a frame or an Arrow batch, or (X, sample_weight). Rows with holes need several passes; an iterator that can
-            be read only once is taken for complete rows.
-
-        Returns
-        -------
-        PPCA
-
-        References
-        ----------
-        [5] docs/theory.md, section 5: EM.
-        [13] docs/theory.md, section 13: faster, the same numbers.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> import numpy as np
-        >>> from gramian import PPCA
-        >>> X = load_iris().data
-        >>> model = PPCA(n_components=2).fit_batches([X[:50], X[50:]])
-        >>> np.allclose(model.components_, PPCA(n_components=2).fit(X).components_)
-        True
-        """
-        self._check_params()
-        if not is_one_shot(source):
-            forget(self, *PRIVATE)
-            return self._fit_rows(BatchRows.of(source))
-        self.__dict__.pop("_moments", None)
-        with Progress("batches", verbose=self.verbose) as bar:
-            for batch in source:
-                X, weights = batch if isinstance(batch, tuple) else (batch, None)
-                if getattr(X, "num_rows", None) == 0 or (hasattr(X, "__len__") and len(X) == 0):
-                    continue
-                self._stream_batch(X, weights)
-                bar.step()
-        if "_moments" not in vars(self):
-            raise ValueError("source held no rows. Give an iterable of at least one non-empty batch.")
-        self._finalise()
-        return self
-
-    def _stream_batch(self, X: Points, weights: Any) -> None:
-        try:
-            self.partial_fit(X, sample_weight=weights)
-        except ValueError as error:
-            if "partial_fit streams complete rows" not in str(error):
-                raise
-            raise ValueError(
-                "The batches come from an iterator that can be read only once, but they contain NaN, which needs several passes. Give "
-                "fit_batches a list, or a function that opens the iterator anew."
-            ) from None
-
     def _fit_rows(self, rows: Rows, start: MissingFit | None = None) -> PPCA:
         """Rows that are only summed over: batches that can be read again, Dask."""
         keep_columns(self, rows)
@@ -427,14 +279,13 @@ class PPCA(PrimalMixin, BaseEstimator):
     def _fit_sample(self, sample: Any, weight: float, selected: Callable[[], Selection | None]) -> None:
         solver = as_solver(self.solver, tol=self.tol, max_iter=self.max_iter, random_state=self.random_state)
         q = check_n_components(self.n_components)
-        operator = sample.operator()  # refuses squares that overflow or vanish, before anything is chosen by them
         if self._chooses:
             found = selected()
             self.selection_ = self._by_fraction(sample) if found is None else found
             q = min(int(self.selection_.chosen), sample.max_components)
         elif q == "auto":
             q = None
-        self.solver_, self.solver_reason_ = chosen_solver(solver, operator.size, q)
+        self.solver_, self.solver_reason_ = chosen_solver(solver, sample.operator().size, q)
         if q == "mle" and sample.max_components < sample.dim:
             raise ValueError(
                 f"n_components='mle' needs more samples than features ({sample.max_components + 1} <= {int(sample.dim)}). Use 'bic'."
@@ -443,6 +294,7 @@ class PPCA(PrimalMixin, BaseEstimator):
             if self._chooses:  # constant rows have no component to keep, and nobody asked for one
                 warnings.filterwarnings("ignore", message="n_components=1 exceeds the numerical rank 0")
             model = fit_latent_model(sample, q, self.solver_, self.noise_variance, weight=weight)
+        operator = sample.operator()
         if isinstance(operator, Stored) and operator.size <= TAIL_SIZE:
             tail = Tail.of(operator.matrix, model.gaussian.eigenvalues)
             if tail is not None:
@@ -456,21 +308,6 @@ class PPCA(PrimalMixin, BaseEstimator):
         return not_held_out(
             q, f"q = {q}: {DEFAULT_FRACTION:.0%} of the variance, for fewer than 3 distinct rows allow no choice"
         )
-
-    def _finalise(self) -> None:
-        """Decompose the moments that `partial_fit` has gathered."""
-        if self._n_rows < 2:
-            raise ValueError(
-                f"PPCA needs at least 2 rows, but partial_fit has seen {self._n_rows} (n_samples = {self._n_rows})."
-            )
-        sample = MomentSample(self._moments, self._n_rows, self.center, single=self._dtype == "float32")
-        self._column_weights = np.full(len(self._moments.mean), self._moments.weight)
-
-        def selected() -> Selection | None:
-            stream = vars(self).get("_stream")  # kept only where q was open while rows came
-            return choose_for_moments(stream.parts, sample) if stream is not None and stream.folds else None
-
-        self._fit_sample(sample, self._moments.weight, selected)
 
     def __getattr__(self, name: str) -> Any:
         # after partial_fit the decomposition waits for its first use: streams of small batches stay cheap
@@ -565,17 +402,3 @@ class PPCA(PrimalMixin, BaseEstimator):
         self.loadings_ = fitted_array(model.subspace.components.T * model.gaussian.gains, dtype)
         self.explained_variance_ = fitted_array(self.explained_variance_, dtype)
         self.explained_variance_ratio_ = fitted_array(self.explained_variance_ratio_, dtype)
-
-
-def check_finite_or_missing(X: Points) -> None:
-    """Raise ValueError if an entry is infinite."""
-    assert_all_finite(X.data if sparse.issparse(X) else X, allow_nan=True, estimator_name="PPCA", input_name="X")
-
-
-def has_holes(X: Points) -> bool:
-    """Whether any entry is NaN."""
-    values = X.data if is_sparse(X) else X
-    holes = has_nan(values)
-    if holes and sparse.issparse(X):
-        raise ValueError("Sparse X contains NaN. Missing values need a dense table: use '.toarray()'.")
-    return holes

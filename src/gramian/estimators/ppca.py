@@ -279,13 +279,14 @@ class PPCA(PrimalStream):
     def _fit_sample(self, sample: Any, weight: float, selected: Callable[[], Selection | None]) -> None:
         solver = as_solver(self.solver, tol=self.tol, max_iter=self.max_iter, random_state=self.random_state)
         q = check_n_components(self.n_components)
+        operator = sample.operator()  # refuses squares that overflow or vanish, before anything is chosen by them
         if self._chooses:
             found = selected()
             self.selection_ = self._by_fraction(sample) if found is None else found
             q = min(int(self.selection_.chosen), sample.max_components)
         elif q == "auto":
             q = None
-        self.solver_, self.solver_reason_ = chosen_solver(solver, sample.operator().size, q)
+        self.solver_, self.solver_reason_ = chosen_solver(solver, operator.size, q)
         if q == "mle" and sample.max_components < sample.dim:
             raise ValueError(
                 f"n_components='mle' needs more samples than features ({sample.max_components + 1} <= {int(sample.dim)}). Use 'bic'."
@@ -294,7 +295,6 @@ class PPCA(PrimalStream):
             if self._chooses:  # constant rows have no component to keep, and nobody asked for one
                 warnings.filterwarnings("ignore", message="n_components=1 exceeds the numerical rank 0")
             model = fit_latent_model(sample, q, self.solver_, self.noise_variance, weight=weight)
-        operator = sample.operator()
         if isinstance(operator, Stored) and operator.size <= TAIL_SIZE:
             tail = Tail.of(operator.matrix, model.gaussian.eigenvalues)
             if tail is not None:

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
-from sklearn.exceptions import NotFittedError
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.utils import get_tags, indexable
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
@@ -19,6 +17,7 @@ from gramian._checks import check_choice, check_count, check_flag, check_number,
 from gramian._progress import Progress
 from gramian._types import RandomState, Table
 from gramian.tuning.backends import BACKENDS, import_optuna
+from gramian.tuning.best_model import BestModel, own_score
 from gramian.tuning.defaults import default_objective, default_space, moves_the_measure
 from gramian.tuning.evaluation import Evaluation, Outcome, is_views, seeded
 from gramian.tuning.folds import make_folds
@@ -29,7 +28,7 @@ from gramian.tuning.surrogate import Surrogate
 from gramian.tuning.trials import Trial, best_index, check_identity, columns, decoded, read_checkpoint, write_checkpoint
 
 
-class BayesSearch(MetaEstimatorMixin, BaseEstimator):
+class BayesSearch(BestModel):
     """Search hyper-parameters with a Gaussian-process surrogate and expected improvement (MM 5.1).
 
     The score of a setting is its mean over held-out folds. A Gaussian process (Matérn 5/2, one length scale a parameter, noise)
@@ -239,7 +238,7 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
                     raise TypeError(
                         f"scoring=None: {type(self.estimator).__name__} has no default objective and no score. Give scoring."
                     )
-                return "score", _own_score
+                return "score", own_score
         if callable(scoring):
             return scoring, scoring
         if not isinstance(scoring, str) or (scoring not in OBJECTIVES and scoring not in get_scorer_names()):
@@ -329,180 +328,8 @@ class BayesSearch(MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "trials_")
         return self.surrogate().main_effects(self._searched, seed=self.seed_)
 
-    # ------------------------------------------------------------ the best model's face
-
-    def score(self, X: Table, y: object = None) -> float:
-        """The objective of the best model on given rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), views, or a series
-        y : array-like, optional
-
-        Returns
-        -------
-        float
-            Larger is better.
-
-        References
-        ----------
-        [10] docs/theory.md, section 10: choosing, by what was not seen.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from gramian import BayesSearch, PPCA
-        >>> X = load_iris().data
-        >>> search = BayesSearch(PPCA(), {"n_components": (1, 3)}, n_trials=3, cv=2, random_state=0).fit(X)
-        >>> bool(search.score(X) == search.best_estimator_.score(X))
-        True
-        """
-        check_is_fitted(self, "best_estimator_")
-        objective = self.objective_
-        if callable(objective):
-            return float(objective(self.best_estimator_, X, y))
-        if objective == "score":
-            return _own_score(self.best_estimator_, X, y)
-        if objective in OBJECTIVES:
-            return OBJECTIVES[objective](self.best_estimator_, X, y)
-        return float(get_scorer(objective)(self.best_estimator_, X, y))
-
-    @property
-    def n_features_in_(self) -> int:
-        """The number of columns seen in fit."""
-        try:
-            check_is_fitted(self, "best_estimator_")
-        except NotFittedError as error:
-            raise AttributeError(
-                f"{type(self).__name__} object has no n_features_in_ attribute: it is not fitted."
-            ) from error
-        return int(self.best_estimator_.n_features_in_)
-
-    @property
-    def classes_(self) -> Array:
-        """The classes of the best classifier."""
-        try:
-            check_is_fitted(self, "best_estimator_")
-        except NotFittedError as error:
-            raise AttributeError(
-                f"{type(self).__name__} object has no classes_ attribute: it is not fitted."
-            ) from error
-        return np.asarray(self.best_estimator_.classes_)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "best_estimator_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.estimator_type = inner.estimator_type
-        tags.classifier_tags = inner.classifier_tags
-        tags.regressor_tags = inner.regressor_tags
-        tags.transformer_tags = inner.transformer_tags
-        tags.target_tags = inner.target_tags
-        tags.input_tags = inner.input_tags
-        tags.non_deterministic = inner.non_deterministic
-        return tags
-
 
 _BEST = ("best_estimator_", "best_index_", "best_params_", "best_score_", "feature_names_in_")
-_DELEGATED = (
-    "predict",
-    "predict_proba",
-    "predict_log_proba",
-    "decision_function",
-    "score_samples",
-    "transform",
-    "inverse_transform",
-    "get_feature_names_out",
-    "scores",
-    "posterior",
-    "reconstruct",
-    "impute",
-    "sample",
-    "mahalanobis",
-    "residual",
-    "anomaly",
-    "kernel_mean",
-    "predict_view",
-    "predict_interval",
-    "predict_quantiles",
-    "sample_paths",
-)
-
-
-def _has(method: str) -> Any:
-    """Whether the best model, or before the fit the given one, has the method; raises its own AttributeError if not."""
-
-    def check(search: BayesSearch) -> bool:
-        getattr(search.best_estimator_ if hasattr(search, "best_estimator_") else search.estimator, method)
-        return True
-
-    return check
-
-
-def _delegate(method: str) -> Any:
-    def call(self: BayesSearch, *args: Any, **kwargs: Any) -> Any:
-        check_is_fitted(self, "best_estimator_")
-        return getattr(self.best_estimator_, method)(*args, **kwargs)
-
-    call.__name__ = method
-    call.__qualname__ = f"BayesSearch.{method}"
-    call.__doc__ = f"""``best_estimator_.{method}``; there only where the estimator has it.
-
-        Parameters
-        ----------
-        *args, **kwargs
-            Those of the method of that name of the estimator.
-
-        Returns
-        -------
-        What that method returns.
-        """
-    return available_if(_has(method))(call)
-
-
-def _fit_transform(self: BayesSearch, X: Table, y: object = None, **fit_params: Any) -> Any:
-    """``fit(X, y).transform(X)``; there only where the estimator has transform.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features), or views
-    y : array-like, optional
-    **fit_params : keyword arguments
-        As in `fit`.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_components_)
-
-    References
-    ----------
-    [10] docs/theory.md, section 10: choosing, by what was not seen.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from gramian import BayesSearch, PPCA
-    >>> X = load_iris().data
-    >>> search = BayesSearch(PPCA(), {"n_components": (1, 3)}, n_trials=3, cv=2, random_state=0).fit(X)
-    >>> search.fit_transform(X).shape[0]
-    150
-    """
-    return self.fit(X, y, **fit_params).best_estimator_.transform(X)
-
-
-_fit_transform.__name__ = "fit_transform"
-BayesSearch.fit_transform = available_if(_has("transform"))(_fit_transform)
-for _method in _DELEGATED:
-    setattr(BayesSearch, _method, _delegate(_method))
-
-
-# ---------------------------------------------------------------- details
-
-
-def _own_score(model: BaseEstimator, X: Table, y: object) -> float:
-    return float(model.score(X) if y is None else model.score(X, y))
 
 
 def _fit(model: BaseEstimator, X: Table, y: object, fit_params: dict[str, Any]) -> None:

@@ -64,3 +64,33 @@ def test_a_light_callback_keeps_its_name_and_answer():
 
     assert lightly(callback)(1, b=3) == 4
     assert (lightly(callback).__name__, lightly(callback).__doc__) == ("callback", "Words.")
+
+
+def test_what_is_imported_is_not_looked_through_for_garbage_neither_later_nor_at_the_end():
+    code = """
+import atexit, gc
+atexit.register(lambda: print(len(gc.get_objects())))  # runs last: what the collector would look through
+from gramian.cli._light_imports import import_scikit_learn
+import_scikit_learn()
+print(gc.isenabled(), gc.get_freeze_count(), len(gc.get_objects()))
+kept = [[] for _ in range(1000)]
+"""
+    first, at_the_end = python(code).splitlines()
+    enabled, frozen, left = first.split()
+    assert enabled == "True"
+    assert int(frozen) > 50_000
+    assert int(left) < 1000
+    assert int(at_the_end) < 1000
+
+
+def test_the_collector_is_on_again_where_the_import_fails():
+    code = """
+import gc, sys
+sys.modules["sklearn.base"] = None
+from gramian.cli._light_imports import import_scikit_learn
+try:
+    import_scikit_learn()
+except ImportError:
+    print(gc.isenabled())
+"""
+    assert python(code) == "True\n"

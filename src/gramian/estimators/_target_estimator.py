@@ -434,3 +434,10 @@ def _width(kernel: Any) -> float | None:
     found = getattr(kernel, "k2", kernel)
     scale: Any = getattr(found, "length_scale", None)
     return float(scale) if is_real(scale) else None
+
+
+def rows_kept(X: Any, kept: Array, precomputed: bool) -> Any:
+    """Some of the rows; of a Gram matrix the columns of these rows too."""
+    if len(kept) == X.shape[0]:
+        return X
+    return X[np.ix_(kept, kept)] if precomputed else X[kept]

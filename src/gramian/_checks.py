@@ -161,6 +161,8 @@ def check_table(
     With ``missing`` NaN, None, pd.NA and masked entries become NaN; without it they are an error. Feature names and counts
     are kept on (``reset=True``) or compared with (``reset=False``) the estimator. ``estimator=None`` skips that.
     """
+    if _is_ready(estimator, X, reset, min_samples, options.get("ensure_all_finite", True)):
+        return X
     X = _plain(X, missing=missing, accept_sparse=accept_sparse, name=name)
     dtype = getattr(X, "dtype", None)
     wide = isinstance(dtype, np.dtype) and dtype.kind in "iu" and dtype.itemsize == 8 and np.size(X) > 0
@@ -190,6 +192,27 @@ def check_table(
         raise ValueError(
             f"{first} Within gramian, LatentImputer fills the holes: make_pipeline(LatentImputer(), ...)."
         ) from None
+
+
+def _is_ready(estimator: Any, X: Any, reset: bool, min_samples: int, finite: object) -> bool:
+    """Whether X is a plain array of floats that every check would let pass as it is; its columns are then kept on the estimator.
+
+    Scikit-learn's own checks cost as much as a small fit: they look for frames of every library.
+    """
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype.char not in "df" or not X.dtype.isnative:
+        return False
+    if X.shape[0] < min_samples or X.shape[1] == 0:
+        return False
+    if estimator is not None:
+        same = reset or getattr(estimator, "n_features_in_", None) == X.shape[1]
+        if not same or hasattr(estimator, "feature_names_in_"):
+            return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        if finite is not False and not np.isfinite(X.sum()):
+            return False
+    if estimator is not None and reset:
+        estimator.n_features_in_ = X.shape[1]
+    return True
 
 
 def _plain(X: Any, *, missing: bool, accept_sparse: bool, name: str) -> Any:

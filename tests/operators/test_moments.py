@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from gramian.operators.centering import Centering
@@ -32,6 +32,26 @@ def test_moments_are_the_weighted_covariance(center, form, rng):
     assert_allclose(moments.covariance(center), C, atol=1e-12)
     assert_allclose(moments.mean, naive.covariance(X, weights)[0], atol=1e-12)
     assert mean.shape == (5,)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("offset", [0.0, 50.0])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n, d", [(9000, 40), (2500, 300)])
+def test_many_chunks_are_the_moments_of_all_rows(n, d, weighted, offset, order, rng):
+    """Rows in one piece are added up by BLAS in place, others by products; chunks are shorter where they are copied."""
+    X = np.array(rng.standard_normal((n, d)) @ rng.standard_normal((d, d)) + offset, order=order)
+    weights = rng.random(n) if weighted else None
+    found = Moments.of(X, weights)
+    mean, C = naive.covariance(X, np.ones(n) if weights is None else weights)
+    assert_allclose(found.mean, mean, rtol=0, atol=1e-10)
+    assert_allclose(found.covariance(), C, rtol=0, atol=1e-10 * C.max())
+    assert_array_equal(found.scatter, found.scatter.T)
+
+
+def test_every_other_column_is_as_its_copy(rng):
+    X = rng.standard_normal((500, 20))
+    assert_allclose(Moments.of(X[:, ::2]).scatter, Moments.of(X[:, ::2].copy()).scatter, rtol=1e-11, atol=1e-11)
 
 
 def test_float32_rows_are_summed_in_float64(rng):

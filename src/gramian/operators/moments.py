@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import blas
 
 from gramian._arrays import Array, row_chunks
 from gramian._types import Points
@@ -13,7 +14,9 @@ from gramian._types import Points
 SINGLE_FROM = 1e8
 """From this many multiplications on, float32 rows are multiplied in float32 (chunk sums stay float64)."""
 CHUNK_ENTRIES = 100_000
-"""Entries of a chunk."""
+"""Entries of a chunk of few columns."""
+COPIED_ROWS = 1000
+"""Rows of a chunk of many columns at most, where it is copied."""
 SINGLE_RANGE = (1e-25, 1e30)
 """Chunk traces outside this range are recomputed in float64: float32 squares would overflow or vanish."""
 
@@ -34,21 +37,32 @@ class Moments:
         n, d = X.shape
         shift = _shift(X)
         single = X.dtype == np.float32 and float(n) * d * d > SINGLE_FROM
-        total, sums, scatter = 0.0, np.zeros(d), np.zeros((d, d))
-        # shifted chunks should stay in the cache between the shift and the product; unshifted ones need no copy
-        entries = CHUNK_ENTRIES if shift.any() else 16 * CHUNK_ENTRIES
-        for rows in row_chunks(n, max(128, entries // max(d, 1))):
+        halved = X.flags.c_contiguous and not single  # BLAS adds a chunk's BᵀB in place, to the upper triangle alone
+        total, sums, scatter = 0.0, np.zeros(d), np.zeros((d, d), order="F")
+        # chunks stay in the cache from the shift to the sums; of many columns, where the product is all that counts, they are longer
+        copied = shift.any() or weights is not None
+        least = min(d, COPIED_ROWS) if copied else 8 * d
+        entries = CHUNK_ENTRIES if copied or halved else 16 * CHUNK_ENTRIES
+        for rows in row_chunks(n, max(least, entries // max(d, 1))):
             block = X[rows] - shift if shift.any() else X[rows]
             if not single:
                 block = block.astype(np.float64, copy=False)
             w = None if weights is None else weights[rows]
             with np.errstate(over="ignore", invalid="ignore"):  # what overflows in float32 is done again below
-                chunk_scatter, chunk_sum = _products(block, w)
-            if single and not SINGLE_RANGE[0] < np.trace(chunk_scatter) < SINGLE_RANGE[1]:
-                chunk_scatter, chunk_sum = _products(block.astype(np.float64), w)
-            scatter += chunk_scatter
+                if halved:
+                    scatter = blas.dsyrk(1.0, _rooted(block, w).T, beta=1.0, c=scatter, overwrite_c=True)
+                    chunk_sum = _sums(block, w)
+                else:
+                    chunk_scatter, chunk_sum = _products(block, w)
+                    if single and not SINGLE_RANGE[0] < np.trace(chunk_scatter) < SINGLE_RANGE[1]:
+                        chunk_scatter, chunk_sum = _products(block.astype(np.float64), w)
+                    scatter += chunk_scatter
             sums += chunk_sum
             total += block.shape[0] if w is None else float(w.sum())
+        if halved:
+            diagonal = scatter.diagonal().copy()
+            scatter = scatter + scatter.T
+            np.fill_diagonal(scatter, diagonal)
         move = sums / total
         scatter -= total * np.outer(move, move)
         np.fill_diagonal(scatter, np.maximum(scatter.diagonal(), 0.0))
@@ -88,10 +102,16 @@ def _shift(X: Array) -> Array:
 
 
 def _products(block: Array, weights: Array | None) -> tuple[Array, Array]:
-    if weights is None:
-        return block.T @ block, np.ones(len(block), block.dtype) @ block
-    rooted = block * np.sqrt(weights).astype(block.dtype)[:, None]
-    return rooted.T @ rooted, weights @ block
+    rooted = _rooted(block, weights)
+    return rooted.T @ rooted, _sums(block, weights)
+
+
+def _rooted(block: Array, weights: Array | None) -> Array:
+    return block if weights is None else block * np.sqrt(weights).astype(block.dtype)[:, None]
+
+
+def _sums(block: Array, weights: Array | None) -> Array:
+    return (np.ones(len(block), block.dtype) if weights is None else weights) @ block
 
 
 def _of_sparse(X: Points, weights: Array | None) -> Moments:

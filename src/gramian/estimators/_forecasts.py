@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
 from gramian._checks import check_count, check_number, check_random_state
+from gramian._types import RandomState, Table
 from gramian.estimators._base import BaseEstimator
 from gramian.estimators._forecast_old_file import old_state
 from gramian.estimators._forecast_paths import ForecastPaths, Member
@@ -56,7 +59,7 @@ class Forecasts(BaseEstimator):
         chosen = chosen[..., 0] if self._single else chosen
         return chosen if plain else wrapped(chosen, self._index, steps, self._columns, self._name)
 
-    def predict(self, steps: Any, X: Any = None, *, history: Any = None) -> Any:
+    def predict(self, steps: int | Sequence[int], X: Table | None = None, *, history: Table | None = None) -> Any:
         """Forecast the next values.
 
         Parameters
@@ -94,7 +97,13 @@ class Forecasts(BaseEstimator):
         return self._finished(found, wanted, plain=history is not None)
 
     def sample_paths(
-        self, steps: Any, n_paths: int = 100, X: Any = None, *, history: Any = None, random_state: Any = None
+        self,
+        steps: int | Sequence[int],
+        n_paths: int = 100,
+        X: Table | None = None,
+        *,
+        history: Table | None = None,
+        random_state: RandomState = None,
     ) -> Array:
         """Draw whole futures: one-step predictive draws, each fed back, spread as far as held-out stretches say.
 
@@ -133,7 +142,14 @@ class Forecasts(BaseEstimator):
         run = paths.calibrated(most, future, _checked_history(history, paths, self.lags_), n_paths, rng)
         return np.asarray(self._finished(run, wanted, plain=True))
 
-    def predict_quantiles(self, steps: Any, quantiles: Any, X: Any = None, *, history: Any = None) -> Array:
+    def predict_quantiles(
+        self,
+        steps: int | Sequence[int],
+        quantiles: npt.ArrayLike,
+        X: Table | None = None,
+        *,
+        history: Table | None = None,
+    ) -> Array:
         """Quantiles of the predictive law, from 1000 paths.
 
         Parameters
@@ -165,7 +181,7 @@ class Forecasts(BaseEstimator):
         return np.quantile(paths, levels, axis=0)
 
     def predict_interval(
-        self, steps: Any, level: float = 0.9, X: Any = None, *, history: Any = None
+        self, steps: int | Sequence[int], level: float = 0.9, X: Table | None = None, *, history: Table | None = None
     ) -> tuple[Any, Any]:
         """The ends of the central intervals that hold the future with probability ``level``; they hold `predict` too.
 
@@ -206,7 +222,7 @@ class Forecasts(BaseEstimator):
 
     # ------------------------------------------------------------ gaps
 
-    def impute(self, y: Any = None, return_std: bool = False) -> Any:
+    def impute(self, y: Table | None = None, return_std: bool = False) -> Any:
         """Fill the gaps of a series from both sides: forecasts from the left, and of the series turned round from the right.
 
         Parameters
@@ -271,7 +287,7 @@ class Forecasts(BaseEstimator):
             return None
 
 
-def _checked_future(X: Any, n_inputs: int, most: int) -> Array | None:
+def _checked_future(X: Table | None, n_inputs: int, most: int) -> Array | None:
     """Exogenous inputs (most, k) of the steps ahead; None where the model has none."""
     if not n_inputs:
         if X is not None:
@@ -288,7 +304,7 @@ def _checked_future(X: Any, n_inputs: int, most: int) -> Array | None:
     return future[:most]
 
 
-def _checked_history(history: Any, paths: ForecastPaths, lags: int) -> Array | None:
+def _checked_history(history: Table | None, paths: ForecastPaths, lags: int) -> Array | None:
     """Values (T, d) to go on from; None where it is the end of the training series."""
     if history is None:
         return None
@@ -303,7 +319,7 @@ def _checked_history(history: Any, paths: ForecastPaths, lags: int) -> Array | N
     return series
 
 
-def _checked_levels(quantiles: Any) -> Array:
+def _checked_levels(quantiles: npt.ArrayLike) -> Array:
     """Quantiles as an array of numbers in (0, 1)."""
     levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
     if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():

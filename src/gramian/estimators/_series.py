@@ -40,7 +40,7 @@ def as_series(y: Any, name: str = "y") -> tuple[Array, bool]:
     return np.asarray(table, dtype=np.float64), single
 
 
-def check_steps(steps: Any) -> Array:
+def check_steps(steps: object) -> Array:
     """The wanted steps as an array of positive ints."""
     if is_count(steps):
         if steps < 1:

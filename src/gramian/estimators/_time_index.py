@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 import re
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -37,12 +38,12 @@ _ALIASES = {
 _FREQUENCY = re.compile(r"^(\d*)([A-Za-z]+)(?:-[A-Z]+)?$")
 
 
-def is_pandas(values: Any) -> bool:
+def is_pandas(values: object) -> TypeGuard[Any]:
     """Whether ``values`` is a pandas object, without importing pandas."""
     return type(values).__module__.split(".")[0] == "pandas"
 
 
-def describe_index(values: Any) -> dict[str, Any] | None:
+def describe_index(values: object) -> dict[str, Any] | None:
     """The end and the step of a pandas index, as strings and numbers; None for other containers.
 
     An index that does not go forward in equal steps is refused.
@@ -167,7 +168,9 @@ def future_index(described: dict[str, Any], steps: Array) -> Any:
     return following[: len(steps)] if (steps == np.arange(1, len(steps) + 1)).all() else following[steps - 1]
 
 
-def wrapped(values: Array, described: dict[str, Any] | None, steps: Array, columns: Any, name: Any) -> Any:
+def wrapped(
+    values: Array, described: dict[str, Any] | None, steps: Array, columns: Sequence[str] | None, name: Hashable
+) -> Any:
     """Forecasts (k, d) or (k,) as the Series or DataFrame that the training series was, or as they are."""
     if described is None:
         return values
@@ -175,7 +178,7 @@ def wrapped(values: Array, described: dict[str, Any] | None, steps: Array, colum
     return dressed(values, future_index(described, steps), columns, name)
 
 
-def dressed(values: Array, index: Any, columns: Any, name: Any) -> Any:
+def dressed(values: Array, index: Any, columns: Sequence[str] | None, name: Hashable) -> Any:
     """Values (k,) or (k, d) as a Series or a DataFrame with this index."""
     import pandas as pd
 

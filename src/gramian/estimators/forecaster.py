@@ -17,6 +17,7 @@ from gramian._checks import (
     is_auto,
     is_count,
 )
+from gramian._types import RandomState, Table
 from gramian.estimators._base import atomic, forget
 from gramian.estimators._forecast_candidates import SeriesOptions
 from gramian.estimators._forecast_choice import MOST_MEMBERS, Choice, choose_plan
@@ -120,27 +121,27 @@ class RKMForecaster(Forecasts):
 
     def __init__(
         self,
-        lags: Any = "auto",
-        n_components: Any = 0.95,
+        lags: int | str = "auto",
+        n_components: int | float | None = 0.95,
         *,
-        season: Any = "auto",
-        difference: Any = "auto",
-        transform: Any = "auto",
+        season: int | str | None = "auto",
+        difference: int | str = "auto",
+        transform: str | None = "auto",
         kernel: Any = "auto",
-        noise_variance: Any = "per-view",
+        noise_variance: float | str = "per-view",
         standardize: bool = True,
         strategy: str = "recursive",
-        horizon: Any = None,
+        horizon: int | None = None,
         view_weights: Any = "balanced",
-        approximation: Any = "auto",
-        n_landmarks: Any = None,
-        n_folds: Any = 5,
+        approximation: str | None = "auto",
+        n_landmarks: int | None = None,
+        n_folds: int | None = 5,
         n_members: int = MOST_MEMBERS,
         space: str = "auto",
         solver: Any = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.lags = lags
@@ -174,7 +175,7 @@ class RKMForecaster(Forecasts):
     # ------------------------------------------------------------ fitting
 
     @atomic
-    def fit(self, y: Any, X: Any = None) -> RKMForecaster:
+    def fit(self, y: Table, X: Table | None = None) -> RKMForecaster:
         """Fit to a series.
 
         Parameters

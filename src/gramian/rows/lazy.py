@@ -24,11 +24,8 @@ def lazily(method: Method) -> Method:
         if not is_dask(X):
             return method(self, X, *args, **kwargs)
         check_is_fitted(self)
-        return (
-            _frame(self, method.__name__, X, args, kwargs)
-            if hasattr(X, "columns")
-            else _array(self, method.__name__, X, args, kwargs)
-        )
+        call = Call(self, method.__name__, args, kwargs)
+        return _frame(call, X) if hasattr(X, "columns") else _array(call, X)
 
     return evaluated  # type: ignore[return-value]
 
@@ -44,88 +41,89 @@ def views_lazily(method: Method) -> Method:
         if is_dask(X):
             return of_tables(self, X, *args, **kwargs)
         check_is_fitted(self)
-        return _views(self, method.__name__, X, args, kwargs)
+        return _views(Call(self, method.__name__, args, kwargs), X)
 
     return evaluated  # type: ignore[return-value]
+
+
+class Call:
+    """A method of a fitted model with what it is given besides rows: what is called on every block."""
+
+    def __init__(self, model: Any, name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> None:
+        self.model, self.name, self.args, self.options = model, name, args, options
+
+    def __call__(self, rows: Any) -> Any:
+        return getattr(self.model, self.name)(rows, *self.args, **self.options)
+
+    def likeness(self, rows: Any) -> Any:
+        """The answer for rows that nobody gave: what the answers will look like."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self(rows)
+
+    def check_one_per_row(self, like: Array) -> None:
+        """Refuse several draws per row."""
+        if np.ndim(like) > 2:
+            raise ValueError(
+                f"{self.name} of Dask rows gives one answer per row; several draws per row need rows in memory."
+            )
+
+    def mapped(self, X: Any, task: Callable[..., Any], like: Array, *given: object) -> Any:
+        """A Dask array of ``task(block, self, *given)`` of every block of an array, one like ``like``."""
+        chunks = {"drop_axis": 1} if like.ndim == 1 else {"chunks": (X.chunks[0], (like.shape[1],))}
+        meta = np.empty((0,) * like.ndim, like.dtype)
+        return X.map_blocks(task, self, *given, dtype=like.dtype, meta=meta, **chunks)
 
 
 # ---------------------------------------------------------------- tables
 
 
-def _answer(part: Any, model: Any, name: str, args: Any, kwargs: Any) -> Any:
-    """The answer for one block; an empty block is answered with no rows."""
+def _answer(part: Any, call: Call, which: int | None) -> Any:
+    """The answer for one block, or one part of it; an empty block is answered with no rows."""
     if len(part):
-        return getattr(model, name)(part, *args, **kwargs)
-    row = np.ones((1, model.n_features_in_))
-    like = _answer(
-        type(part)(row, columns=part.columns) if hasattr(part, "columns") else row, model, name, args, kwargs
-    )
-    return tuple(answer[:0] for answer in like) if isinstance(like, tuple) else like[:0]
+        answer = call(part)
+        return answer if which is None else answer[which]
+    row = np.ones((1, call.model.n_features_in_))
+    return _answer(type(part)(row, columns=part.columns) if hasattr(part, "columns") else row, call, which)[:0]
 
 
-def _likeness(part: Any, model: Any, name: str, args: Any, kwargs: Any) -> Any:
-    """The answer for a row that nobody gave: what the answers will look like."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        like = _answer(part, model, name, args, kwargs)
-    if np.ndim(like[0] if isinstance(like, tuple) else like) > 2:
-        raise ValueError(f"{name} of Dask rows gives one answer per row; several draws per row need rows in memory.")
-    return like
-
-
-def _array(model: Any, name: str, X: Any, args: Any, kwargs: Any) -> Any:
-    if X.ndim != 2 or X.shape[1] != model.n_features_in_:
+def _array(call: Call, X: Any) -> Any:
+    expected = call.model.n_features_in_
+    if X.ndim != 2 or X.shape[1] != expected:
         raise ValueError(
-            f"X has {X.shape[-1]} features, but {type(model).__name__} is expecting {model.n_features_in_} features as input."
+            f"X has {X.shape[-1]} features, but {type(call.model).__name__} is expecting {expected} features as input."
         )
     if X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
-    like = _likeness(np.ones((1, X.shape[1]), dtype=X.dtype), model, name, args, kwargs)
+    like = call.likeness(np.ones((1, X.shape[1]), dtype=X.dtype))
+    call.check_one_per_row(like[0] if isinstance(like, tuple) else like)
     if isinstance(like, tuple):
-        return tuple(_piece(model, name, X, args, kwargs, like[i], i) for i in range(len(like)))
-    return _piece(model, name, X, args, kwargs, like, None)
+        return tuple(call.mapped(X, _answer, part, i) for i, part in enumerate(like))
+    return call.mapped(X, _answer, like, None)
 
 
-def _piece(model: Any, name: str, X: Any, args: Any, kwargs: Any, like: Any, which: int | None) -> Any:
-    chunks = {"drop_axis": 1} if like.ndim == 1 else {"chunks": (X.chunks[0], (like.shape[1],))}
-    return X.map_blocks(
-        _answer_piece,
-        model,
-        name,
-        args,
-        kwargs,
-        which,
-        dtype=like.dtype,
-        meta=np.empty((0,) * like.ndim, like.dtype),
-        **chunks,
-    )
-
-
-def _answer_piece(part: Any, model: Any, name: str, args: Any, kwargs: Any, which: int | None) -> Any:
-    answer = _answer(part, model, name, args, kwargs)
-    return answer if which is None else answer[which]
-
-
-def _frame(model: Any, name: str, X: Any, args: Any, kwargs: Any) -> Any:
-    like = _likeness(X._meta_nonempty, model, name, args, kwargs)
+def _frame(call: Call, X: Any) -> Any:
+    like = call.likeness(X._meta_nonempty)
+    call.check_one_per_row(like[0] if isinstance(like, tuple) else like)
     if isinstance(like, tuple):
-        return tuple(_frame_piece(model, name, X, args, kwargs, like[i], i) for i in range(len(like)))
-    return _frame_piece(model, name, X, args, kwargs, like, None)
+        return tuple(_frame_piece(call, X, part, i) for i, part in enumerate(like))
+    return _frame_piece(call, X, like, None)
 
 
-def _frame_piece(model: Any, name: str, X: Any, args: Any, kwargs: Any, like: Any, which: int | None) -> Any:
-    meta = _named(like, X._meta_nonempty, model, name).iloc[:0]
-    return X.map_partitions(_in_kind, model, name, args, kwargs, which, meta=meta)
+def _frame_piece(call: Call, X: Any, like: Array, which: int | None) -> Any:
+    meta = _named(like, X._meta_nonempty, call).iloc[:0]
+    return X.map_partitions(_in_kind, call, which, meta=meta)
 
 
-def _in_kind(part: Any, model: Any, name: str, args: Any, kwargs: Any, which: int | None) -> Any:
-    return _named(_answer_piece(part, model, name, args, kwargs, which), part, model, name)
+def _in_kind(part: Any, call: Call, which: int | None) -> Any:
+    return _named(_answer(part, call, which), part, call)
 
 
-def _named(answer: Any, part: Any, model: Any, name: str) -> Any:
+def _named(answer: Any, part: Any, call: Call) -> Any:
     """The answer with the names and the index of the frame."""
     import pandas as pd
 
+    model, name = call.model, call.name
     if isinstance(answer, pd.DataFrame | pd.Series):
         return answer
     if answer.ndim == 1:
@@ -171,38 +169,26 @@ class Container:
         return parts if self.length is None else [parts.get(i) for i in range(self.length)]
 
 
-def _views(model: Any, name: str, X: Any, args: Any, kwargs: Any) -> Any:
+def _views(call: Call, X: Any) -> Any:
     import dask.array as da
 
     container, arrays = Container.of(X)
     table = da.concatenate(arrays, axis=1, allow_unknown_chunksizes=True).rechunk({1: -1})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a row that nobody gave
-        like = getattr(model, name)(container.unpacked(np.ones((1, table.shape[1]))), *args, **kwargs)
 
     def lazy(found: Any, path: tuple[Any, ...]) -> Any:
         if isinstance(found, Mapping):
             return {key: lazy(part, (*path, key)) for key, part in found.items()}
         if isinstance(found, list | tuple):
             return type(found)(lazy(part, (*path, i)) for i, part in enumerate(found))
-        if found.ndim > 2:
-            raise ValueError(
-                f"{name} of Dask rows gives one answer per row; several draws per row need rows in memory."
-            )
-        chunks = {"drop_axis": 1} if found.ndim == 1 else {"chunks": (table.chunks[0], (found.shape[1],))}
-        meta = np.empty((0,) * found.ndim, found.dtype)
-        given = (model, name, container, path, args, kwargs)
-        return table.map_blocks(_view_piece, *given, dtype=found.dtype, meta=meta, **chunks)
+        call.check_one_per_row(found)
+        return call.mapped(table, _view_piece, found, container, path)
 
-    return lazy(like, ())
+    return lazy(call.likeness(container.unpacked(np.ones((1, table.shape[1])))), ())
 
 
-def _view_piece(
-    block: Array, model: Any, name: str, container: Container, path: tuple[Any, ...], args: Any, kwargs: Any
-) -> Any:
+def _view_piece(block: Array, call: Call, container: Container, path: tuple[Any, ...]) -> Any:
     """One part of the answer for a block; a block without rows is answered with none."""
-    rows = block if len(block) else np.ones((1, block.shape[1]))
-    found = getattr(model, name)(container.unpacked(rows), *args, **kwargs)
+    found = call(container.unpacked(block if len(block) else np.ones((1, block.shape[1]))))
     for key in path:
         found = found[key]
     return found[: len(block)]

@@ -283,6 +283,19 @@ def test_nystroem_with_every_row_a_landmark_is_exact_and_with_few_nearly_so(shap
     assert few.reconstruct(X).shape == X.shape
 
 
+@pytest.mark.parametrize(
+    "diagonal, words", [(None, "needs diagonal="), (np.ones(3), "3 values"), (np.full(7, np.nan), "NaN")]
+)
+def test_a_diagonal_is_refused_in_the_words_of_the_single_model(shapes, diagonal, words):
+    K = RBF(8.0)(shapes[0])
+    told = []
+    for model in (KernelPPCA(2, kernel="precomputed"), KernelPPCAMixture(2, 2, kernel="precomputed", random_state=0)):
+        with pytest.raises(ValueError, match=words) as refused:
+            model.fit(K).score_samples(K[:7], diagonal=diagonal)
+        told.append(str(refused.value))
+    assert told[0] == told[1]
+
+
 def test_precomputed_equals_the_kernel_itself(shapes):
     X, _ = shapes
     K = RBF(8.0)(X)

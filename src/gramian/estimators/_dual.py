@@ -17,6 +17,7 @@ from gramian._checks import (
 from gramian._types import Points, RandomState, Table
 from gramian.estimators._base import LatentModelMixin
 from gramian.kernels import as_kernel, is_precomputed
+from gramian.kernels.precomputed import check_diagonal
 from gramian.latent.gaussian import LatentGaussian, Projection
 from gramian.latent.model import KernelModel
 from gramian.latent.subspace import KernelSubspace
@@ -55,24 +56,13 @@ class DualMixin(LatentModelMixin):
         origin = self.__dict__.get("_origin")
         return X if origin is None else np.asarray(X, dtype=np.float64) - origin
 
-    def _checked_diagonal(self, X: Points, diagonal: Table, method: str) -> Array | None:
+    def _checked_diagonal(self, X: Table, diagonal: Table | None, method: str) -> Array | None:
         check_is_fitted(self)
-        if not self._precomputed:
-            if diagonal is not None:
-                raise ValueError("diagonal= goes with kernel='precomputed' only.")
-            return None
-        if diagonal is None:
-            raise ValueError(f"{method} with kernel='precomputed' needs diagonal=, the values k(y, y) of the rows.")
-        diagonal = np.asarray(diagonal, dtype=np.float64).ravel()
-        if len(diagonal) != np.shape(X)[0]:
-            raise ValueError(f"diagonal has {len(diagonal)} values, but X has {np.shape(X)[0]} rows.")
-        if not np.isfinite(diagonal).all():
-            raise ValueError("diagonal contains NaN or infinity.")
-        return diagonal
+        return check_diagonal(diagonal, np.shape(X)[0], method, precomputed=self._precomputed)
 
-    def _with_diagonal(self, X: Table, diagonal: Table, verb: Any, method: str) -> Array:
-        diagonal = self._checked_diagonal(X, diagonal, method)
-        return self._evaluate(X, self._gaussian_of(verb), diagonal=diagonal)
+    def _with_diagonal(self, X: Table, diagonal: Table | None, verb: Any, method: str) -> Array:
+        checked = self._checked_diagonal(X, diagonal, method)
+        return self._evaluate(X, self._gaussian_of(verb), diagonal=checked)
 
     @lazily
     def score_samples(self, X: Table, diagonal: Table | None = None) -> Array:

@@ -393,9 +393,9 @@ class DualInputsMixin(DualMixin):
         [False, False]
         """
         level = check_number("level", level, 0.0, 1.0, open_low=True, open_high=True)
-        diagonal = self._checked_diagonal(X, diagonal, "anomaly")
+        checked = self._checked_diagonal(X, diagonal, "anomaly")
         X = self._check_rows(X)
-        seen = self._project(X, diagonal=diagonal)
+        seen = self._project(X, diagonal=checked)
         t2, spe, limits = self._gaussian.t_squared(seen), self._gaussian.residual(seen), self._limits
         contributions = np.empty((len(t2), 0))
         if self._has_inputs and not self._precomputed:

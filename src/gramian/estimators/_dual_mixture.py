@@ -13,6 +13,7 @@ from gramian._checks import check_table
 from gramian._types import Table
 from gramian.estimators._base import BaseEstimator
 from gramian.estimators._mixture import MixtureMixin
+from gramian.kernels.precomputed import check_diagonal
 from gramian.latent.gaussian import Projection
 from gramian.latent.kernel_component import least_diagonal, project_rows
 from gramian.preimage import inputs_of, warn_unsettled
@@ -85,18 +86,8 @@ class DualMixture(MixtureMixin, BaseEstimator):
         (60,)
         """
         X = self._check_rows(X)
-        if self._columns is not None:
-            if diagonal is None:
-                raise ValueError(
-                    "score_samples with kernel='precomputed' needs diagonal=, the values k(y, y) of the rows."
-                )
-            values = check_table(None, np.reshape(diagonal, (-1, 1)), reset=False, name="diagonal")[:, 0]
-            if len(values) != len(X):
-                raise ValueError(f"diagonal has {len(values)} values, but X has {len(X)} rows.")
-            diagonal = values
-        elif diagonal is not None:
-            raise ValueError("diagonal= goes with kernel='precomputed' only.")
-        return self._log_likelihoods(X, diagonal=diagonal).astype(float_dtype(X), copy=False)
+        checked = check_diagonal(diagonal, len(X), "score_samples", precomputed=self._columns is not None)
+        return self._log_likelihoods(X, diagonal=checked).astype(float_dtype(X), copy=False)
 
     # ------------------------------------------------------------ back to inputs
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from gramian._arrays import Array, row_chunks
-from gramian._types import DType, Points
+from gramian._types import DType, Points, Table
 from gramian.kernels._rows import as_rows
 from gramian.kernels.base import Kernel, Tile
 
@@ -81,3 +81,19 @@ def check_gram(K: Array) -> Array:
             "k(x, x) is a squared norm."
         )
     return K
+
+
+def check_diagonal(diagonal: Table | None, n_rows: int, method: str, *, precomputed: bool) -> Array | None:
+    """k(y, y) of new rows, which go with a precomputed kernel and with no other; None where the kernel knows them itself."""
+    if not precomputed:
+        if diagonal is not None:
+            raise ValueError("diagonal= goes with kernel='precomputed' only.")
+        return None
+    if diagonal is None:
+        raise ValueError(f"{method} with kernel='precomputed' needs diagonal=, the values k(y, y) of the rows.")
+    values = np.asarray(diagonal, dtype=np.float64).ravel()
+    if len(values) != n_rows:
+        raise ValueError(f"diagonal has {len(values)} values, but X has {n_rows} rows.")
+    if not np.isfinite(values).all():
+        raise ValueError("diagonal contains NaN or infinity.")
+    return values

@@ -150,7 +150,7 @@ _keeping = RLock()
 
 
 def all_eigenpairs(matrix: Array) -> tuple[Array, Array]:
-    """All eigenvalues, ascending, and eigenvectors of a symmetric matrix, which is spent; by divide and conquer."""
+    """All eigenvalues, ascending, and eigenvectors of a symmetric matrix, which is overwritten; by divide and conquer."""
     driver = "evd" if len(matrix) > 1 else "ev"  # SciPy before 1.13 gives "evd" too little room for one number
     values, vectors = linalg.eigh(matrix, driver=driver, overwrite_a=True, check_finite=False)
     return values, vectors

@@ -1,4 +1,4 @@
-"""From evidence for classes to probabilities that held-out rows bear out: a scale, and an offset per class [7, 10]."""
+"""From evidence for classes to probabilities that agree with held-out rows: a scale, and an offset per class [7, 10]."""
 
 from __future__ import annotations
 

@@ -22,7 +22,8 @@ FRACTIONS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
 NOISES = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1)
 """The ρ that are tried, over the mean k(x, x)."""
 FIRST_WIDTHS = (0.5, 1.0, 2.0)
-"""Over the median distance. The search walks on by factors of 2 while its best stands at an end, and looks beside the best at last."""
+"""Widths that are tried first, in median distances. While the best is the first or the last of them, the search goes on by factors of 2; at the end it tries
+the widths beside the best."""
 EXTREME_WIDTHS = (2.0**-5, 2.0**4)
 FEW_COUNTS = (0, 1, 4)
 """The q that are taken at the usual noise besides all directions above it, where rules are blended."""

@@ -12,7 +12,7 @@ from gramian.choosing.selection import Selection, choose
 from gramian.latent.view_folds import Question, ViewFold, ridge_grid
 
 GROWTH = 1.5
-"""Beyond, candidates grow by this factor."""
+"""Beyond `EACH` components, each candidate is larger than the last by this factor."""
 EACH = 8
 """Up to this every number of components is a candidate."""
 PLATEAU = 0.002

@@ -189,7 +189,7 @@ class DeepRKM(DecodedLatents, BaseEstimator):
             return getattr(self.model_, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    # what `ViewPredictions` asks of a face: the rest of the methods follow from it
+    # what `ViewPredictions` asks of a subclass: the rest of the methods follow from it
 
     @property
     def _model(self) -> Any:  # type: ignore[override]

@@ -23,7 +23,7 @@ EVALUATION_ROWS = 16384
 
 
 def atomic(method: Method) -> Method:
-    """A fit that fails, or is interrupted, leaves the object as it was; one to few rows keeps BLAS on one thread."""
+    """A fit that fails, or is interrupted, leaves the object as it was; a fit to few rows keeps BLAS on one thread."""
     whole = method.__name__ == "fit"  # batches do not say how many rows there are
 
     @wraps(method)
@@ -83,7 +83,7 @@ def like(X: Any, values: Array) -> Any:
 
 
 class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """The verbs of one latent Gaussian. A face provides ``_check_rows(X)`` and ``_project(X)``."""
+    """The methods of one latent Gaussian. A subclass provides ``_check_rows(X)`` and ``_project(X)``."""
 
     _model: LatentModel[Any]
 

@@ -107,7 +107,7 @@ def counting_unit(weights: Array) -> int | None:
 
 
 def floored(found: Array) -> Array:
-    """Evidence with the least of a row in place of -inf: for a class without other rows nothing speaks."""
+    """Evidence with -inf replaced by the least finite value of the row: a class without other rows has no evidence."""
     finite = np.isfinite(found)
     if finite.all():
         return found

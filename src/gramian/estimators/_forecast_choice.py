@@ -52,7 +52,7 @@ class Row:
     plan: Plan
     forecasts: Array  # (n, H, d)
     errors: Array  # one per stretch
-    contends: bool = True  # else it is only told
+    contends: bool = True  # whether it may be chosen; else it is only listed
     halfway: bool = False  # half of it is the plain model
 
     @property
@@ -168,8 +168,10 @@ def _choose_single(trial: Trial, seasons: list[int], given: SeriesOptions, base:
 
 
 def _append_linear(rows: list[Row], trial: Trial, best: Sequence[Screened], given: SeriesOptions, members: int) -> Row:
-    """The best linear model of each structure, to be told; the mean of the nearest; and, in its place, the mean of that and the plain
-    model where neither is far off the other: two models that differ say more together than the better of them. The one that contends.
+    """Append the best linear model of each structure, which is only listed, and the mean of the nearest of them.
+
+    Where that mean and the plain model are not far off each other, the mean of both takes its place: two models that differ say more
+    together than the better of them. Returns the row that may be chosen.
     """
     kernel = "linear" if is_auto(given.kernel) else given.kernel
     plain = rows[0] if rows else None

@@ -63,7 +63,7 @@ def held_out_stretches(length: int, horizon: int, fewest: int) -> list[Stretch]:
 
 
 def usual_horizon(length: int, seasons: list[int]) -> int:
-    """How far ahead forecasts are judged where nobody said: a season, or a tenth of the series."""
+    """How far ahead forecasts are judged where nobody said: the longest season, at least 8, and at most a sixth of the series."""
     return max(1, min(max([*seasons, 8]), length // 6))
 
 

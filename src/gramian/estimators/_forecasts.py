@@ -24,7 +24,7 @@ N_PATHS = 1000
 
 
 class Forecasts(BaseEstimator):
-    """The methods of `RKMForecaster` that forecast. A face provides ``_ahead(lags)`` and what `fit` keeps."""
+    """The methods of `RKMForecaster` that forecast. A subclass provides ``_ahead(lags)`` and what `fit` keeps."""
 
     lags: Any
     lags_: int

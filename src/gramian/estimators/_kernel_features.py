@@ -32,7 +32,7 @@ ADVICE = "Use approximation='nystroem', which is fitted in sums over rows"
 class KernelFeatures(DualInputsMixin, BaseEstimator):
     """The fit of `KernelPPCA` with an approximation.
 
-    A face provides ``_begin``, ``_solver``, ``_dimension``, ``_raw_gram`` and ``_as_the_rows``.
+    A subclass provides ``_begin``, ``_solver``, ``_dimension``, ``_raw_gram`` and ``_as_the_rows``.
     """
 
     approximation: Any

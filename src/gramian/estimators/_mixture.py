@@ -33,9 +33,9 @@ AUTO = "auto"
 
 
 class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin):
-    """The verbs of a mixture of latent Gaussians.
+    """The methods of a mixture of latent Gaussians.
 
-    A face provides ``_check_rows(X)``, ``_project(X, **options)`` (what each component sees of checked rows), ``_rebuilt`` and
+    A subclass provides ``_check_rows(X)``, ``_project(X, **options)`` (what each component sees of checked rows), ``_rebuilt`` and
     ``_drawn``.
     """
 
@@ -46,7 +46,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     n_components: Any
     random_state: Any
 
-    # ------------------------------------------------------------ what a face says
+    # ------------------------------------------------------------ what a subclass says
 
     def _check_rows(self, X: Table) -> Array:
         raise TypeError(f"{type(self).__name__} does not say how to check rows.")

@@ -1,4 +1,4 @@
-"""What a primal Gaussian offers beyond the shared verbs: reconstruction, imputation, samples, criteria, anomalies."""
+"""What a primal Gaussian offers beyond the shared methods: reconstruction, imputation, samples, criteria, anomalies."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ LAZY = frozenset(
 
 
 class PrimalStream(PrimalMixin, BaseEstimator):
-    """The ways of `PPCA` to batches. A face provides ``_check_params``, ``_chooses``, ``_fit_rows`` and ``_fit_sample``."""
+    """The ways of `PPCA` to batches. A subclass provides ``_check_params``, ``_chooses``, ``_fit_rows`` and ``_fit_sample``."""
 
     center: bool
     verbose: int

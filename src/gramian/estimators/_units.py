@@ -1,4 +1,4 @@
-"""``standardize``: who brings columns to unit variance, and who leaves them as they are."""
+"""``standardize``: whether columns are brought to unit variance, or left as they are."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check_standardize(standardize: Any) -> Any:
 
 
 def standardizes(standardize: Any, spec: Any = None) -> bool:
-    """Whether columns are brought to unit variance; "auto": unless the kernel (or the model that holds one) is told in units of the data."""
+    """Whether columns are brought to unit variance; "auto": unless the kernel (or the model that holds one) has parameters in units of the data."""
     if isinstance(check_standardize(standardize), str):
         return spec is None or not in_data_units(spec)
     return bool(standardize)

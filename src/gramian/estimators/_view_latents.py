@@ -31,7 +31,7 @@ _lazy_density = views_lazily(score_samples)
 
 
 class ViewLatents(LatentModelMixin):
-    """The methods of `MultiViewRKM` that go from views to latents. A face provides ``_rows(X)`` and ``_answers``."""
+    """The methods of `MultiViewRKM` that go from views to latents. A subclass provides ``_rows(X)`` and ``_answers``."""
 
     noise_variance: Any
     _model: ViewModel

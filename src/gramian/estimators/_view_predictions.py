@@ -17,7 +17,7 @@ from gramian.rows import views_lazily
 
 
 class ViewPredictions(ViewLatents):
-    """The methods of a model of views that go back to views. A face provides ``_layout``, ``_model`` and ``_answers``."""
+    """The methods of a model of views that go back to views. A subclass provides ``_layout``, ``_model`` and ``_answers``."""
 
     random_state: RandomState
     view_names_: list[Any]

@@ -106,7 +106,7 @@ def choose_space(space: str, table: ViewTable, names: list[Any]) -> tuple[str, s
 
 
 def weights_of_views(given: Any, table: ViewTable, names: list[Any]) -> Array:
-    """β_v."""
+    """β_v, by which the variance of each view is multiplied: 1, as given, or 1 over that variance ("balanced")."""
     n_views = len(names)
     if given is None:
         return np.ones(n_views)

@@ -117,7 +117,7 @@ class RKMForecaster(Forecasts):
     """
 
     _members: list[Member]
-    _usual_seasons: tuple[int, ...] = ()  # what a clock that is no index says
+    _usual_seasons: tuple[int, ...] = ()  # seasons that a time column of a file suggests, where the series has no index
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ class Anomaly:
     """How far rows lie along (T²) and off (SPE) the principal subspace.
 
     ``p_t2``, ``p_spe`` are the chances of a larger value for a new row of the model; ``limit_t2``, ``limit_spe`` the values
-    exceeded by a share ``1 - level`` of new rows (``limit_spe`` has one entry a row where rows miss entries);
+    exceeded by a share ``1 - level`` of new rows (``limit_spe`` has one entry per row where rows miss entries);
     ``contributions`` (n, d) is how much the Mahalanobis distance would fall if that entry were missing.
     """
 
@@ -82,7 +82,7 @@ def spe_law(
         freedom = np.maximum(tail.theta1**2 / tail.theta2 * share, 1e-9)
         return stats.chi2(freedom), tail.theta2 / tail.theta1 * correction
     freedom = np.maximum(np.asarray(dim, dtype=float) - q, 1e-9)
-    # without noise any distance is one too many: rounding alone is let pass
+    # without noise every distance is an anomaly; only rounding is tolerated
     rounding = 1e-12 * float(gaussian.eigenvalues.sum())
     noise = max(gaussian.noise_variance, rounding, np.finfo(float).tiny) * correction
     if held_out is not None and gaussian.noise_variance > 0 and gaussian.dim > q:

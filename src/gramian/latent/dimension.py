@@ -13,7 +13,7 @@ from gramian.latent.gaussian import log_likelihoods_of_each_q, noise_of_each_q
 FLAT = 1e-12
 """Criteria floor eigenvalues and noises at this share of the mean variance."""
 DEFAULT_FRACTION = 0.95
-"""Of the variance, where nothing else says how many components of a feature space there are."""
+"""The share of the variance that is explained where nothing else says how many components there are."""
 
 
 def for_fraction(eigenvalues: Array, trace: float, fraction: float) -> int | None:

@@ -30,7 +30,7 @@ from gramian.latent.subspace import Projecting
 from gramian.solvers.base import Solver
 
 CLEAR_GAIN = 0.02
-"""In nats per row. Tops that differ by less differ in the few points where clusters touch: no reason to leave the first start."""
+"""In nats per row. Maxima that differ by less differ only in the few points where clusters touch: the first start is then kept."""
 RACE_STEPS = 8
 """EM from several starts: each runs so many steps, and the best goes on alone."""
 

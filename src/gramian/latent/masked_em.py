@@ -162,7 +162,7 @@ def eliminate(systems: Array, q: int, least: float = 0.0) -> Array:
     """Sweep the first q pivots of packed symmetric systems in place; return log|M|.
 
     [[M, b], [bᵀ, g]] becomes [[-M⁻¹, M⁻¹b], [bᵀM⁻¹, g - bᵀM⁻¹b]]. Every pivot is positive, so none needs a search. Those of
-    M = I + VᵀV are at least 1 (``least``), which rounding forgets where the noise is next to nothing.
+    M = I + VᵀV are at least 1 (``least``), which rounding may lose where the noise is nearly 0.
     """
     starts = [i * (i + 1) // 2 for i in range(q + 1)]
     log_determinant = np.zeros(systems.shape[1:])
@@ -172,7 +172,7 @@ def eliminate(systems: Array, q: int, least: float = 0.0) -> Array:
         np.take(systems, positions, axis=0, out=column, mode="clip")  # the other modes copy once more
         pivot = np.maximum(column[k], least, out=column[k])
         product *= pivot
-        if k % 8 == 7:  # logarithms are dear, and eight pivots cannot overflow
+        if k % 8 == 7:  # logarithms are costly, and the product of eight pivots cannot overflow
             log_determinant += np.log(product)
             product[:] = 1.0
         np.divide(column, pivot, out=scaled)

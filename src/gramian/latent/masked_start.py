@@ -17,7 +17,7 @@ from gramian.rows.base import Block, Rows
 PAIRWISE_COLUMNS = 1000
 """Up to so many columns the start sees every pair of them."""
 SAMPLE_ROWS = 2000
-"""Above, it sees so many rows, those of smallest hash."""
+"""With more columns it sees this many rows, those of smallest hash."""
 FEW_HOLES = 0.15
 MANY_CELLS = 150.0
 RANDOM_STARTS = 26

@@ -21,7 +21,7 @@ from gramian.latent.subspace import Projecting, Space
 EMPTY = 1e-10
 """A component with a smaller share of the weight is empty: it keeps its parameters, and its mixing weight is 0."""
 SMALLEST_SHARE = 1e-100
-"""Responsibilities below this are 0: products with denormal numbers crawl."""
+"""Responsibilities below this are 0: products with denormal numbers are slow."""
 RESCUES_PER_CLUSTER = 2
 """An EM rescues collapsed components at most so often per cluster."""
 ROUNDING = 1e-9

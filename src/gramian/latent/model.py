@@ -54,7 +54,7 @@ def fit_latent_model(
     """Solve, choose q and the noise, and put the pieces together [2].
 
     ``n_components`` None means: above the given noise, else ``default_fraction`` of the variance, else rank - 1. Where explicit columns
-    depend on each other exactly, None and the rules take the whole rank: no noise is left to tell structure from.
+    depend on each other exactly, None and the rules take the whole rank: there is no noise to separate structure from.
     ``weight`` (the number of rows) matters to the rules "bic" and "mle".
     """
     operator = sample.operator()

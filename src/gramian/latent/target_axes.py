@@ -23,7 +23,7 @@ from gramian.solvers.spectrum import Spectrum
 from gramian.solvers.turned import turned
 
 TARGET_RANK = 1e-12
-"""Directions of the target below this share of its variance are none: the columns of two classes are one direction."""
+"""Directions of the target below this share of its variance do not count: the columns of two classes are one direction."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ class FeatureInputs:
 
 
 def eigenpairs(matrix: Array, tol: float) -> tuple[Array, Array]:
-    """Eigenpairs above rounding, largest first; the matrix is spent."""
+    """Eigenpairs above rounding, largest first; the matrix is overwritten."""
     values, vectors = all_eigenpairs(symmetrized(matrix))
     kept = values > tol * max(float(values[-1]), 0.0)
     return values[kept][::-1].copy(), np.ascontiguousarray(vectors[:, kept][:, ::-1])

@@ -10,11 +10,11 @@ from gramian._arrays import Array
 INTERVAL = 0.9
 """The level at which standard deviations are calibrated: 1.645 of them cover 90 % of the held-out residuals."""
 OPTIMISM = 4.0
-"""Kernel and ridge were chosen on the residuals that calibrate: deviations are raised by this many N-ths."""
+"""Kernel and ridge were chosen on the residuals that calibrate: standard deviations are raised by the factor 1 + OPTIMISM / N."""
 
 
 def raised(std: Array, total_weight: float) -> Array:
-    """Deviations less the optimism of residuals on which choices were made."""
+    """Standard deviations, raised: residuals on which choices were made are a little too small."""
     return std * (1.0 + OPTIMISM / total_weight)
 
 

@@ -38,7 +38,7 @@ class TargetReach:
     low: Array  # (m,)
     high: Array  # (m,)
     farthest: float  # the largest distance of a training row from the mean, in standard deviations
-    returns: bool  # whether the kernel forgets: without a linear part
+    returns: bool  # whether predictions return to the mean off the data: kernels without a linear part
     middle: Array | None = None  # the median of the target, (m,); None in old files: half way between low and high
 
     @classmethod
@@ -84,7 +84,7 @@ class TargetReach:
         return -np.expm1(-0.5 * np.square(beyond)), _root_mean_square(scaled, self.scale)
 
     def returned(self, mean: Array, off: Array, distance: Array) -> Array:
-        """The prediction, kept near the target's range; on its way to the mean where the kernel forgets, else along the linear part."""
+        """The prediction, kept near the target's range; on its way to the mean where ``returns``, else along the linear part."""
         share = MARGIN + (0.0 if self.returns else 1.0) * np.maximum(distance / self.farthest - 1.0, 0.0)
         middle = 0.5 * (self.low + self.high) if self.middle is None else self.middle
         twice = 2.0 * share[:, None]

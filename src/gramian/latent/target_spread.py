@@ -16,9 +16,9 @@ from gramian.latent.units import Units
 MOST_LATENTS = 30
 """Leading latents that the size of errors may depend on, and their squares."""
 FEWEST_FOR_SPREAD = 40
-"""With fewer distinct rows one size of errors is all that can be told."""
+"""With fewer distinct rows only one size of errors can be estimated."""
 MOST_INPUTS = 100
-"""Columns of inputs that the size of errors may depend on by themselves, and their squares; of more the latents alone speak."""
+"""Columns of inputs that the size of errors may depend on by themselves, and their squares; with more columns only the latents are used."""
 FARTHEST = 3.0
 """Inputs count no farther out than this many standard deviations: one far row must not decide how large errors are."""
 QUIETEST, LOUDEST = 0.15, 6.0

@@ -231,7 +231,7 @@ class FoldedViews:
     table: ViewTable
     fold: Array
     moments: FoldMoments | None
-    looked_at: Array | None = None  # of the rows: those that inputs may be found over
+    looked_at: Array | None = None  # which rows pre-images may be made of
 
     @classmethod
     def of(cls, table: ViewTable, fold: Array, *, exact: bool = False) -> FoldedViews:
@@ -257,7 +257,7 @@ class FoldedViews:
         return np.flatnonzero(self.fold == k), np.flatnonzero(self.fold != k)
 
     def way_back(self, k: int) -> Array | None:
-        """Positions of the rows kept that inputs are found over; None: inputs are not asked for."""
+        """Positions of the kept rows that pre-images are made of; None: inputs are not asked for."""
         kept = self.split(k)[1]
         return None if self.looked_at is None else kept[self.looked_at[kept]]
 

@@ -33,7 +33,7 @@ ROUNDING = 1e-12
 FARTHEST = 300.0
 """A leap ends where the logarithm of a noise is this large: its powers are numbers still."""
 COLLAPSE = 0.05
-"""A noise below this share of the held-out residual variance has collapsed: a component was spent on that view alone."""
+"""A noise below this share of the held-out residual variance has collapsed: a component explains that view alone."""
 PINNED = 2000
 """Below so many rows the rounds run on one BLAS thread."""
 FEWEST_ROWS = 10

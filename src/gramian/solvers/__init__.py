@@ -1,4 +1,4 @@
-"""Leading eigenpairs of a covariance or Gram matrix: one file a solver, one table of names."""
+"""Leading eigenpairs of a covariance or Gram matrix: one file per solver, one table of names."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def ritz(basis: Array, image: Array) -> tuple[Array, Array, Array]:
 
 
 def residuals(values: Array, vectors: Array, images: Array) -> Array:
-    """|A v - θ v| a column."""
+    """|A v - θ v|, one per column."""
     return np.asarray(np.linalg.norm(images - vectors * values.astype(vectors.dtype), axis=0), dtype=np.float64)
 
 

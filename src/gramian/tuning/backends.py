@@ -1,4 +1,4 @@
-"""Who chooses the next trials: the Gaussian process of this package, or Optuna behind the same face.
+"""Who chooses the next trials: the Gaussian process of this package, or Optuna, by the same call.
 
 A backend keeps no state: what it proposes is a function of the seed, the trial's number and the trials before it. That is
 what lets a search go on from its checkpoint exactly as if it had not been interrupted.

@@ -188,7 +188,7 @@ def _forecaster(estimator: BaseEstimator, X: Table, shape: Shape) -> dict[str, D
 
 
 def _face(estimator: BaseEstimator, X: Table, shape: Shape) -> dict[str, Dimension]:
-    """A face on another model: that model's space, under its name."""
+    """An estimator that holds another model: the space of that model, under its name."""
     inner = estimator.estimator
     if inner is None:  # the default model has no parameters to set before it exists, so whole models are offered
         from gramian.estimators.ppca import PPCA

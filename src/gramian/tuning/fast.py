@@ -1,7 +1,7 @@
 """Fast paths: what trials of a kernel model share is computed once.
 
 Distances do not depend on the width, and serve all widths of an isotropic kernel and all folds. An eigendecomposition does not
-depend on q: the model with q components is the leading part of the one with more. So a trial decomposes once a fold, looks at
+depend on q: the model with q components is the leading part of the one with more. So a trial decomposes once per fold, looks at
 many q, and settles q itself (for KernelPPCA the smallest as good as the best, to a standard error over the folds); the search is
 left with one parameter less. The scores are those of refitting, to rounding.
 """
@@ -397,7 +397,7 @@ class ClassifierEvaluation(Evaluation):
 
 
 def classifier_path(plan: Any) -> Evaluation | None:
-    """KernelPPCAClassifier with one Gaussian a class, by accuracy, where n_components is a count that is searched."""
+    """KernelPPCAClassifier with one Gaussian per class, by accuracy, where n_components is a count that is searched."""
     model, counts = plan.estimator, counts_of(plan.space)
     if f"{type(model).__module__}.{type(model).__name__}" != "gramian.estimators.classifier.KernelPPCAClassifier":
         return None

@@ -11,7 +11,7 @@ import pytest
 from gramian.io import parquet_table
 from gramian.io.parquet_table import ParquetReader
 from gramian.io.table import ReadOptions, concatenated
-from gramian.io.tables import open_table, read_table, whole_table
+from gramian.io.tables import TableError, open_table, read_table, whole_table
 
 arrow = pytest.importorskip("pyarrow", reason="needs the extra io")
 parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra io")
@@ -178,3 +178,24 @@ def test_a_file_whose_name_is_no_text_is_read(tmp_path):
     parquet.write_table(arrow.table({"a": [1.0, 2.0]}), plain)
     os.rename(plain, path)
     assert read_table(os.fsdecode(path))["a"].tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "column, words",
+    [
+        (arrow.array([2**60, 1, 2], arrow.timestamp("us")), "column 'odd': a 'timestamp"),
+        (arrow.array([2**30, 1, 2], arrow.date32()), "column 'odd': a 'date32"),
+        (
+            arrow.Array.from_buffers(
+                arrow.string(), 3, [None, arrow.py_buffer(np.arange(4, dtype="i4")), arrow.py_buffer(b"\xff\xfeA")]
+            ),
+            "column 'odd': a 'string' cannot be read",
+        ),
+    ],
+    ids=["far future", "far day", "not UTF-8"],
+)
+def test_dates_and_text_that_nobody_can_read_are_named(tmp_path, column, words):
+    path = tmp_path / "odd.parquet"
+    parquet.write_table(arrow.table({"a": [1.0, 2.0, 3.0], "odd": column}), path)
+    with pytest.raises(TableError, match=words):
+        read_table(path)

@@ -6,7 +6,7 @@ from scipy import stats
 
 from gramian import PPCA
 from gramian.choosing.limits import FEW_ROWS, LIMIT_FOLDS, held_out_distance
-from gramian.latent.anomaly import spe_law, t2_law
+from gramian.latent.anomaly import ChiSquared, FRatio, spe_law, t2_law
 from gramian.latent.gaussian import LatentGaussian
 
 
@@ -69,3 +69,16 @@ def test_a_tail_whose_cubes_overflow_is_left_out_in_silence():
     assert model.anomaly(X).p_spe.shape == (50,)
     with pytest.raises(ValueError, match="discarded spectrum"):
         model.anomaly(X, limits="box")
+
+
+@pytest.mark.parametrize("freedom", [1e-9, 0.5, 1, 7, 400.0])
+def test_laws_are_those_of_scipy(freedom):
+    x, levels = np.array([-1.0, 0.0, 1e-300, 0.3, 2.0, 50.0, 1e6]), (0.01, 0.5, 0.99, 1 - 1e-9)
+    for ours, theirs in (
+        (ChiSquared(freedom), stats.chi2(freedom)),
+        (FRatio(freedom, 12.0), stats.f(freedom, 12.0)),
+        (FRatio(np.array([freedom, 3.0])[:, None], 300.0), stats.f(np.array([freedom, 3.0])[:, None], 300.0)),
+    ):
+        np.testing.assert_allclose(ours.sf(x), theirs.sf(x), rtol=1e-12)
+        for level in levels:
+            np.testing.assert_allclose(ours.ppf(level), theirs.ppf(level), rtol=1e-9)

@@ -109,7 +109,10 @@ class ParquetReader:
         is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_temporal(kind)
         if is_text or name in self.options.text:
             column = np.empty(len(values), dtype=object)
-            column[:] = [None if value is None else str(value) for value in values.to_pylist()]
+            try:
+                column[:] = [None if value is None else str(value) for value in values.to_pylist()]
+            except (ValueError, OverflowError) as error:  # dates beyond the year 9999, text that is not UTF-8
+                raise self.source.fail(f"a {shown(kind)} cannot be read ({error}).", column=name) from None
             return column
         raise self.source.fail(f"a column of type {shown(kind)} is neither numbers nor text. Drop it.", column=name)
 

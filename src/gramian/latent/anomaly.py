@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from gramian._arrays import Array
 from gramian.latent.gaussian import LatentGaussian, Projection
@@ -36,6 +36,43 @@ class Anomaly:
         return (self.p_t2 < 1 - self.level) | (self.p_spe < 1 - self.level)
 
 
+class Law(Protocol):
+    """A distribution of numbers above 0. `scipy.stats` has them too, at the price of a slow import."""
+
+    def sf(self, x: Any) -> Any:
+        """The chance of a larger value."""
+
+    def ppf(self, level: float) -> Any:
+        """The value that a share ``level`` lies below."""
+
+
+@dataclass(frozen=True)
+class ChiSquared:
+    """χ² with ``freedom``."""
+
+    freedom: Any
+
+    def sf(self, x: Any) -> Any:
+        return special.chdtrc(self.freedom, np.maximum(x, 0.0))
+
+    def ppf(self, level: float) -> Any:
+        return 2 * special.gammaincinv(np.asarray(self.freedom) / 2, level)
+
+
+@dataclass(frozen=True)
+class FRatio:
+    """F: the ratio of two mean squares, with their degrees of freedom."""
+
+    above: Any
+    below: Any
+
+    def sf(self, x: Any) -> Any:
+        return special.fdtrc(self.above, self.below, np.maximum(x, 0.0))
+
+    def ppf(self, level: float) -> Any:
+        return special.fdtri(self.above, self.below, level)
+
+
 @dataclass(frozen=True)
 class Tail:
     """θ_k = Σ_{p>q} l_p^k of the discarded spectrum: what the limits need when the tail is not flat [2]."""
@@ -59,17 +96,17 @@ class Tail:
         return Tail(*(p + float((eigenvalues**k).sum()) for k, p in enumerate(powers, start=1)))
 
 
-def t2_law(n_components: int, weight: float) -> tuple[Any, float]:
+def t2_law(n_components: int, weight: float) -> tuple[Law, float]:
     """T² of new rows: q(N+1)/(N-q) F(q, N-q), as (distribution, scale) [2]."""
     q, n = n_components, weight
     if q == 0 or n <= q + 1:
-        return stats.chi2(max(q, 1)), 1.0
-    return stats.f(q, n - q), q * (n + 1) / (n - q)
+        return ChiSquared(max(q, 1)), 1.0
+    return FRatio(q, n - q), q * (n + 1) / (n - q)
 
 
 def spe_law(
     gaussian: LatentGaussian, dim: Any, weight: float, tail: Tail | None, limits: str, held_out: float | None = None
-) -> tuple[Any, Any]:
+) -> tuple[Law, Any]:
     """SPE of new rows as (distribution, scale) [2].
 
     The noise corrected for N times an F with the freedom that the noise was estimated with, or Box's chi² for a tail that is not flat.
@@ -80,7 +117,7 @@ def spe_law(
     if limits == "box" and tail is not None and tail.theta2 > 0:
         share = (np.asarray(dim) - q) / (gaussian.dim - q)  # a part of the columns sees a part of the tail
         freedom = np.maximum(tail.theta1**2 / tail.theta2 * share, 1e-9)
-        return stats.chi2(freedom), tail.theta2 / tail.theta1 * correction
+        return ChiSquared(freedom), tail.theta2 / tail.theta1 * correction
     freedom = np.maximum(np.asarray(dim, dtype=float) - q, 1e-9)
     # without noise every distance is an anomaly; only rounding is tolerated
     rounding = 1e-12 * float(gaussian.eigenvalues.sum())
@@ -88,7 +125,7 @@ def spe_law(
     if held_out is not None and gaussian.noise_variance > 0 and gaussian.dim > q:
         noise = max(held_out / (gaussian.dim - q), gaussian.noise_variance)
     estimated = max(n - 1 - q, 1.0) * max(gaussian.dim - q, 1.0)
-    return stats.f(freedom, estimated), noise * freedom
+    return FRatio(freedom, estimated), noise * freedom
 
 
 def jackson_mudholkar(tail: Tail, level: float) -> float:
@@ -97,7 +134,7 @@ def jackson_mudholkar(tail: Tail, level: float) -> float:
     if t1 <= 0 or t2 <= 0:
         return 0.0
     h = 1 - 2 * t1 * t3 / (3 * t2**2)
-    c = stats.norm.ppf(level)
+    c = special.ndtri(level)
     return float(t1 * (c * np.sqrt(2 * t2 * h**2) / t1 + t2 * h * (h - 1) / t1**2 + 1) ** (1 / h))
 
 

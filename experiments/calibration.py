@@ -1,6 +1,6 @@
 """Whether 90 % means 90 %: simulated truths, the probability that each model gave them, rank histograms and coverage.
 
-Run as ``python -m experiments.calibration [name ...] [--truths N]``: the simulations of experiments/simulated.py, tables drawn anew until
+Run as ``python -m experiments.calibration [name ...] [--truths N] [--seed S]``: the simulations of experiments/simulated.py, tables drawn anew until
 there are so many truths. The rank of a truth is the predictive probability below it: calibrated ones are uniform. Rows that are
 no anomaly have uniform p-values: of them the share below 0.05 and 0.01 counts. What was found is printed and kept for docs/reliability.md.
 """
@@ -67,6 +67,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(every), help=f"of {', '.join(every)}")
     parser.add_argument("--truths", type=int, default=1500, help="truths of each")
+    parser.add_argument("--seed", type=int, default=0, help="of the tables: another one than rules were decided on")
     parser.add_argument("--most", type=int, default=400, help="tables of each at most")
     parser.add_argument(
         "--sizes", type=int, nargs="*", default=None, help="numbers of rows; as the simulation says by default"
@@ -75,12 +76,13 @@ def main() -> None:
     for name in options.names:
         for n in options.sizes or every[name][1]:
             start = time.process_time()
-            for part, found in calibration(name, n, options.truths, most=options.most).items():
+            for part, found in calibration(name, n, options.truths, options.seed, options.most).items():
                 shares = found.get("coverage", found.get("alarms"))
                 print(
                     f"{part}, n = {n}: {shares} of {found['truths']}, {time.process_time() - start:.0f} s", flush=True
                 )
-                note("calibration", {**noted().get("calibration", {}), f"{part}, n = {n}": found})
+                kept = {f"{part}, n = {n}": found | {"seed": options.seed}}
+                note("calibration", noted().get("calibration", {}) | kept)
 
 
 if __name__ == "__main__":

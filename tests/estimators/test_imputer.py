@@ -341,3 +341,17 @@ def test_a_chosen_noise_above_the_last_chosen_axis_leaves_that_axis_out():
     assert model.estimator_.noise_variance_ == model.selection_.chosen["noise_variance"]
     with pytest.raises(ValueError, match="Keep fewer components"):
         LatentImputer(PPCA(4, noise_variance=100.0), n_folds=None).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore::gramian.NumericalWarning")
+def test_a_wild_cell_that_the_first_draw_hides_gives_the_others_no_noise_below_none():
+    """In units of a table without its wild cell the smallest noise is none to a draw that shows it: EM would run to infinity."""
+    gen = np.random.default_rng(331)
+    offset = 10.0 ** gen.integers(2, 9)
+    wild = offset + gen.standard_normal((23, 5)) @ gen.standard_normal((5, 8))
+    wild += gen.choice([0, 1e-9, 0.1]) * gen.standard_normal((23, 8))
+    wild[0, 0] = 1e12
+    assert [bool(hidden_cells(wild, draw)[0, 0]) for draw in range(2)] == [True, False]
+    model = LatentImputer(standardize=False).fit(wild)
+    wild[-1, 1] = np.nan
+    assert np.isfinite(model.transform(wild)).all()

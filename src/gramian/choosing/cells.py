@@ -27,7 +27,7 @@ from gramian.rows import as_rows
 
 N_DRAWS = 5
 SHARE = 0.1
-"""Of the observed cells is hidden in a draw."""
+"""The share of the observed cells that a draw hides."""
 MOST_ROWS = 2000
 """The choice is made on at most so many distinct rows, those of smallest hash."""
 LOOSE = 1e-2
@@ -152,7 +152,10 @@ class _Draw:
 
     def at_noise(self, noise: float, q: int) -> HiddenPredictions:
         """What the model of this noise and of what stands out of it, at most q components, says of the hidden cells."""
-        problem = replace(self.problem, noise_variance=noise)
+        least = (
+            ZERO_NOISE * self.problem.scale**2
+        )  # noises are in units of the first draw: one that hides a wild cell has far smaller ones
+        problem = replace(self.problem, noise_variance=max(noise, least))
         before = self.parameters
         # by way of the latents an axis without loadings stays without: then the start is a fresh one
         kept = before is not None and before.n_components == q and problem.by_holes(problem.settled(before))
@@ -296,7 +299,7 @@ def choose_noise_by_cells(
 
 
 def worth_it(selection: Selection) -> Selection:
-    """The selection, or the simplest candidate whose error is within `NEGLIGIBLE` of the best: EM crawls where hardly any noise is left.
+    """The selection, or the simplest candidate whose error is within `NEGLIGIBLE` of the best: EM is very slow where hardly any noise is left.
 
     >>> from gramian.choosing.selection import choose
     >>> worth_it(choose([0, 1, 2], [[-1.0, -0.502, -0.5], [-1.0, -0.503, -0.5]])).chosen

@@ -12,7 +12,7 @@ from gramian._arrays import Array
 from gramian._types import Batches
 from gramian.estimators._view_tables import ViewLayout, kind_of, resolve_columns
 from gramian.latent.views import stack_views
-from gramian.rows import BatchRows, Rows, as_rows, is_dask
+from gramian.rows import BatchRows, Rows, as_rows, side_by_side
 
 
 def rows_on_dask(X: Any, views: Any, sample_weight: Any) -> tuple[ViewLayout, Rows]:
@@ -22,17 +22,10 @@ def rows_on_dask(X: Any, views: Any, sample_weight: Any) -> tuple[ViewLayout, Ro
         like = X._meta_nonempty if hasattr(X, "columns") else np.empty((1, X.shape[1]))
         rows = as_rows(X, sample_weight)
         return _layout(like, views, rows.n_columns), rows
-    import dask.array as da
-
     named: Mapping[Any, Any] = X if isinstance(X, Mapping) else {f"view{i}": view for i, view in enumerate(X)}
     if views is not None:
         raise ValueError(f"views={views!r} names columns of one table, but X is a {kind} of views. Leave views=None.")
-    for name, view in named.items():
-        if view is None or not is_dask(view):
-            raise TypeError(f"View {name!r} is no Dask array, but others are. Give all views on Dask, or none.")
-    arrays = [view.to_dask_array() if hasattr(view, "columns") else view for view in named.values()]
-    widths = [int(array.shape[1]) for array in arrays]
-    table = da.concatenate(arrays, axis=1, allow_unknown_chunksizes=True)
+    table, widths = side_by_side(named)
     return ViewLayout(kind, list(named), None, widths), as_rows(table, sample_weight)
 
 

@@ -8,7 +8,7 @@ from gramian._arrays import is_dask
 from gramian.rows.array import ArrayRows
 from gramian.rows.base import Block, Rows, Summary
 from gramian.rows.batches import BatchRows, is_one_shot
-from gramian.rows.dask_rows import DaskRows
+from gramian.rows.dask_rows import DaskRows, side_by_side
 from gramian.rows.door import as_rows
 from gramian.rows.lazy import lazily, views_lazily
 
@@ -23,5 +23,6 @@ __all__ = [
     "is_dask",
     "is_one_shot",
     "lazily",
+    "side_by_side",
     "views_lazily",
 ]

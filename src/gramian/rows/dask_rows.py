@@ -8,7 +8,7 @@ Groups are fixed once, so sums are added in the same order whatever happens to t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -120,6 +120,18 @@ class Work:
         self.task = task
         self.common = common
         self.preparation = preparation
+
+
+def side_by_side(views: Mapping[Any, Any]) -> tuple[Any, list[int]]:
+    """One Dask array of all views, each a Dask array or frame, and the number of columns of each."""
+    import dask.array as da
+
+    for name, view in views.items():
+        if view is None or not is_dask(view):
+            raise TypeError(f"View {name!r} is no Dask array, but others are. Give all views on Dask, or none.")
+    arrays = [view.to_dask_array() if hasattr(view, "columns") else view for view in views.values()]
+    table = da.concatenate(arrays, axis=1, allow_unknown_chunksizes=True)
+    return table, [int(array.shape[1]) for array in arrays]
 
 
 def _fold_group(work: Work, *blocks: Any) -> Any:

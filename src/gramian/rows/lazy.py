@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, is_dask, on_dask
+from gramian.rows.dask_rows import side_by_side
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -151,17 +152,13 @@ class Container:
     length: int | None  # of a list; None: a dict
 
     @classmethod
-    def of(cls, X: Any) -> tuple[Container, list[Any]]:
-        """The container, and the views on Dask that it holds."""
+    def of(cls, X: Any) -> tuple[Container, Any]:
+        """The container, and its views on Dask as one table; views that are None are not shown."""
         given = X.items() if isinstance(X, Mapping) else enumerate(X)
-        shown = [(key, view) for key, view in given if view is not None]
-        for key, view in shown:
-            if not is_dask(view):
-                raise TypeError(f"View {key!r} is no Dask array, but others are. Give all views on Dask, or none.")
-        arrays = [view.to_dask_array() if hasattr(view, "columns") else view for _, view in shown]
-        stops = np.cumsum([0, *(int(array.shape[1]) for array in arrays)])
+        shown = {key: view for key, view in given if view is not None}
+        table, widths = side_by_side(shown)
         length = None if isinstance(X, Mapping) else len(X)
-        return cls(tuple(key for key, _ in shown), tuple(stops.tolist()), length), arrays
+        return cls(tuple(shown), tuple(np.cumsum([0, *widths]).tolist()), length), table
 
     def unpacked(self, table: Array) -> Any:
         """The container with the views of some rows."""
@@ -170,10 +167,8 @@ class Container:
 
 
 def _views(call: Call, X: Any) -> Any:
-    import dask.array as da
-
-    container, arrays = Container.of(X)
-    table = da.concatenate(arrays, axis=1, allow_unknown_chunksizes=True).rechunk({1: -1})
+    container, table = Container.of(X)
+    table = table.rechunk({1: -1})
 
     def lazy(found: Any, path: tuple[Any, ...]) -> Any:
         if isinstance(found, Mapping):

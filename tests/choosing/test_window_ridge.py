@@ -1,6 +1,7 @@
 """The screening regression is ridge regression, chosen by leave-one-out, and recursive."""
 
 import numpy as np
+import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
@@ -40,3 +41,14 @@ def test_inputs_at_the_time_of_the_target_count():
 
 def test_too_few_windows_are_no_regression():
     assert fit_window_ridge(Z[:8], 6) is None
+
+
+@pytest.mark.parametrize("unit", [1e-160, 1e-9, 1e150])
+def test_the_unit_of_the_series_does_not_matter(unit):
+    assert_allclose(fit_window_ridge(unit * Z, 4).coefficients, fit_window_ridge(Z, 4).coefficients, rtol=1e-9)
+
+
+def test_a_constant_whose_squares_vanish_is_continued():
+    z = np.full(15, 1e-145)  # its mean is off by a rounding, whose square is 0
+    model = fit_window_ridge(z, 4)
+    assert_allclose(model.recursion(z[None, -4:], 3), 1e-145)

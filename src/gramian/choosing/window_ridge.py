@@ -69,14 +69,13 @@ def fit_window_ridge(z: Array, lags: int, inputs: Array | None = None) -> Window
         return nothing
     left, gains, right = np.linalg.svd(rows[:, :-1] - window_mean, full_matrices=False)
     targets = rows[:, -1] - mean
-    largest = float(gains[0]) ** 2
+    largest = float(gains[0])
     if largest == 0.0:
         return nothing
-    turned = left.T @ targets
-    ridges = RIDGES * largest
-    kept = np.square(gains)[:, None] / (np.square(gains)[:, None] + ridges)  # (p, r)
+    turned, gains = left.T @ targets, gains / largest  # squares of a tiny series would vanish
+    kept = np.square(gains)[:, None] / (np.square(gains)[:, None] + RIDGES)  # (p, r)
     residuals = targets[:, None] - left @ (kept * turned[:, None])
     leverage = np.square(left) @ kept + 1.0 / n
     errors = np.abs(residuals / np.maximum(1.0 - leverage, 1e-3)).mean(axis=0)
     best = int(np.flatnonzero(errors <= errors.min() * (1 + 1e-9))[-1])
-    return WindowRidge(mean, window_mean, right.T @ (gains / (gains**2 + ridges[best]) * turned), k)
+    return WindowRidge(mean, window_mean, right.T @ (gains / (gains**2 + RIDGES[best]) * (turned / largest)), k)

@@ -98,9 +98,9 @@ POLICIES = {
     "latent.whitened_components": {"FAR": 100000000.0},
     "choosing.cell_scales": {
         "PRIOR_CELLS": 100.0,
-        "PRIOR_TABLE": 30.0,
+        "PRIOR_TABLE": 20.0,
         "NORMAL_90": 1.6448536269514722,
-        "FARTHEST": 10.0,
+        "FARTHEST": 100.0,
         "LEAST": 1e-06,
     },
     "choosing.cells": {

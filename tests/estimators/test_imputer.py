@@ -272,10 +272,10 @@ def test_a_column_without_hidden_cells_gets_the_scale_of_all():
 
 
 def test_few_hidden_cells_do_not_narrow_deviations_much_but_widen_them():
-    assert (PRIOR_CELLS, PRIOR_TABLE) == (100.0, 30.0)
+    assert (PRIOR_CELLS, PRIOR_TABLE) == (100.0, 20.0)
     at = np.full(50, 0.5 * 1.6448536269514722)  # the model's deviations are twice too wide on 50 cells
     none = np.zeros(50, dtype=int)
-    assert_allclose(column_scales(at, none, 2)[1], 0.5 ** (50 / 80))
+    assert_allclose(column_scales(at, none, 2)[1], 0.5 ** (50 / 70))
     assert_allclose(column_scales(4 * at, none, 2)[1], 2.0)
     assert_allclose(column_scales(np.repeat(at, 1000), np.repeat(none, 1000), 2)[1], 0.5, rtol=2e-3)
 

@@ -9,11 +9,11 @@ from gramian.latent.small_sample import LEVEL, SmallSample, inflation
 
 PRIOR_CELLS = 100.0
 """The 90 % quantile of a column, in units of its relative size, is pulled towards that of all columns as by so many hidden cells."""
-PRIOR_TABLE = 30.0
+PRIOR_TABLE = 20.0
 """Where hidden cells say that deviations are too wide, their scale is pulled towards 1 as by so many cells: few cells are often lucky."""
 NORMAL_90 = 1.6448536269514722
 COVER = 2 * LEVEL - 1  # 90 %
-FARTHEST = 10.0
+FARTHEST = 100.0
 """In the mean of a column no deviation counts for more than so many times the 90 % quantile of all: a wild cell says nothing of the others."""
 LEAST = 1e-6
 """No scale is smaller, and no mean size of a column below this share of that of all: nothing is exact."""

@@ -36,7 +36,7 @@ from gramian.latent.anomaly import Anomaly
 from gramian.latent.gaussian import Projection
 from gramian.latent.noise_field import UnitNoise
 from gramian.operators.gram import LazyGram
-from gramian.preimage import PreImage, as_preimage, by_scores, inputs_of, warn_unsettled
+from gramian.preimage import PreImage, as_preimage, by_scores, check_preimage, inputs_of, warn_unsettled
 from gramian.rows import lazily
 
 
@@ -122,7 +122,7 @@ class DualInputsMixin(DualMixin):
         """A method that was asked for is fitted now: what does not suit the kernel is an error at once."""
         if self._auto_preimage:
             return
-        as_preimage(self.preimage)  # a bad name is an error now, not at the first inverse_transform
+        check_preimage(self.preimage)  # a bad name is an error now, not at the first inverse_transform
         self._preimage = self._fitted_preimage(self.preimage) if self._has_inputs else None
 
     def _fitted_preimage(self, preimage: Any) -> Any:

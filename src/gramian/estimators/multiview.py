@@ -34,7 +34,7 @@ from gramian.estimators._view_tables import ViewLayout, ViewRows, usable_rows
 from gramian.estimators._view_trusts import TrustedViews
 from gramian.kernels import Linear, is_precomputed
 from gramian.kernels.precomputed import check_square
-from gramian.preimage import as_preimage
+from gramian.preimage import check_preimage
 from gramian.rows import Rows
 from gramian.solvers import solvers_for
 
@@ -321,7 +321,7 @@ class MultiViewRKM(NestedKernels, TrustedViews, BaseEstimator):
             check_count("n_folds", self.n_folds, 2)
         check_tolerance(self.tol, self.max_iter)
         check_seed(self.random_state)
-        as_preimage(self.preimage)
+        check_preimage(self.preimage)
 
     def _store_fit(self, fitted: ViewFit, rows: ViewRows, counts: list[Array]) -> None:
         self._store(fitted.model)

@@ -73,19 +73,26 @@ def as_preimage(preimage: Any, **options: Any) -> Any:
     >>> as_preimage("smoother", n_neighbors=5)
     KernelSmoother(n_neighbors=5)
     """
+    check_preimage(preimage)
+    if not isinstance(preimage, str):
+        return preimage
+    made = PREIMAGES[preimage]
+    return made(**{name: value for name, value in options.items() if name in signature(made).parameters})
+
+
+def check_preimage(preimage: Any) -> None:
+    """Refuse what names no pre-image and is none, without making one."""
     names = ", ".join(map(repr, PREIMAGES))
     if isinstance(preimage, str):
         if preimage not in PREIMAGES:
             raise ValueError(f"preimage={preimage!r} is not known. Use one of {names}, or a pre-image object.")
-        made = PREIMAGES[preimage]
-        return made(**{name: value for name, value in options.items() if name in signature(made).parameters})
+        return
     verbs = (getattr(preimage, verb, None) for verb in ("fit", "transform"))
     if isinstance(preimage, type) or not all(map(callable, verbs)):
         raise ValueError(
             f"preimage={preimage!r} is not a pre-image. Use one of {names}, or an object with "
             "fit(X, K0, *, kernel, scores) and transform(weights, kernel_values)."
         )
-    return preimage
 
 
 def preimage_for(kernel: Kernel, preimage: Any, **options: Any) -> Any:

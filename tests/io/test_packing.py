@@ -42,11 +42,27 @@ def test_an_error_while_writing_leaves_no_packed_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_gzip_bomb_is_refused(tmp_path, monkeypatch):
+@pytest.mark.parametrize("end", [b"", gzip.compress(b"3,4\n")], ids=["honest", "the last bytes claim little"])
+def test_a_gzip_bomb_is_refused(end, tmp_path, monkeypatch):
+    monkeypatch.setattr(packing, "FREE", 1 << 16)
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 1_000_000) + end)
+    with pytest.raises(TableError, match=r"unpacks to more than .* over 200 times"):
+        read_table(path)
+
+
+def test_an_honest_gzip_bomb_is_refused_before_a_line_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(packing, "FREE", 1 << 16)
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 1_000_000))
-    with pytest.raises(TableError, match=r"unpacks to more than .* over 200 times"):
+    with pytest.raises(ValueError, match="unpacks to more than"):
+        packing.unpacked("gzip", path.open("rb"), path.stat().st_size, ValueError)
+
+
+def test_what_the_last_bytes_of_a_gzip_file_claim_is_counted_before_it_is_believed(tmp_path):
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n1,2\n3,4\n") + b"\0" * 4 + b"\xff" * 4)
+    with pytest.raises(TableError, match="damaged or cut"):
         read_table(path)
 
 

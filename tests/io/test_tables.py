@@ -322,6 +322,7 @@ def claiming(shape, descr="<f8"):
         (claiming("(1,)", "<M8[s]") + bytes(8), "dtype datetime64"),
         (b"\x93NUMPY\x09\x00" + bytes(80), "header cannot be read"),
         (b"\x93NUMPY\x01\x00\xff\xff{", "header cannot be read"),
+        (b"\x93NUMPY\x01\x00\x18\x00{'descr': '<f8', 'shape'(\n", "header cannot be read"),
         (b"\x93NUMPY\x01\x00\x10\x00" + b"__import__('os')", "header cannot be read"),
         (npy_bytes(np.array([{"a": 1}], dtype=object)), "pickle files are not loaded"),
         (npy_bytes(np.array([[1.0, np.inf]])), "column 'x2': row 1 is infinite"),

@@ -132,7 +132,7 @@ def npy_header(
             raise ValueError(f"version {version} is not known")
         header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = header(file, max_header_size=10_000)
-    except (ValueError, EOFError, OverflowError, TypeError, SyntaxError, RecursionError) as error:
+    except Exception as error:  # the header is an expression of Python: its reader raises what its parts raise
         reason = " ".join(str(error).split())[:100] or type(error).__name__
         raise source.fail(f"{at}the NPY header cannot be read ({reason}).") from error
     if dtype.hasobject:

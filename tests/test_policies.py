@@ -57,7 +57,7 @@ POLICIES = {
     "latent.mixture_holes": {"GROUP_ROWS": 8192, "STARTING_NOISE": 0.001},
     "latent.mixture_rows": {"START_ROWS": 1000, "FRACTION_ROWS": 5000, "AT_FLOOR": 1.0 + 1e-09},
     "latent.mixture_start": {"DRAWN_ROWS": 5000, "KMEANS_TRIES": 4, "EVERYONE": 0.1},
-    "latent.model": {"FULL_SIZE": 1500},
+    "latent.model": {"FULL_SIZE": 1500, "FIRST_COUNT": 64},
     "latent.noise_field": {"DENSE_SIZE": 3000, "MAX_RANK": 2000, "TRACE_SHARE": 1e-10},
     "latent.ppca_mixture": {"COUNT_ROUNDS": 3, "ABOVE": 1e-09},
     "latent.sample": {"STORED_LIMIT": 6000, "DUAL_RANK": 1e-12, "DUAL_FLOOR": 1e-14},
@@ -136,9 +136,9 @@ POLICIES = {
         "CHOOSING_ROWS": 2000,
         "SCREENING_ROWS": 500,
     },
-    "choosing.dimension": {"RANK": 1e-12, "WHOLE_SIZE": 600, "FIRST_PAIRS": 32, "ENOUGH": 0.9, "BEYOND": 1.5},
+    "choosing.dimension": {"RANK": 1e-12, "WHOLE_SIZE": 600, "FIRST_PAIRS": 32, "BEYOND": 1.1, "MOST": 0.25},
     "choosing.fold_stream": {"N_FOLDS": 5},
-    "choosing.leading_pairs": {"SPARE": 0.125},
+    "choosing.leading_pairs": {"SPARE": 0.125, "SEEN": 1e-5},
     "choosing.limits": {"FEW_ROWS": 100, "LIMIT_FOLDS": 10},
     "choosing.mixtures": {
         "FOLDS": 5,
@@ -165,6 +165,7 @@ POLICIES = {
     "choosing.views": {"GROWTH": 1.5, "EACH": 8, "PLATEAU": 0.002, "PATIENCE": 3, "SAFE_RIDGE": 0.5},
     "choosing.window_ridge": {"FEWEST_WINDOWS": 6},
     "estimators._class_choice": {"DEFAULT_FOLDS": 5, "MOSTLY_COPIES": 0.5},
+    "estimators.kernel_ppca": {"MORE_COMPONENTS": 1.3},
     "estimators.imputer": {"LEAST_STD": 0.001, "WIDEST": 100, "REFITS": 2},
     "estimators._view_trusts": {"EVERY_SUBSET": 4, "MANY_VIEWS": 12, "LEAST_UNEXPLAINED": 1e-12, "FEWEST_ROWS": 10},
 }

@@ -60,6 +60,25 @@ def test_above_2000_rows_the_share_of_variance_is_carried(monkeypatch):
     assert share[-1] == pytest.approx(on_part, abs=0.02)
 
 
+def test_the_carried_share_takes_one_decomposition_of_all_rows(monkeypatch):
+    """q of the rows it was chosen on says how many pairs to begin with: growing from 64 would decompose again and again."""
+    from gramian.estimators import kernel_ppca
+    from gramian.latent import model as latent_model
+    from gramian.solvers.auto import Budgeted
+
+    rows = np.random.default_rng(0).standard_normal((400, 20))
+    asked = []
+    solve = Budgeted.solve
+    monkeypatch.setattr(kernel_ppca, "HELD_OUT_ROWS", 300)
+    monkeypatch.setattr(latent_model, "FULL_SIZE", 100)
+    monkeypatch.setattr(
+        Budgeted, "solve", lambda self, *given, **named: asked.append(given[1]) or solve(self, *given, **named)
+    )
+    found = KernelPPCA(kernel=RBF(5.0)).fit(rows)
+    assert len(asked) == 1
+    assert found.selection_.chosen < found.n_components_ <= asked[0] < 1.5 * found.selection_.chosen
+
+
 def test_a_given_noise_or_too_few_rows_leave_q_to_the_old_rules():
     assert not hasattr(KernelPPCA(noise_variance=1e-3).fit(X), "selection_")
     assert (KernelPPCA(noise_variance=1e-3).fit(X).explained_variance_ > 1e-3).all()

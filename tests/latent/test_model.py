@@ -25,6 +25,27 @@ def test_the_maximum_likelihood_model_is_tipping_and_bishops():
     assert_allclose(model.subspace.mean, mean)
 
 
+class Asked(Eigh):
+    """Eigh that notes how many pairs it was asked for."""
+
+    def __init__(self):
+        self.counts = []
+
+    def solve(self, operator, n_components, **options):
+        self.counts.append(n_components)
+        return super().solve(operator, n_components, **options)
+
+
+@pytest.mark.parametrize("expected, counts", [(1, [1, 2, 4]), (3, [3]), (100, [6])])
+def test_an_open_choice_begins_with_what_is_expected_and_doubles(monkeypatch, expected, counts):
+    monkeypatch.setattr("gramian.latent.model.FULL_SIZE", 4)
+    solver = Asked()
+    found = fit_latent_model(SAMPLE, 0.99, solver, expected=expected)
+    assert solver.counts == counts
+    assert found.gaussian.n_components == 3
+    assert found.gaussian.noise_variance == pytest.approx(fit_latent_model(SAMPLE, 3, Eigh()).gaussian.noise_variance)
+
+
 @pytest.mark.parametrize("rule, noise, q", [(0.9, "ml", None), (None, 0.2, None), ("bic", "ml", 2), (None, "ml", 5)])
 def test_open_rules_settle_q(rule, noise, q):
     model = fit_latent_model(SAMPLE, rule, Eigh(), noise, weight=60.0)

@@ -24,8 +24,8 @@ CHOICES = [
     (2000, 10, Krylov, 5e-5),
     (4000, 9, Krylov, 5e-5),
     (4000, 10, Krylov, 5e-5),
-    (4000, 250, Krylov, 5e-5),
-    (4000, 251, Eigh, None),
+    (4000, 333, Krylov, 5e-5),
+    (4000, 334, Eigh, None),
     (100_000, 10, Krylov, 5e-5),
     (100_000, 0, Krylov, 5e-5),
 ]

@@ -7,14 +7,13 @@ tables and kernels); `choose_dimension` scores them and takes the smallest q wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
 from gramian._arrays import Array, symmetrized
-from gramian.choosing.leading_pairs import leading_pairs, rough_pairs
+from gramian.choosing.leading_pairs import in_single, leading_pairs
 from gramian.choosing.selection import Selection, choose
 from gramian.latent.dimension import FLAT
 from gramian.latent.gaussian import log_likelihoods_of_each_q
@@ -22,18 +21,17 @@ from gramian.operators.centering import Centering
 from gramian.operators.covariance import Stored
 from gramian.operators.moments import Moments
 from gramian.solvers.krylov import Krylov
-
-Pairs = Callable[[Array], tuple[Array, Array]]
+from gramian.solvers.turned import Reflected, turned
 
 RANK = 1e-12
 """Training eigenvalues below this share of the largest are rounding."""
 WHOLE_SIZE = 600
 """Up to so many columns covariances are decomposed whole; beyond, leading pairs are grown by doubling until they are enough."""
 FIRST_PAIRS = 32
-ENOUGH = 0.9
-"""Rough pairs show the best q of a fold if it is below this share of them ..."""
-BEYOND = 1.5
-"""... and so many times as many show that the score falls again."""
+BEYOND = 1.1
+"""So many times the best q of one fold, and `FIRST_PAIRS`, are pairs enough to show that the score of all folds falls again."""
+MOST = 1 / 4
+"""Beyond this share of the rows the leading pairs of a fold cost as much as all of them."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +178,8 @@ def choose_by_gram(
     """q of a wide table from the blocks of its Gram matrix, exact structure kept whole."""
     folds = gram_folds(gram, weights, fold, center)
     found = choose_dimension(folds, dim, smallest=smallest)
-    rank = _rank(np.linalg.eigvalsh(_weighted_centred(gram, weights, center)[0])[::-1])
+    centred = Centering(weights / weights.sum(), center).gram(gram.copy())[0]
+    rank = _rank(np.linalg.eigvalsh(centred)[::-1])
     return kept_whole(found, rank) if 0 < rank < min(n_rows - int(center), dim) else found
 
 
@@ -222,7 +221,7 @@ def gram_folds(gram: Array, weights: Array, fold: Array, center: bool = True) ->
     >>> bool(np.allclose(dual[0].squared_scores, primal[0].squared_scores))
     True
     """
-    return [_gram_fold(gram, weights, fold == held_out, center, None) for held_out in np.unique(fold)]
+    return [_Block.of(gram, weights, fold == held_out, center).all_pairs() for held_out in np.unique(fold)]
 
 
 def choose_by_kernel(
@@ -234,67 +233,63 @@ def choose_by_kernel(
     decomposed whole, for its trace is the sum of the positive eigenvalues.
     """
     held_out = [fold == f for f in np.unique(fold)]
-    count = _pairs_needed(gram, weights, held_out[0], dims[0], center) if semidefinite else None
-    while count is not None:
-        folds = [_gram_fold(gram, weights, out, center, partial(leading_pairs, count=count)) for out in held_out]
-        found = choose_dimension(folds, dims)
-        if min(len(part.eigenvalues) for part in folds) < count or _passed(found):
-            return found, folds
-        count = _unless_most(2 * count, len(gram))
+    if semidefinite and len(gram) > WHOLE_SIZE:
+        most = int(MOST * len(gram))
+        first = _Block.of(gram, weights, held_out[0], center)
+        single = in_single(first.matrix)
+        best = int(held_out_log_likelihoods(first.rough(single).leading(most), dims[0]).argmax())
+        count = FIRST_PAIRS + int(BEYOND * best)
+        while count <= most:
+            others = (_Block.of(gram, weights, out, center) for out in held_out[1:])
+            folds = [first.leading(count, single), *(block.leading(count) for block in others)]
+            found = choose_dimension(folds, dims)
+            if min(len(part.eigenvalues) for part in folds) < count or _passed(found):
+                return found, folds
+            count *= 2
     folds = gram_folds(gram, weights, fold, center)
     return choose_dimension(folds, dims), folds
 
 
-def _pairs_needed(gram: Array, weights: Array, held_out: Array, dim: float, center: bool) -> int | None:
-    """How many leading pairs are likely to show the best q, from rough ones of one fold; None where all are as cheap."""
-    count = FIRST_PAIRS if len(gram) > WHOLE_SIZE else None
-    while count is not None:
-        rough = _gram_fold(gram, weights, held_out, center, partial(rough_pairs, count=count))
-        best = int(held_out_log_likelihoods(rough, dim).argmax())
-        if len(rough.eigenvalues) < count or best < ENOUGH * count:
-            return _unless_most(max(count, int(BEYOND * best)), len(gram))
-        count = _unless_most(2 * count, len(gram))
-    return None
+@dataclass(frozen=True)
+class _Block:
+    """What one Gram matrix says of a fold: that of the training rows, and the held-out rows as these see them [1]."""
 
+    matrix: Array  # JᵀK₀J of the training rows
+    shown: Array  # Jᵀ(k_x - K₀s), a column per held-out row
+    shares: Array  # of the held-out rows in their weight
+    squared_norm: float
+    weight: float
 
-def _unless_most(count: int, size: int) -> int | None:
-    return count if count <= size // 8 else None
+    @classmethod
+    def of(cls, gram: Array, weights: Array, held_out: Array, center: bool) -> _Block:
+        out, into = np.flatnonzero(held_out), np.flatnonzero(~held_out)
+        centering = Centering(weights[into] / weights[into].sum(), center)
+        matrix, mean = centering.gram(gram[np.ix_(into, into)])
+        seen = gram[np.ix_(out, into)]
+        norms = gram[out, out] - (2 * seen - mean) @ centering.affine
+        shares = weights[out] / weights[out].sum()
+        shown = centering.transpose((seen - mean).T)
+        return cls(matrix, shown, shares, float(shares @ np.maximum(norms, 0.0)), float(weights[out].sum()))
 
+    def all_pairs(self) -> HeldOutFold:
+        """The fold with its whole spectrum; the matrix is spent."""
+        values, found = turned(self.matrix, self.shown)
+        return self._fold(values, found, float(np.maximum(values, 0.0).sum()))
 
-def _weighted_centred(gram: Array, weights: Array, center: bool) -> tuple[Array, Array, float]:
-    """JᵀK₀J, K₀s and sᵀK₀s for raw weights [1]."""
-    shares = weights / weights.sum()
-    mean = gram @ shares if center else np.zeros(len(gram))
-    inner = float(shares @ mean) if center else 0.0
-    roots = np.sqrt(shares)
-    centred = gram * roots[:, None]
-    if center:
-        centred -= (roots * (mean - inner))[:, None]
-        centred -= np.outer(roots, mean)
-    centred *= roots
-    return symmetrized(centred), mean, inner
+    def leading(self, count: int, single: Reflected | None = None) -> HeldOutFold:
+        """The fold with its leading pairs."""
+        values, vectors = leading_pairs(self.matrix, count, single)
+        return self._fold(values, vectors.T @ self.shown, float(np.trace(self.matrix)))
 
+    def rough(self, single: Reflected) -> HeldOutFold:
+        """The fold as float32 shows it."""
+        trace = float(np.trace(self.matrix))
+        return self._fold(trace * single.values.astype(np.float64), single.turned(self.shown), trace)
 
-def _gram_fold(gram: Array, weights: Array, held_out: Array, center: bool, pairs: Pairs | None) -> HeldOutFold:
-    """One fold from the blocks of a Gram matrix, with all pairs or the leading ones that ``pairs`` finds."""
-    out, into = np.flatnonzero(held_out), np.flatnonzero(~held_out)
-    shares = weights[into] / weights[into].sum()
-    centering = Centering(shares, center)
-    matrix, mean, inner = _weighted_centred(gram[np.ix_(into, into)], weights[into], center)
-    if pairs is None:
-        values, vectors = np.linalg.eigh(matrix)
-        values, vectors = values[::-1], vectors[:, ::-1]
-        trace = float(np.maximum(values, 0.0).sum())
-    else:
-        values, vectors = pairs(matrix)
-        trace = float(np.trace(matrix))
-    rank = _rank(values, max(RANK, 4 * len(matrix) * np.finfo(float).eps))
-    values, vectors = values[:rank], vectors[:, :rank]
-    seen = gram[np.ix_(out, into)]
-    scores = (seen - mean) @ (centering.apply(vectors) / np.sqrt(values))
-    norms = gram[out, out] - (2 * seen @ shares - inner if center else 0.0)
-    part = weights[out] / weights[out].sum()
-    return HeldOutFold(values, trace, part @ scores**2, float(part @ np.maximum(norms, 0.0)), float(weights[out].sum()))
+    def _fold(self, values: Array, found: Array, trace: float) -> HeldOutFold:
+        rank = _rank(values, max(RANK, 4 * len(self.matrix) * np.finfo(float).eps))
+        squared_scores = np.square(found[:rank]) @ self.shares / values[:rank]
+        return HeldOutFold(values[:rank], trace, squared_scores, self.squared_norm, self.weight)
 
 
 def merged(parts: Sequence[Moments]) -> Moments:

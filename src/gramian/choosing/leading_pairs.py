@@ -6,46 +6,36 @@ import numpy as np
 from scipy import linalg
 
 from gramian._arrays import Array
+from gramian.solvers.turned import Reflected
 
 SPARE = 0.125
 """Further columns, as a share of the pairs: the last pairs of a block are the worst."""
+SEEN = 1e-5
+"""Eigenvalues below this share of the largest are hardly seen in float32."""
 
 
-def rough_pairs(matrix: Array, count: int) -> tuple[Array, Array]:
-    """As :func:`leading_pairs` by two products from a random start: the eigenvalues are right to a few percent.
-
-    >>> import numpy as np
-    >>> values, vectors = rough_pairs(np.diag(0.5 ** np.arange(40.0)), 3)
-    >>> values.round(6).tolist()
-    [1.0, 0.5, 0.25]
-    """
-    start = np.random.default_rng(0).standard_normal((len(matrix), _width(matrix, count)))
-    return _ritz(matrix, matrix @ np.linalg.qr(matrix @ start)[0], count)
+def in_single(matrix: Array) -> Reflected:
+    """The decomposition in float32 of a matrix divided by its trace."""
+    return Reflected.of((matrix / (float(np.trace(matrix)) or 1.0)).astype(np.float32))
 
 
-def leading_pairs(matrix: Array, count: int) -> tuple[Array, Array]:
+def leading_pairs(matrix: Array, count: int, single: Reflected | None = None) -> tuple[Array, Array]:
     """The ``count`` largest eigenvalues of a positive semi-definite matrix, largest first, and their vectors as columns.
 
-    A dense decomposition in float32 finds the space, one product in float64 mends what rounding did to it, and Rayleigh-Ritz
-    in float64 gives the pairs.
+    A decomposition in float32 finds the space (``single``, where it is known), one product in float64 mends what rounding did to it,
+    and Rayleigh-Ritz in float64 gives the pairs.
 
     >>> import numpy as np
     >>> values, vectors = leading_pairs(np.diag(0.5 ** np.arange(40.0)), 3)
     >>> values.round(9).tolist()
     [1.0, 0.5, 0.25]
     """
-    size, scale = len(matrix), float(np.trace(matrix)) or 1.0
-    wanted = (size - _width(matrix, count), size - 1)
-    single = (matrix / scale).astype(np.float32)
-    space = linalg.eigh(single, subset_by_index=wanted, overwrite_a=True, check_finite=False)[1]
-    return _ritz(matrix, matrix @ space.astype(np.float64), count)
-
-
-def _ritz(matrix: Array, block: Array, count: int) -> tuple[Array, Array]:
-    axes = np.linalg.qr(block)[0]
-    values, rotation = np.linalg.eigh(axes.T @ (matrix @ axes))
+    single = in_single(matrix) if single is None else single
+    width = min(len(matrix), count + int(SPARE * count) + 8)
+    axes = matrix @ single.leading(width).astype(np.float64)
+    if single.values[width - 1] > SEEN * single.values[0]:
+        axes /= np.trace(matrix) * single.values[:width].astype(np.float64)
+    else:  # columns of what float32 does not see are hardly independent
+        axes = np.linalg.qr(axes)[0]
+    values, rotation = linalg.eigh(axes.T @ (matrix @ axes), axes.T @ axes, check_finite=False)
     return values[::-1][:count], axes @ rotation[:, ::-1][:, :count]
-
-
-def _width(matrix: Array, count: int) -> int:
-    return min(len(matrix), count + int(SPARE * count) + 8)

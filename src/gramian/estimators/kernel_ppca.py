@@ -39,13 +39,16 @@ from gramian.kernels.precomputed import check_gram
 from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.gaussian import resolve_noise
 from gramian.latent.kernel_component import DualModel
-from gramian.latent.model import LatentModel, fit_latent_model
+from gramian.latent.model import FIRST_COUNT, LatentModel, fit_latent_model
 from gramian.latent.sample import DualSample, kernel_rank
 from gramian.operators.gram import DenseGram, LazyGram
 from gramian.preimage import has_identity_features
 from gramian.rows import as_rows, is_dask
 from gramian.solvers import as_solver, solvers_for
 from gramian.solvers.auto import Budgeted
+
+MORE_COMPONENTS = 1.3
+"""The share of variance carried from the rows that q was chosen on takes up to so many times as many components on all rows."""
 
 
 class KernelPPCA(KernelFeatures):
@@ -285,7 +288,10 @@ class KernelPPCA(KernelFeatures):
         self._held = None
         source = HeldOutRows(points, raw_weights, sample.raw.matrix if sample.points is None else None)
         q = self._dimension(source, self._raw_gram, whole=True)
-        model = fit_latent_model(sample, q, solver, self.noise_variance, default_fraction=DEFAULT_FRACTION)
+        expected = int(MORE_COMPONENTS * self.selection_.chosen) + 1 if "selection_" in vars(self) else FIRST_COUNT
+        model = fit_latent_model(
+            sample, q, solver, self.noise_variance, default_fraction=DEFAULT_FRACTION, expected=expected
+        )
         self.solver_, self.solver_reason_ = solver.used, solver.reason
         if not self._warn_without_structure(model, sample) and self.center:
             warn_of_offset(self.kernel_, sample.mean_diagonal, sample.operator().trace())

@@ -24,7 +24,9 @@ from gramian.solvers.eigh import Eigh
 from gramian.solvers.spectrum import Spectrum
 
 FULL_SIZE = 1500
-"""Up to this size an open-ended n_components takes the whole spectrum at once; beyond, it grows until enough."""
+"""Up to this size an open-ended n_components takes the whole spectrum at once; beyond, it grows until enough ..."""
+FIRST_COUNT = 64
+"""... from so many components, unless more are known to be needed."""
 
 
 @dataclass(frozen=True)
@@ -50,19 +52,21 @@ def fit_latent_model(
     *,
     default_fraction: float | None = None,
     weight: float = 1.0,
+    expected: int = FIRST_COUNT,
 ) -> LatentModel[Space]:
     """Solve, choose q and the noise, and put the pieces together [2].
 
     ``n_components`` None means: above the given noise, else ``default_fraction`` of the variance, else rank - 1. Where explicit columns
     depend on each other exactly, None and the rules take the whole rank: there is no noise to separate structure from.
-    ``weight`` (the number of rows) matters to the rules "bic" and "mle".
+    ``weight`` (the number of rows) matters to the rules "bic" and "mle". ``expected`` is how many components an open-ended choice
+    begins with where the whole spectrum would be wasteful.
     """
     operator = sample.operator()
     fixed = None if isinstance(noise_variance, str) else float(noise_variance)
     if isinstance(n_components, int):
         spectrum = _counted(sample, operator, solver, n_components, fixed)
     else:
-        spectrum = _open_ended(sample, operator, solver, n_components, fixed, default_fraction, weight)
+        spectrum = _open_ended(sample, operator, solver, n_components, fixed, default_fraction, weight, expected)
     noise = resolve_noise(noise_variance, spectrum, sample.dim)
     spectrum = spectrum.signed()
     return LatentModel(sample.subspace(spectrum), LatentGaussian(spectrum.eigenvalues, noise, sample.dim), spectrum)
@@ -92,6 +96,7 @@ def _open_ended(
     fixed: float | None,
     default_fraction: float | None,
     weight: float,
+    expected: int,
 ) -> Spectrum:
     """Enough of the spectrum to apply the rule; grown by doubling where the whole would be wasteful."""
     most = sample.max_components
@@ -100,7 +105,7 @@ def _open_ended(
         or rule in COMPONENT_RULES
         or (rule is None and fixed is None and default_fraction is None)
     )
-    count = most if whole else min(most, 64)
+    count = most if whole else min(most, expected)
     while True:
         spectrum = _solved(sample, operator, solver, count, fixed)
         spectrum = spectrum.leading(_rank(spectrum, sample))

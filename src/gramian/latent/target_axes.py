@@ -107,12 +107,7 @@ class GramInputs:
     def _centred(self, rows: Array) -> tuple[Array, Array, Array]:
         """JᵀK₀J of some rows, their normalised weights s, and K₀s."""
         s = self.weights[rows] / self.weights[rows].sum()
-        K = self.gram[np.ix_(rows, rows)]
-        offset = K @ s
-        root = np.sqrt(s)
-        K -= offset[:, None]
-        K -= offset[None, :] - float(s @ offset)
-        K *= root[:, None] * root
+        K, offset = Centering(s).gram(self.gram[np.ix_(rows, rows)])
         return K, s, offset
 
     def _target(self, rows: Array, s: Array) -> tuple[Array, Array]:

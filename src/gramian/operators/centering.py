@@ -33,3 +33,14 @@ class Centering:
         """Jᵀ U = √s (U - 1 sᵀU)."""
         root = np.sqrt(self.weights).astype(block.dtype, copy=False)[:, None]
         return root * (block - self.weights.astype(block.dtype, copy=False) @ block) if self.center else root * block
+
+    def gram(self, raw: Array) -> tuple[Array, Array]:
+        """JᵀK₀J in the place of ``raw`` = K₀, which is spent, and K₀s (zeros when uncentred)."""
+        mean = raw @ self.weights if self.center else np.zeros(len(raw))
+        if self.center:
+            raw -= mean[:, None]
+            raw -= mean - self.weights @ mean
+        roots = np.sqrt(self.weights)
+        raw *= roots[:, None]
+        raw *= roots
+        return raw, mean

@@ -328,14 +328,8 @@ class CenteredGram(SelfAdjoint):
         return values, vectors
 
     def to_dense(self) -> Array:
-        dense = self.raw.to_dense()
         weights = np.asarray(self.centering.weights, dtype=np.float64)
+        dense, mean = Centering(weights, self.centering.center).gram(self.raw.to_dense())
         if self.centering.center:
-            mean = dense @ weights
             self.__dict__.setdefault("raw_mean", mean)
-            dense -= mean[:, None]
-            dense -= (mean - weights @ mean)[None, :]
-        root = np.sqrt(weights)
-        dense *= root[:, None]
-        dense *= root[None, :]
         return dense

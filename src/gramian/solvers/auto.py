@@ -17,7 +17,7 @@ EXACT_BELOW = 2000
 EXACT_TOL = 1e-12
 EXACT_SHARE = 1 / 45
 """Share of the spectrum up to which a search to rounding is faster than a dense decomposition ..."""
-SHARE = 1 / 16
+SHARE = 1 / 12
 """... and one to the usual tolerance."""
 
 

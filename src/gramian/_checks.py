@@ -416,15 +416,31 @@ def warn_of_empty_rows(count: int) -> None:
         warn(f"{count} row(s) of X show no value at all and are dropped from the fit.", NumericalWarning)
 
 
+def warn_of_one_value(columns: Array, names: Any = None, what: str = "X") -> None:
+    """Say which columns show one value only and miss others (a flag per column), if there are any: no spread can be learnt of them."""
+    if columns.any():
+        warn(
+            f"{what} shows one value only in {_named(np.flatnonzero(columns), names)}, and misses others: it is filled with that value. "
+            "Drop such columns, or fill in what is known.",
+            NumericalWarning,
+        )
+
+
 def check_seen(seen: Array, names: Any = None) -> None:
     """Refuse a table in which no cell, or no cell of some column, is observed."""
     empty = np.flatnonzero(~seen)
     if len(empty) == len(seen):
         raise ValueError("All cells of X are missing: nothing to fit. Give at least one observed cell in every column.")
     if empty.size:
-        named = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in empty[:10])
-        which = f"column{'s' if empty.size > 1 else ''} {named}{', ...' if empty.size > 10 else ''}"
-        raise ValueError(f"X has no observed value in {which} (all NaN). Drop such columns, or fill in what is known.")
+        raise ValueError(
+            f"X has no observed value in {_named(empty, names)} (all NaN). Drop such columns, or fill in what is known."
+        )
+
+
+def _named(columns: Array, names: Any) -> str:
+    """The columns of these positions in words."""
+    named = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in columns[:10])
+    return f"column{'s' if columns.size > 1 else ''} {named}{', ...' if columns.size > 10 else ''}"
 
 
 def check_scale(spread: float, name: str = "X") -> None:

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import assert_all_finite
 
 from gramian._arrays import Array, has_nan, is_sparse
-from gramian._checks import check_seen, warn_of_empty_rows
+from gramian._checks import check_seen, warn_of_empty_rows, warn_of_one_value
 from gramian._progress import Progress
 from gramian._types import Points, RandomState
 from gramian.choosing.cells import MOST_ROWS, choose_by_cells
@@ -76,9 +76,10 @@ class HoleFit:
         return model_of_missing(found, rows.n_columns), selection
 
     def _check_shown(self, sums: ColumnSums) -> None:
-        """No column without a value; rows without one are dropped, and said."""
+        """No column without a value; rows without one are dropped, and said, and so are columns of one value."""
         check_seen(sums.counts > 0, self.names)
         warn_of_empty_rows(sums.n_rows - sums.n_shown)
+        warn_of_one_value(sums.one_value, self.names)
 
     def _allowed(self, q: Any, sums: ColumnSums, d: int) -> tuple[Any, int]:
         """``q`` as far as the rows support it, and how far that is."""

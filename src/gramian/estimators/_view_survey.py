@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from gramian._arrays import Array
-from gramian._checks import check_scale
+from gramian._checks import check_scale, warn_of_one_value
 from gramian._content import DistinctHashes, SmallestRows, row_hashes
 from gramian.estimators._view_sources import view_columns
 from gramian.estimators._view_specs import inverts_itself, is_feature_map, is_linear
@@ -130,6 +130,9 @@ def surveyed(layout: ViewLayout, rows: Rows, specs: Sequence[Any]) -> ViewSurvey
     if found.empty:
         warn(f"{found.empty} rows show no entry of any view and are left out of the fit.", NumericalWarning)
     check_scale(float(np.nanmax(found.high - found.low, initial=0.0)), "the views")
+    if found.n_rows > GATHERED_ROWS:  # fewer are gathered, and looked at view by view
+        missed = found.counts < found.total_weight * (1 - 1e-12)
+        warn_of_one_value(missed & (found.high == found.low), what="The table of all views")
     return found
 
 

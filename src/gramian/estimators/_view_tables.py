@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils._indexing import _get_column_indices
 
 from gramian._arrays import Array, float_dtype, has_nan
-from gramian._checks import check_same_rows, check_scale, check_table
+from gramian._checks import check_same_rows, check_scale, check_table, warn_of_one_value
 from gramian.estimators._base import like
 from gramian.exceptions import NumericalWarning, warn
 
@@ -310,4 +310,6 @@ def usable_rows(rows: ViewRows, weights: Array, names: list[Any], noise_variance
             warnings.simplefilter("ignore", RuntimeWarning)  # a column without an entry
             spread = np.nanmax(view, axis=0) - np.nanmin(view, axis=0)
         check_scale(float(np.nanmax(spread, initial=0.0)), f"view {name!r}")
+        shown = ~np.isnan(view).all(axis=1)  # where a row misses the whole view, no column of it misses a cell
+        warn_of_one_value((spread == 0) & np.isnan(view[shown]).any(axis=0), what=f"View {name!r}")
     return rows, weights, kept

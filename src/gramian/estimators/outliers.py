@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from gramian.choosing.trimmed import choose_trimmed
 from gramian.estimators._base import BaseEstimator, atomic, forget
 from gramian.estimators._units import check_standardize, standardizes
 from gramian.estimators.ppca import PPCA
+from gramian.exceptions import NumericalWarning
 from gramian.latent.units import Units
 
 
@@ -146,11 +148,25 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
         if self.n_folds is not None and folds:
             for held in range(folds.n_folds):
                 kept = np.flatnonzero(fold != held)
+                self._check_shown(table[kept])
                 inside = None if sample_weight is None else weights[kept]
-                self._fold_models.append(_fitted(self._fold_model(float(weights.sum())), rows[kept], inside))
+                with warnings.catch_warnings():  # of all rows it was said, and of a part it need not be
+                    warnings.filterwarnings("ignore", message=".* shows one value only", category=NumericalWarning)
+                    self._fold_models.append(_fitted(self._fold_model(float(weights.sum())), rows[kept], inside))
         self._by_residual = any(_is_noise_free(each) for each in (self.estimator_, *self._fold_models))
         self.offset_ = threshold(self._scores(table), weights, share)
         return self
+
+    def _check_shown(self, kept: Array) -> None:
+        """Every fold must leave a value in every column."""
+        empty = np.flatnonzero(np.isnan(kept).all(axis=0))
+        if empty.size:
+            names = getattr(self, "feature_names_in_", None)
+            name = int(empty[0]) if names is None else str(names[empty[0]])
+            raise ValueError(
+                f"Column {name!r} of X shows so few values that the rows of one of {self.n_folds} folds hold them all. Drop such columns, "
+                "or give n_folds=None."
+            )
 
     def _default(self, rows: Array) -> PPCA:
         """PPCA whose q is chosen by the usual rows; with holes by hidden cells."""

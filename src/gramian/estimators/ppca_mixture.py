@@ -19,6 +19,7 @@ from gramian._checks import (
     check_weights,
     starting_generator,
     warn_of_empty_rows,
+    warn_of_one_value,
 )
 from gramian._progress import Progress
 from gramian._types import Batches, RandomState, Table, Weights
@@ -200,6 +201,9 @@ class PPCAMixture(PrimalMixture):
         check_seen(~holes.all(axis=0), getattr(self, "feature_names_in_", None))
         n_empty = int(holes.all(axis=1).sum())
         warn_of_empty_rows(n_empty)
+        if holes.any():
+            sums = as_rows(rows, weights).fold(column_sums)
+            warn_of_one_value(sums.one_value, getattr(self, "feature_names_in_", None))
         self._units = Units.of(rows, weights) if standardizes(self.standardize, None) else None
         rows = self._in_units(rows)
         given = None
@@ -257,6 +261,7 @@ class PPCAMixture(PrimalMixture):
             raise ValueError(f"PPCAMixture needs at least 2 rows of positive weight, but there are {sums.n_shown}.")
         check_seen(sums.counts > 0, rows.feature_names)
         warn_of_empty_rows(sums.n_rows - sums.n_shown)
+        warn_of_one_value(sums.one_value, rows.feature_names)
         self._units = Units.of(rows) if standardizes(self.standardize, None) else None
         if self._units is not None:
             rows = rows_in_units(rows, self._units.mean, self._units.scale)

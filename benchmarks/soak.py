@@ -104,6 +104,7 @@ def random_rows(rng: np.random.Generator, holes: bool) -> tuple[Any, str]:
         "a constant column": lambda X: np.where(np.arange(X.shape[1]) == 0, 1.5, X),
         "rows again": lambda X: X[rng.integers(0, len(X), len(X))],
         "a wild cell": lambda X: np.where(np.arange(X.size).reshape(X.shape) == 0, 1e12, X),
+        "small": lambda X: 1e-140 * X,
         "tiny": lambda X: 1e-150 * X,
         "huge": lambda X: 1e150 * X,
         "float32": lambda X: X.astype(np.float32),

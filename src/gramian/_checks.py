@@ -25,7 +25,7 @@ WHERE_DASK_WORKS = (
 COMPONENT_RULES = ("auto", "mle", "bic")
 """The words that ``n_components`` may be."""
 LARGEST = 1e150  # beyond it squares overflow
-SMALLEST = 1e-150  # below it squares vanish
+SMALLEST = 1e-145  # below it squares vanish, or what counts as no noise beside them (1e-12) has no inverse
 
 
 # ---------------------------------------------------------------- parameters

@@ -619,7 +619,7 @@ def test_the_only_view_is_predicted_from_nothing_by_its_mean():
     assert model.predict_view([X[:5].astype(np.float32)], 0).dtype == np.float32
 
 
-@pytest.mark.parametrize("unit", [1e-150, 1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("unit", [1e-140, 1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("views", [None, {"a": [0, 1, 2], "b": [3, 4, 5]}], ids=["one view", "two views"])
 def test_views_with_holes_that_share_a_noise_of_zero_are_rebuilt_exactly_in_any_unit(views, unit):
     rng = np.random.default_rng(0)

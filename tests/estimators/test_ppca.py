@@ -649,13 +649,15 @@ def test_squares_that_overflow_are_refused_before_q_is_chosen_by_them(q):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_noise_that_has_no_inverse_is_none():
-    """Tiny columns of very different sizes, with holes: their noise is a subnormal number."""
+def test_squares_whose_noise_has_no_inverse_are_refused():
+    """Tiny columns of very different sizes, with holes: their noise would be a subnormal number."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 2)) * [1e-155, 1e-149]
     X[rng.random(X.shape) < 0.4] = np.nan
     X = X[~np.isnan(X).all(axis=1)]
-    model = PPCA(2).fit(X)
+    with pytest.raises(ValueError, match="rescale it first"):
+        PPCA(2).fit(X)
+    model = PPCA(2).fit(1e5 * X)
     assert model.noise_variance_ == 0 or model.noise_variance_ >= np.finfo(float).tiny
-    assert np.isfinite(model.transform(X)).all()
-    assert np.isfinite(model.impute(X)).all()
+    assert np.isfinite(model.transform(1e5 * X)).all()
+    assert np.isfinite(model.impute(1e5 * X)).all()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from gramian import PPCA, KernelPPCA, kernels
+from gramian import PPCA, KernelPPCA, RKMRegressor, kernels
 from oracles.tables import TABLES, with_holes
 
 X = TABLES["tall"]
@@ -157,3 +157,11 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
     grown = int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
     assert grown * 1024 < 256 * 2**20 * 1.3
+
+
+@pytest.mark.parametrize("spread", [3.7e-150, 3.7e-147])
+def test_inputs_whose_smallest_ridges_have_no_inverse_are_refused(spread):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 2)) * [5e-6 * spread, spread]
+    with pytest.raises(ValueError, match="rescale it first"):
+        RKMRegressor(0.9, standardize=False).fit(X, rng.standard_normal(30))

@@ -661,3 +661,16 @@ def test_squares_whose_noise_has_no_inverse_are_refused():
     assert model.noise_variance_ == 0 or model.noise_variance_ >= np.finfo(float).tiny
     assert np.isfinite(model.transform(1e5 * X)).all()
     assert np.isfinite(model.impute(1e5 * X)).all()
+
+
+def test_with_holes_and_no_noise_axes_of_rounding_are_none():
+    """As without holes: there is one axis where one column varies; a second would have a variance of rounding to divide by."""
+    gen = np.random.default_rng(0)
+    X = np.column_stack([np.full(24, 1.5), np.round(gen.standard_normal(24))]) * 1e-140
+    X[0, 1] = 1e-130
+    X[3, 1] = np.nan
+    with pytest.warns(NumericalWarning, match="n_components=2 exceeds the numerical rank 1"):
+        model = PPCA(2).fit(X)
+    assert model.n_components_ == 1
+    for method in ("transform", "residual", "reconstruct", "impute"):
+        assert np.isfinite(getattr(model, method)(X)).all()

@@ -22,7 +22,7 @@ from gramian.latent.dimension import free_parameters, lowest_of_valley
 from gramian.latent.gaussian import zeroed
 from gramian.latent.masked_table import ColumnSums
 from gramian.latent.missing import MissingFit, fit_missing
-from gramian.latent.model import PrimalModel
+from gramian.latent.model import PrimalModel, warn_of_rank
 from gramian.latent.primal import latent_model
 from gramian.rows import Rows
 from gramian.rows.draws import smallest_rows
@@ -162,7 +162,12 @@ def model_of_missing(fitted: MissingFit, n_features: int) -> PrimalModel:
     """The canonical model of what PX-EM found, tiny noise set to exactly zero."""
     spread = float((fitted.loadings**2).sum()) / n_features + fitted.noise_variance
     noise = zeroed(fitted.noise_variance, spread, told=fitted.loadings.shape[1] < n_features)
-    model = latent_model(fitted.mean, fitted.loadings, noise)
+    loadings = fitted.loadings
+    if noise == 0:  # then nothing holds up axes that are rounding alone
+        lengths = np.square(loadings).sum(axis=0)
+        loadings = loadings[:, lengths > 4 * max(n_features, 8) * np.finfo(float).eps * lengths.max(initial=0.0)]
+        warn_of_rank(fitted.loadings.shape[1], loadings.shape[1])
+    model = latent_model(fitted.mean, loadings, noise)
     history = np.asarray(fitted.log_likelihoods)
     spectrum = replace(model.spectrum, n_iter=fitted.n_iter, converged=fitted.converged, log_likelihoods=history)
     return replace(model, spectrum=spectrum)

@@ -146,7 +146,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         scaled = table if self._units is None else self._units.into(table)
         if isinstance(model, PPCA):
             model, choice = self._with_q(model, scaled, weights, len(table))
-            with _no_density_needed():
+            with _unasked(choice):
                 self.estimator_ = _above_noise(model, choice, lambda it: it._fit(scaled, weights, self._begun(choice)))
             self._calibrate(choice, scaled, weights)
         else:
@@ -202,7 +202,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         shown = ~np.isnan(drawn.rows).all(axis=1)
         scaled, weights = drawn.rows[shown].astype(np.float64), drawn.weights[shown]
         model, choice = self._with_q(model, scaled, weights, len(scaled))
-        with _no_density_needed():
+        with _unasked(choice):
             self.estimator_ = _above_noise(model, choice, lambda it: it._fit_rows(rows, self._begun(choice)))
         self.estimator_.__dict__.pop("feature_names_in_", None)  # it is handed arrays, in units of the columns
         self._calibrate(choice, scaled, weights)
@@ -380,10 +380,15 @@ def _above_noise(model: PPCA, choice: CellChoice | None, fit: Callable[[PPCA], P
 
 
 @contextmanager
-def _no_density_needed() -> Iterator[None]:
-    """Exact structure leaves a model without a density, which an imputer does not need: nothing to warn of."""
+def _unasked(choice: CellChoice | None) -> Iterator[None]:
+    """Exact structure leaves a model without a density, which an imputer does not need, or with fewer axes than were chosen, which
+    nobody asked for: nothing to warn of."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The kept components explain all", category=NumericalWarning)
+        if choice is not None and len(choice.selection.candidates) > 1:
+            warnings.filterwarnings(
+                "ignore", message="n_components=.* exceeds the numerical rank", category=NumericalWarning
+            )
         yield
 
 

@@ -80,12 +80,17 @@ def _counted(sample: Sample[Any], operator: SelfAdjoint, solver: Solver, q: int,
         )
     spectrum = _solved(sample, operator, solver, q, fixed)
     rank = _rank(spectrum, sample)
+    warn_of_rank(q, rank)
+    return spectrum.leading(rank)
+
+
+def warn_of_rank(q: int, rank: int) -> None:
+    """Say that the data have no q components, where that is so."""
     if rank < q:
         warn(
             f"n_components={q} exceeds the numerical rank {rank} of the data; {rank} components are kept.",
             NumericalWarning,
         )
-    return spectrum.leading(rank)
 
 
 def _open_ended(

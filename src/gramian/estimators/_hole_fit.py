@@ -54,7 +54,7 @@ class HoleFit:
     ) -> tuple[PrimalModel, Selection | None]:
         """The model, and how q was chosen where it was; ``start`` is where PX-EM begins."""
         q = self.n_components
-        if q == "mle" or isinstance(q, float):
+        if not takes_holes(q):
             raise ValueError(
                 f"n_components={q!r} needs complete data, but X contains NaN. Use 'auto', an integer or 'bic'."
             )
@@ -143,6 +143,11 @@ class HoleFit:
 
         best = lowest_of_valley(bic, min(limit, d - 1))
         return fits[best]
+
+
+def takes_holes(n_components: Any) -> bool:
+    """Whether so many components can be found in a table with holes: a share of its variance, and Minka's rule, need the whole."""
+    return not (isinstance(n_components, float) or n_components == "mle")
 
 
 def supported(sums: ColumnSums) -> int:

@@ -31,7 +31,7 @@ from gramian.choosing.limits import FEW_ROWS, held_out_distance
 from gramian.choosing.selection import Selection
 from gramian.choosing.tables import choose_for_moments, choose_for_table
 from gramian.estimators._base import atomic, chosen_solver, forget, keep_columns
-from gramian.estimators._hole_fit import HoleFit, check_finite_or_missing, has_holes
+from gramian.estimators._hole_fit import HoleFit, check_finite_or_missing, has_holes, takes_holes
 from gramian.estimators._primal import TAIL_SIZE
 from gramian.estimators._primal_stream import LAZY, PRIVATE, PrimalStream
 from gramian.latent.anomaly import Tail
@@ -144,7 +144,7 @@ class PPCA(PrimalStream):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = takes_holes(self.n_components)
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

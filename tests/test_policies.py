@@ -139,6 +139,7 @@ POLICIES = {
     "choosing.dimension": {"RANK": 1e-12, "WHOLE_SIZE": 600, "FIRST_PAIRS": 32, "BEYOND": 1.1, "MOST": 0.25},
     "choosing.fold_stream": {"N_FOLDS": 5},
     "choosing.leading_pairs": {"SPARE": 0.125, "SEEN": 1e-5},
+    "choosing.selection": {"ROUNDING": 1e-12},
     "choosing.limits": {"FEW_ROWS": 100, "LIMIT_FOLDS": 10},
     "choosing.mixtures": {
         "FOLDS": 5,

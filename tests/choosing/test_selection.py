@@ -32,6 +32,15 @@ def test_folds_are_weighted_by_their_rows():
     assert choose([0, 1], gains, [1.0, 100.0, 100.0]).chosen == 0
 
 
+def test_of_scores_that_differ_by_rounding_the_simplest_is_taken():
+    same = np.array([[-40.0, -13.3, -13.3], [-41.0, -12.1, -12.1], [-39.0, -14.7, -14.7]])
+    same[:, 2] += 1e-14
+    assert choose([1, 2, 3], same).chosen == 2
+    assert choose([1, 2, 3], 1e-9 * same).chosen == 2
+    same[:, 2] += 1e-9
+    assert choose([1, 2, 3], same).chosen == 3
+
+
 def test_failed_candidates_are_passed_over():
     gains = np.array([[np.nan, 1.0], [0.0, 1.0]])
     assert choose([0, 1], gains).chosen == 1

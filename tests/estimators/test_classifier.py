@@ -17,11 +17,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from gramian import KernelPPCA, KernelPPCAClassifier, NumericalWarning
 from gramian._content import row_hashes
 from gramian.datasets import make_c_shapes, make_moons
-from gramian.estimators import classifier
+from gramian.estimators import classifier, classifier_path
 from gramian.estimators._class_choice import MOSTLY_COPIES, copies_apart, counting_unit
 from gramian.estimators._class_models import LabelledRows
 from gramian.estimators.classifier_path import class_paths, classifier_cv_scores
-from gramian.kernels import RBF
+from gramian.kernels import RBF, Precomputed
+from gramian.latent.kernel_component import fit_component
+from gramian.latent.sample import DualSample
+from gramian.operators.gram import DenseGram
 from gramian.solvers import Eigh
 
 
@@ -430,6 +433,24 @@ def test_all_rules_of_a_path_are_those_read_off_one_by_one(iris):
         assert_allclose(path.evidences(rules), slow, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("most", [None, 4])
+def test_paths_without_eigenvectors_are_those_of_fitted_classes(iris, most):
+    X, y = iris
+    gram, weights = RBF(1.0)(X), np.random.default_rng(0).uniform(0.5, 2.0, 150)
+    train, test = np.arange(0, 150, 2), np.arange(1, 150, 2)
+    for code, path in enumerate(class_paths(gram, y, weights, train, test, most)):
+        own = train[y[train] == code]
+        shares = weights[own] / weights[own].sum()
+        sample = DualSample(Precomputed(), None, DenseGram(gram[np.ix_(own, own)]), shares, 0.0)
+        spectrum = fit_component(sample, len(own) if most is None else most, 0.0, Eigh())
+        seen = sample.subspace(spectrum).project(gram[np.ix_(test, own)], np.diagonal(gram)[test])
+        assert_allclose(path.eigenvalues, spectrum.eigenvalues, rtol=1e-9, atol=1e-15)
+        assert_allclose(path.seen.squared_norm, seen.squared_norm, rtol=1e-9)
+        assert_allclose(path.seen.scores**2, seen.scores**2, rtol=1e-6, atol=1e-9)
+        assert path.trace == pytest.approx(spectrum.trace, rel=1e-12)
+        assert path.log_prior == pytest.approx(np.log(weights[own].sum() / weights[train].sum()))
+
+
 def test_the_choice_is_kept_and_is_a_setting_of_the_estimator(moons):
     X, y = moons
     model = KernelPPCAClassifier().fit(X, y)
@@ -501,10 +522,11 @@ def test_what_is_given_is_taken_at_its_word_and_the_rest_is_chosen(moons, params
 
 def test_a_fold_is_decomposed_once_per_class_and_width_whatever_the_rules(moons, monkeypatch):
     sizes = []
-    solve = Eigh.solve
+    solve, turned = Eigh.solve, classifier_path.turned
     monkeypatch.setattr(
         Eigh, "solve", lambda self, operator, *a, **k: sizes.append(1) or solve(self, operator, *a, **k)
     )
+    monkeypatch.setattr(classifier_path, "turned", lambda *given: sizes.append(1) or turned(*given))
     model = KernelPPCAClassifier().fit(*moons)
     widths = {repr(candidate["kernel"]) for candidate in model.selection_.candidates}
     assert len(sizes) == 2 * (5 * len(widths) + 1)

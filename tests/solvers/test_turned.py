@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from gramian.solvers import turned as module
-from gramian.solvers.turned import FEWEST_ROWS, turned
+from gramian.solvers.turned import FEWEST_ROWS, Reflected, turned
 
 
 def symmetric(n, decay):
@@ -40,3 +40,17 @@ def test_the_block_is_left_as_it_was():
     block = np.ones((80, 2))
     turned(symmetric(80, 0.9), block)
     assert (block == 1.0).all()
+
+
+@pytest.mark.parametrize("n", [1, 5, FEWEST_ROWS, 150])
+@pytest.mark.parametrize("dtype, tol", [(np.float64, 1e-12), (np.float32, 2e-5)])
+def test_leading_eigenvectors_are_formed_where_they_are_asked_for(n, dtype, tol):
+    matrix = symmetric(n, 0.9)
+    matrix = 0.5 * (matrix + matrix.T)
+    parts = Reflected.of(matrix.astype(dtype))
+    count = min(n, 4)
+    vectors = parts.leading(count)
+    assert vectors.dtype == parts.values.dtype == dtype
+    assert_allclose(parts.values, np.linalg.eigvalsh(matrix)[::-1], atol=tol)
+    assert_allclose(vectors.T @ vectors, np.eye(count), atol=tol)
+    assert_allclose(matrix @ vectors, vectors * parts.values[:count], atol=tol)

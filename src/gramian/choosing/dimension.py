@@ -19,6 +19,7 @@ from gramian.latent.dimension import FLAT
 from gramian.latent.gaussian import log_likelihoods_of_each_q
 from gramian.operators.centering import Centering
 from gramian.operators.covariance import Stored
+from gramian.operators.held_out_gram import HeldOutGram
 from gramian.operators.moments import Moments
 from gramian.solvers.krylov import Krylov
 from gramian.solvers.turned import Reflected, turned
@@ -212,14 +213,15 @@ def _passed(selection: Selection) -> bool:
 def gram_folds(gram: Array, weights: Array, fold: Array, center: bool = True) -> list[HeldOutFold]:
     """Folds from the blocks of one Gram matrix K₀ (n, n), with raw weights (n,) and the fold of each row: wide tables and kernels [1, 10].
 
-    >>> import numpy as np
-    >>> from gramian.operators.moments import Moments
-    >>> X = np.random.default_rng(0).standard_normal((30, 4))
-    >>> fold = np.arange(30) % 3
-    >>> dual = gram_folds(X @ X.T, np.ones(30), fold)
-    >>> primal = moment_folds([Moments.of(X[fold == f]) for f in range(3)])
-    >>> bool(np.allclose(dual[0].squared_scores, primal[0].squared_scores))
-    True
+        >>> import numpy as np
+        >>> from gramian.operators.held_out_gram import HeldOutGram
+    from gramian.operators.moments import Moments
+        >>> X = np.random.default_rng(0).standard_normal((30, 4))
+        >>> fold = np.arange(30) % 3
+        >>> dual = gram_folds(X @ X.T, np.ones(30), fold)
+        >>> primal = moment_folds([Moments.of(X[fold == f]) for f in range(3)])
+        >>> bool(np.allclose(dual[0].squared_scores, primal[0].squared_scores))
+        True
     """
     return [_Block.of(gram, weights, fold == held_out, center).all_pairs() for held_out in np.unique(fold)]
 
@@ -252,44 +254,42 @@ def choose_by_kernel(
 
 @dataclass(frozen=True)
 class _Block:
-    """What one Gram matrix says of a fold: that of the training rows, and the held-out rows as these see them [1]."""
+    """What one Gram matrix says of a fold, with the weights of its held-out rows."""
 
-    matrix: Array  # JᵀK₀J of the training rows
-    shown: Array  # Jᵀ(k_x - K₀s), a column per held-out row
+    gram: HeldOutGram
     shares: Array  # of the held-out rows in their weight
-    squared_norm: float
     weight: float
 
     @classmethod
     def of(cls, gram: Array, weights: Array, held_out: Array, center: bool) -> _Block:
-        out, into = np.flatnonzero(held_out), np.flatnonzero(~held_out)
-        centering = Centering(weights[into] / weights[into].sum(), center)
-        matrix, mean = centering.gram(gram[np.ix_(into, into)])
-        seen = gram[np.ix_(out, into)]
-        norms = gram[out, out] - (2 * seen - mean) @ centering.affine
-        shares = weights[out] / weights[out].sum()
-        shown = centering.transpose((seen - mean).T)
-        return cls(matrix, shown, shares, float(shares @ np.maximum(norms, 0.0)), float(weights[out].sum()))
+        out = np.flatnonzero(held_out)
+        weight = float(weights[out].sum())
+        return cls(HeldOutGram.of(gram, weights, np.flatnonzero(~held_out), out, center), weights[out] / weight, weight)
+
+    @property
+    def matrix(self) -> Array:
+        return self.gram.matrix
 
     def all_pairs(self) -> HeldOutFold:
         """The fold with its whole spectrum; the matrix is spent."""
-        values, found = turned(self.matrix, self.shown)
+        values, found = turned(self.matrix, self.gram.shown)
         return self._fold(values, found, float(np.maximum(values, 0.0).sum()))
 
     def leading(self, count: int, single: Reflected | None = None) -> HeldOutFold:
         """The fold with its leading pairs."""
         values, vectors = leading_pairs(self.matrix, count, single)
-        return self._fold(values, vectors.T @ self.shown, float(np.trace(self.matrix)))
+        return self._fold(values, vectors.T @ self.gram.shown, float(np.trace(self.matrix)))
 
     def rough(self, single: Reflected) -> HeldOutFold:
         """The fold as float32 shows it."""
         trace = float(np.trace(self.matrix))
-        return self._fold(trace * single.values.astype(np.float64), single.turned(self.shown), trace)
+        return self._fold(trace * single.values.astype(np.float64), single.turned(self.gram.shown), trace)
 
     def _fold(self, values: Array, found: Array, trace: float) -> HeldOutFold:
         rank = _rank(values, max(RANK, 4 * len(self.matrix) * np.finfo(float).eps))
         squared_scores = np.square(found[:rank]) @ self.shares / values[:rank]
-        return HeldOutFold(values[:rank], trace, squared_scores, self.squared_norm, self.weight)
+        squared_norm = float(self.shares @ self.gram.squared_norms)
+        return HeldOutFold(values[:rank], trace, squared_scores, squared_norm, self.weight)
 
 
 def merged(parts: Sequence[Moments]) -> Moments:

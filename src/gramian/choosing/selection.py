@@ -10,6 +10,9 @@ import numpy as np
 
 from gramian._arrays import Array
 
+ROUNDING = 1e-12
+"""Scores that differ by less than this share of themselves are the same: which is larger is rounding."""
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -50,7 +53,7 @@ def choose(
     """The simplest candidate as good as the best, from scores (n_folds, n_candidates); candidates come simplest first.
 
     With D_f(c) = score_f(best) - score_f(c), each fold weighted by its rows, c is as good as the best if mean D is at most
-    std(D, ddof=1) / √folds and D_f(c) <= 0 in at least one fold [10]. A score of -inf or NaN is a candidate that failed.
+    std(D, ddof=1) / √folds and D_f(c) <= 0 in at least one fold [10]. A D that is rounding is none. A score of -inf or NaN is a candidate that failed.
 
     Parameters
     ----------
@@ -92,6 +95,7 @@ def choose(
     as_good = np.zeros(len(candidates), dtype=bool)
     for c in np.flatnonzero(np.isfinite(means)):
         gap = scores[:, best] - scores[:, c]
+        gap[np.abs(gap) <= ROUNDING * np.abs(scores[:, best])] = 0.0
         mean = float(weights @ gap)
         # a power of two, so that squares of huge gaps do not overflow and no digit changes
         unit = np.ldexp(1.0, int(np.frexp(np.abs(gap - mean).max())[1]))

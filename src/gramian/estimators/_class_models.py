@@ -192,7 +192,8 @@ def evidence(
     columns = []
     for models, shares, parts in zip(classes, mixing, seen):
         if blend is not None:
-            columns.append(blend(ClassPath(models[0], parts[0], 0.0).evidences(blend.rules)))
+            path = ClassPath(models[0].gaussian.eigenvalues, models[0].spectrum.trace, parts[0], 0.0)
+            columns.append(blend(path.evidences(blend.rules)))
         elif limiting:
             columns.append(-np.min([model.gaussian.residual(part) for model, part in zip(models, parts)], axis=0))
         else:

@@ -16,29 +16,28 @@ from sklearn.model_selection import check_cv
 from gramian._arrays import Array
 from gramian._checks import check_n_components, check_number, check_table
 from gramian.estimators._kernel_fit import resolved_kernel, stored_gram
-from gramian.kernels import Precomputed
 from gramian.latent.dimension import DEFAULT_FRACTION, for_fraction
 from gramian.latent.gaussian import LatentGaussian, Projection
-from gramian.latent.kernel_component import CONSTANT_FREE, DualModel, fit_component
-from gramian.latent.model import LatentModel
-from gramian.latent.sample import DualSample
-from gramian.operators.gram import DenseGram
-from gramian.solvers import Eigh
+from gramian.latent.kernel_component import CONSTANT_FREE
+from gramian.latent.sample import DUAL_FLOOR, DUAL_RANK
+from gramian.operators.held_out_gram import HeldOutGram
+from gramian.solvers.turned import turned
 
 
 @dataclass(frozen=True)
 class ClassPath:
-    """A class's model with all its components, and what it sees of some rows: any q and noise can be read off."""
+    """All eigenvalues of a class, and what it sees of some rows along all its axes: any q and noise can be read off."""
 
-    model: DualModel
+    eigenvalues: Array
+    trace: float
     seen: Projection
     log_prior: float
 
     def cut(self, n_components: Any, noise_variance: float | None) -> tuple[LatentGaussian, Projection]:
         """The Gaussian with fewer components and this noise (None: 0, the limit), and the rows as it sees them."""
-        values = self.model.gaussian.eigenvalues
+        values = self.eigenvalues
         noise = 0.0 if noise_variance is None else noise_variance
-        q = count_of(values, self.model.spectrum.trace, n_components, noise)
+        q = count_of(values, self.trace, n_components, noise)
         gaussian = LatentGaussian(values[:q], noise, CONSTANT_FREE)
         return gaussian, Projection(self.seen.scores[:, :q], self.seen.squared_norm, CONSTANT_FREE)
 
@@ -51,14 +50,14 @@ class ClassPath:
 
     def evidences(self, rules: Sequence[tuple[Any, float | None]]) -> Array:
         """`evidence` of every (q, noise) from running sums of squared scores, (len(rules), n)."""
-        values = self.model.gaussian.eigenvalues
+        values = self.eigenvalues
         squares = np.square(self.seen.scores)
         explained = _running(squares)
         distances = _running(squares / values)
         log_volumes = _running(np.log(values))
         found = np.empty((len(rules), len(squares)))
         for i, (count, noise) in enumerate(rules):
-            q = count_of(values, self.model.spectrum.trace, count, 0.0 if noise is None else noise)
+            q = count_of(values, self.trace, count, 0.0 if noise is None else noise)
             residual = np.maximum(self.seen.squared_norm - explained[:, q], 0.0)
             if noise is None:
                 found[i] = -residual
@@ -96,19 +95,19 @@ def class_paths(
     gram: Array, codes: Array, weights: Array, train: Array, test: Array, most: int | None
 ) -> list[ClassPath]:
     """One decomposition per class on the training rows of a Gram matrix, and its view of the test rows."""
-    solver, kernel = Eigh(), Precomputed()
-    diagonal = np.diagonal(gram)[test]
     total = float(weights[train].sum())
     paths = []
     for code in np.unique(codes[train]):
         own = train[codes[train] == code]
-        mass = float(weights[own].sum())
-        sample = DualSample(kernel, None, DenseGram(gram[np.ix_(own, own)]), weights[own] / mass, CONSTANT_FREE)
-        spectrum = fit_component(sample, len(own) if most is None else most, 0.0, solver)
-        subspace = sample.subspace(spectrum)
-        model = LatentModel(subspace, LatentGaussian(spectrum.eigenvalues, 0.0, CONSTANT_FREE), spectrum)
-        seen = subspace.project(gram[np.ix_(test, own)], diagonal)
-        paths.append(ClassPath(model, seen, float(np.log(mass / total))))
+        block = HeldOutGram.of(gram, weights, own, test)
+        trace = float(np.trace(block.matrix))
+        values, found = turned(block.matrix, block.shown)
+        diagonal = float(block.centering.weights @ np.diagonal(gram)[own])
+        floor = max(DUAL_RANK * float(values[0]), DUAL_FLOOR * diagonal)
+        kept = min(int((values > floor).sum()), len(own) - 1 if most is None else most)
+        scores = np.ascontiguousarray((found[:kept] / np.sqrt(values[:kept])[:, None]).T)
+        seen = Projection(scores, block.squared_norms, CONSTANT_FREE)
+        paths.append(ClassPath(values[:kept], trace, seen, float(np.log(float(weights[own].sum()) / total))))
     return paths
 
 

@@ -18,6 +18,7 @@ from gramian.latent.sample import DUAL_RANK
 from gramian.latent.target_folds import Folds
 from gramian.latent.views import ExplicitView, FactoredView, View, ViewSample
 from gramian.operators.centering import Centering
+from gramian.operators.held_out_gram import HeldOutGram
 from gramian.solvers.arrowhead import ArrowheadPairs, arrowhead_pairs
 from gramian.solvers.spectrum import Spectrum
 from gramian.solvers.turned import turned
@@ -85,7 +86,8 @@ class GramInputs:
 
     def decomposed(self, rows: Array) -> Decomposition:
         """One eigendecomposition of the centred Gram matrix of some rows."""
-        K, s, offset = self._centred(rows)
+        s = self.weights[rows] / self.weights[rows].sum()
+        K, offset = Centering(s).gram(self.gram[np.ix_(rows, rows)])
         values, vectors = eigenpairs(K, DUAL_RANK)
         mean, Y = self._target(rows, s)
         axes = TargetAxes.of(values, np.sqrt(values)[:, None] * (vectors.T @ Y), Y.T @ Y, mean)
@@ -93,22 +95,15 @@ class GramInputs:
 
     def seen_by(self, kept: Array, held: Array) -> tuple[Decomposition, Array]:
         """The axes of the rows that were kept and the scores of those that were not, (k_x - K₀s)ᵀJVΛ^-½, without V itself."""
-        K, s, offset = self._centred(kept)
-        mean, Y = self._target(kept, s)
-        shown = Centering(s).transpose((self.gram[np.ix_(held, kept)] - offset).T)
-        values, found = turned(K, np.hstack([shown, Y]))
+        block = HeldOutGram.of(self.gram, self.weights, kept, held)
+        mean, Y = self._target(kept, block.centering.weights)
+        values, found = turned(block.matrix, np.hstack([block.shown, Y]))
         rank = int((values > DUAL_RANK * max(float(values[0]), 0.0)).sum())
         values, found = values[:rank].copy(), found[:rank]
         axes = TargetAxes.of(values, np.sqrt(values)[:, None] * found[:, len(held) :], Y.T @ Y, mean)
         nothing = np.empty(0)
         parts = Decomposition(axes, self, kept, nothing, nothing, nothing)
         return parts, np.ascontiguousarray((found[:, : len(held)] / np.sqrt(values)[:, None]).T)
-
-    def _centred(self, rows: Array) -> tuple[Array, Array, Array]:
-        """JᵀK₀J of some rows, their normalised weights s, and K₀s."""
-        s = self.weights[rows] / self.weights[rows].sum()
-        K, offset = Centering(s).gram(self.gram[np.ix_(rows, rows)])
-        return K, s, offset
 
     def _target(self, rows: Array, s: Array) -> tuple[Array, Array]:
         """The mean of the target, and √s(y - mean)."""

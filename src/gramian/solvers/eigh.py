@@ -11,12 +11,9 @@ from scipy import linalg
 from gramian._arrays import Array, single_blas_thread
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.spectrum import Spectrum, power_of_two, residual_norm
-from gramian.solvers.turned import Reflected
 
-SUBSET_SHARE = 0.13
-"""Below this share of the spectrum LAPACK's subset driver is fastest (and the vectors need less memory) ..."""
-WHOLE_SHARE = 0.75
-"""... and from this one on the full driver; between them all eigenvalues are found, and the vectors that are wanted."""
+SUBSET_SHARE = 0.3
+"""Below this share of the spectrum LAPACK's subset driver beats the full one (and the vectors need less memory)."""
 SMALL = 384
 """Below this size a second BLAS thread costs more than it gives."""
 TINY = 64
@@ -46,16 +43,9 @@ class Eigh(Solver):
         size = matrix.shape[0]
         q = min(n_components, size)
         found = _leading(matrix, q) if 0 < q < SUBSET_SHARE * size and size > TINY else None
-        smallest = None
-        if found is not None:
-            values, vectors = found
-        elif q < WHOLE_SHARE * size:
-            parts = Reflected.of(matrix.copy())
-            values, vectors, smallest = parts.values[:q], parts.leading(q), float(parts.values[-1])
-        else:
-            values, vectors = np.linalg.eigh(matrix)
-            smallest = float(values[0]) if size else None
-            values, vectors = values[::-1][:q], vectors[:, ::-1][:, :q]
+        values, vectors = np.linalg.eigh(matrix) if found is None else found
+        smallest = float(values[0]) if found is None and size else None
+        values, vectors = values[::-1][:q], vectors[:, ::-1][:, :q]
         certificate = residual_norm(matrix @ vectors, values, vectors)
         return Spectrum(values.copy(), np.ascontiguousarray(vectors), trace, certificate, smallest=smallest)
 
@@ -64,10 +54,10 @@ class Eigh(Solver):
 
 
 def _leading(matrix: Array, q: int) -> tuple[Array, Array] | None:
-    """The q largest, largest first; None where LAPACK's fast driver fails or finds fewer, as it may on near-identities."""
+    """The q largest, in rising order; None where LAPACK's fast driver fails or finds fewer, as it may on near-identities."""
     size = matrix.shape[0]
     try:
         values, vectors = linalg.eigh(matrix, subset_by_index=(size - q, size - 1), driver="evr", check_finite=False)
     except linalg.LinAlgError:
         return None
-    return (values[::-1], vectors[:, ::-1]) if len(values) == q else None
+    return (values, vectors) if len(values) == q else None

@@ -21,7 +21,7 @@ from gramian.operators.centering import Centering
 from gramian.operators.held_out_gram import HeldOutGram
 from gramian.solvers.arrowhead import ArrowheadPairs, arrowhead_pairs
 from gramian.solvers.spectrum import Spectrum
-from gramian.solvers.turned import turned
+from gramian.solvers.turned import Reflected, turned
 
 TARGET_RANK = 1e-12
 """Directions of the target below this share of its variance do not count: the columns of two classes are one direction."""
@@ -67,9 +67,9 @@ class Decomposition:
     axes: TargetAxes
     inputs: Any
     rows: Array
-    coefficients: Array  # over the kept rows (Gram matrix), or over the features
+    coefficients: Array  # over the features; empty with a Gram matrix
     offset: Array  # K₀s, or the mean of the features
-    vectors: Array  # of the decomposition: over the kept rows, orthonormal, or over the features
+    vectors: Any  # of the decomposition, orthonormal: over the features, or over the kept rows as `Reflected`
 
     def scores(self, rows: Array) -> Array:
         """t = Uᵀ(φ - μ) of other rows of the same table, (n, k)."""
@@ -88,22 +88,27 @@ class GramInputs:
         """One eigendecomposition of the centred Gram matrix of some rows."""
         s = self.weights[rows] / self.weights[rows].sum()
         K, offset = Centering(s).gram(self.gram[np.ix_(rows, rows)])
-        values, vectors = eigenpairs(K, DUAL_RANK)
+        parts = Reflected.of(K)
+        values = self._solid(parts.values)
         mean, Y = self._target(rows, s)
-        axes = TargetAxes.of(values, np.sqrt(values)[:, None] * (vectors.T @ Y), Y.T @ Y, mean)
-        return Decomposition(axes, self, rows, Centering(s).apply(vectors) / np.sqrt(values), offset, vectors)
+        axes = TargetAxes.of(values, np.sqrt(values)[:, None] * parts.turned(Y)[: len(values)], Y.T @ Y, mean)
+        return Decomposition(axes, self, rows, np.empty(0), offset, parts)
 
     def seen_by(self, kept: Array, held: Array) -> tuple[Decomposition, Array]:
         """The axes of the rows that were kept and the scores of those that were not, (k_x - K₀s)ᵀJVΛ^-½, without V itself."""
         block = HeldOutGram.of(self.gram, self.weights, kept, held)
         mean, Y = self._target(kept, block.centering.weights)
         values, found = turned(block.matrix, np.hstack([block.shown, Y]))
-        rank = int((values > DUAL_RANK * max(float(values[0]), 0.0)).sum())
-        values, found = values[:rank].copy(), found[:rank]
+        values = self._solid(values)
+        found = found[: len(values)]
         axes = TargetAxes.of(values, np.sqrt(values)[:, None] * found[:, len(held) :], Y.T @ Y, mean)
         nothing = np.empty(0)
         parts = Decomposition(axes, self, kept, nothing, nothing, nothing)
         return parts, np.ascontiguousarray((found[:, : len(held)] / np.sqrt(values)[:, None]).T)
+
+    def _solid(self, values: Array) -> Array:
+        """The eigenvalues that are more than rounding."""
+        return values[values > DUAL_RANK * max(float(values[0]), 0.0)]
 
     def _target(self, rows: Array, s: Array) -> tuple[Array, Array]:
         """The mean of the target, and √s(y - mean)."""
@@ -112,7 +117,9 @@ class GramInputs:
 
     def projected(self, parts: Decomposition, rows: Array) -> Array:
         """(k_x - K₀s)ᵀ J V Λ^-½."""
-        return (self.gram[np.ix_(rows, parts.rows)] - parts.offset) @ parts.coefficients
+        values, s = parts.axes.values, self.weights[parts.rows] / self.weights[parts.rows].sum()
+        shown = Centering(s).transpose((self.gram[np.ix_(rows, parts.rows)] - parts.offset).T)
+        return np.asarray(parts.vectors.turned(shown)[: len(values)].T / np.sqrt(values))
 
 
 @dataclass(frozen=True)

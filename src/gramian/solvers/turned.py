@@ -67,6 +67,10 @@ class Reflected:
         """VᵀB = Zᵀ(QᵀB), rows in the order of the values."""
         return np.asarray((self.axes.T @ self._reflected(block, "T"))[::-1])
 
+    def __matmul__(self, block: Array) -> Array:
+        """VB = Q(ZB), for a block with one row for each of the largest eigenvalues, as many as it has."""
+        return self._reflected(self.axes[:, len(self.axes) - len(block) :] @ block[::-1], "N")
+
     def leading(self, count: int) -> Array:
         """The eigenvectors of the ``count`` largest eigenvalues, as columns."""
         return self._reflected(self.axes[:, : -count - 1 : -1], "N")

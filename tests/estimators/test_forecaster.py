@@ -97,6 +97,15 @@ def test_gaps_are_filled_from_both_sides():
     assert_array_equal(filled(y, 20)[~holes], y[~holes])
 
 
+def test_gaps_of_an_exact_series_in_a_huge_unit_are_filled():
+    rng = np.random.default_rng(0)
+    series = 1e149 * np.outer(rng.standard_normal(17), [1.0, -2.0])
+    series[rng.random(series.shape) < 0.6] = np.nan
+    found = filled(series, 3)
+    assert np.isfinite(found).all()
+    assert_array_equal(found[~np.isnan(series)], series[~np.isnan(series)])
+
+
 def test_a_history_with_gaps_can_be_gone_on_from():
     model = plain(20).fit(SINES[:300])
     past = SINES[:400].copy()

@@ -17,6 +17,8 @@ from gramian.latent.primal import latent_model, rebuilt
 
 FILL_COMPONENTS = 8
 """Components of the linear model of windows that fills gaps."""
+FILL_NOISE = 1e-10
+"""Its least noise, as a share of the variance of its signal."""
 
 
 def as_series(y: Any, name: str = "y") -> tuple[Array, bool]:
@@ -74,7 +76,8 @@ def filled(series: Array, lags: int) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a rough fit fills well enough
         fitted = fit_missing(windows[some], q, tol=1e-4, max_iter=100, random_state=0)
-    model = latent_model(fitted.mean, fitted.loadings, max(float(fitted.noise_variance), 1e-10))
+    least = FILL_NOISE * float(np.square(fitted.loadings).sum() / len(fitted.mean)) or FILL_NOISE
+    model = latent_model(fitted.mean, fitted.loadings, max(float(fitted.noise_variance), least))
     for t in np.flatnonzero(np.isnan(series).any(axis=1)):
         start = int(np.clip(t - length // 2, 0, T - length))
         window = windows[start]

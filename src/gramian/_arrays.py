@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from functools import lru_cache
-from threading import Lock, RLock
+from threading import RLock
 from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
@@ -76,32 +76,47 @@ def _controller() -> ThreadpoolController:
 
 
 class _SingleThread:
-    """Counts who asked for one thread: the first sets it, the last undoes it, whichever of several threads comes first or last."""
+    """Knows who asks for one thread: the first sets it, the last undoes it, whichever of several threads comes first or last."""
 
     def __init__(self) -> None:
-        self.asked = 0
-        self._lock = Lock()
+        self.asking: set[int] = set()
+        self._lock = RLock()  # an interrupted `with` may end while this thread holds the lock
         self._limit: Any = None
 
-    def __enter__(self) -> None:
+    def enter(self, who: int) -> None:
         with self._lock:
-            if self.asked == 0:
+            self.asking.add(who)
+            if self._limit is None:
                 self._limit = _controller().limit(limits=1, user_api="blas")
-            self.asked += 1
 
-    def __exit__(self, *error: object) -> None:
+    def leave(self, who: int) -> None:
         with self._lock:
-            self.asked -= 1
-            if self.asked == 0:
-                self._limit.restore_original_limits()
+            self.asking.discard(who)
+            if not self.asking and self._limit is not None:
+                limit, self._limit = self._limit, None
+                limit.restore_original_limits()
 
 
 _single_thread = _SingleThread()
 
 
+class _OneThread:
+    """One who asks. Python may lose the end of a `with` to an interrupt: then nobody knows this object any longer, which ends it too."""
+
+    def __enter__(self) -> None:
+        _single_thread.enter(id(self))
+
+    def __exit__(self, *error: object) -> None:
+        _single_thread.leave(id(self))
+
+    def __del__(self) -> None:
+        if id(self) in _single_thread.asking:
+            _single_thread.leave(id(self))
+
+
 def single_blas_thread() -> AbstractContextManager[None]:
     """BLAS on one thread, for small decompositions in loops and for our own threads over tiles."""
-    return _single_thread
+    return _OneThread()
 
 
 def single_thread() -> AbstractContextManager[Any]:
@@ -119,7 +134,7 @@ def blas_for_rows(n_rows: float) -> AbstractContextManager[None]:
 
 def blas_threads() -> int:
     """How many threads BLAS may use now: what our own threads over tiles should number too."""
-    if _single_thread.asked:
+    if _single_thread.asking:
         return 1
     counts = [pool["num_threads"] for pool in _controller().info() if pool["user_api"] == "blas"]
     return max(counts, default=1)

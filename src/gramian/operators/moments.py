@@ -41,7 +41,7 @@ class Moments:
         total, sums, scatter = 0.0, np.zeros(d), np.zeros((d, d), order="F")
         # chunks stay in the cache from the shift to the sums; of many columns, where the product is all that counts, they are longer
         copied = shift.any() or weights is not None
-        least = min(d, COPIED_ROWS) if copied else 8 * d
+        least = min(d, COPIED_ROWS) if copied else 16 * d
         entries = CHUNK_ENTRIES if copied or halved else 16 * CHUNK_ENTRIES
         for rows in row_chunks(n, max(least, entries // max(d, 1))):
             block = X[rows] - shift if shift.any() else X[rows]
@@ -59,13 +59,15 @@ class Moments:
                     scatter += chunk_scatter
             sums += chunk_sum
             total += block.shape[0] if w is None else float(w.sum())
+        move = sums / total
         if halved:
+            scatter = blas.dsyr(-total, move, a=scatter, overwrite_a=True)
             diagonal = scatter.diagonal().copy()
             scatter = scatter + scatter.T
-            np.fill_diagonal(scatter, diagonal)
-        move = sums / total
-        scatter -= total * np.outer(move, move)
-        np.fill_diagonal(scatter, np.maximum(scatter.diagonal(), 0.0))
+        else:
+            scatter -= total * np.outer(move, move)
+            diagonal = scatter.diagonal()
+        scatter.flat[:: d + 1] = np.maximum(diagonal, 0.0)
         return cls(total, shift.astype(np.float64) + move, scatter)
 
     def merge(self, other: Moments) -> Moments:
@@ -73,7 +75,10 @@ class Moments:
         weight = self.weight + other.weight
         gap = other.mean - self.mean
         mean = self.mean + gap * (other.weight / weight)
-        scatter = self.scatter + other.scatter + np.outer(gap, gap) * (self.weight * other.weight / weight)
+        scatter = np.outer(gap, gap)
+        scatter *= self.weight * other.weight / weight
+        scatter += self.scatter
+        scatter += other.scatter
         return Moments(weight, mean, scatter)
 
     def __add__(self, other: Moments) -> Moments:

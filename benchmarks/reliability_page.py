@@ -89,16 +89,22 @@ def soak(found: dict[str, Any]) -> list[str]:
 
 def model_files(found: dict[str, Any]) -> list[str]:
     """What mutated files did."""
-    rows = [[outcome, count] for outcome, count in sorted(found["outcomes"].items(), key=lambda item: -item[1])]
+    one_place = found["changed in one place"]
+    rows = [
+        [outcome, count, one_place.get(outcome, 0)]
+        for outcome, count in sorted(found["outcomes"].items(), key=lambda item: -item[1])
+    ]
     return [
         "",
         "## Model files",
         "",
-        f"`python -m benchmarks.soak_model_files`: {found['files']} mutated files with right checksums (seed {found['seed']}), loaded with the "
-        f"memory counted, and used where they load: {len(found['broken'])} broken promises (another exception than `ModelFileError` while "
-        "loading, more than 256 MiB above the file's size, another exception than promised or a silent NaN later).",
+        f"`python -m benchmarks.soak_model_files`: {found['files']} mutated files with right checksums (seed {found['seed']}), and "
+        f"{sum(found['changed in one place'].values())} that differ from a saved model in one place (an attribute left out or None, a number far too large or "
+        f"small), loaded with the memory counted, saved again and used where they load: {len(found['broken'])} broken promises (another exception than "
+        "`ModelFileError` while loading, more than 256 MiB above the file's size, a model that cannot be saved, another exception than promised or "
+        "a silent NaN later).",
         "",
-        *table(["outcome", "files"], rows),
+        *table(["outcome", "mutated files", "changed in one place"], rows),
         *_listed(found["broken"]),
         *_again(found),
     ]

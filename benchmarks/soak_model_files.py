@@ -1,7 +1,9 @@
-"""Model files from a stranger: mutate saved models of every estimator with a right checksum, load them, use what loads.
+"""Model files from a stranger: mutate saved models of every estimator with a right checksum, load them, save them again, use what loads.
 
-Run as ``python -m benchmarks.soak_model_files [number of files] [seed]``. Counts are printed: refused, loaded and used without
-harm, and what should not be (another exception than promised, a silent NaN, more than 256 MiB above the file's size).
+Run as ``python -m benchmarks.soak_model_files [number of files] [seed]``. First every attribute is left out and made None, and every
+array gets a number that is far too large or too small; then come files with random mutations. Counts are printed: refused, loaded and used
+without harm, and what should not be (another exception than promised, a silent NaN, a model that cannot be saved, more than 256 MiB above
+the file's size).
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import time
 import tracemalloc
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -249,6 +251,77 @@ def mutated(content: bytes, rng: np.random.Generator) -> bytes:
     return pieces.content()
 
 
+EXTREMES = (1e308, -1e308, 1e200, 5e-324)
+
+
+def without_each_attribute(content: bytes, value: tuple[Any, ...] = ()) -> Iterator[tuple[str, bytes]]:
+    """The file without each attribute of each object, or with another ``value`` of it; of objects in a list one for all."""
+    done = set()
+    for path in _attributes(Pieces(content).manifest["model"]):
+        where = ".".join("[]" if isinstance(key, int) else key for key in path)
+        if where in done:
+            continue
+        done.add(where)
+        pieces = Pieces(content)
+        node = pieces.manifest["model"]
+        for key in path[:-1]:
+            node = node[key]
+        if value:
+            node[path[-1]] = value[0]
+        else:
+            del node[path[-1]]
+        yield where, pieces.content()
+
+
+def _attributes(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where the attributes of all objects of a JSON tree stand."""
+    if not isinstance(tree, dict | list):
+        return
+    for key in list(tree) if isinstance(tree, dict) else range(len(tree)):
+        if key == "state" and isinstance(tree[key], dict):
+            yield from ((*path, key, name) for name in tree[key])
+        yield from _attributes(tree[key], (*path, key))
+
+
+def with_extreme_numbers(content: bytes, quick: bool = False) -> Iterator[tuple[str, bytes]]:
+    """The file with the first, the middle or the last number of each array of float64 far too large or too small; or one of these."""
+    for name in Pieces(content).tensors:
+        entry = Pieces(content).header[name]
+        start, stop = entry["data_offsets"]
+        if entry["dtype"] != "F64" or stop == start:
+            continue
+        for at in {start} if quick else {start, start + 8 * ((stop - start) // 16), stop - 8}:
+            for value in EXTREMES[:1] if quick else EXTREMES:
+                pieces = Pieces(content)
+                pieces.data[at : at + 8] = struct.pack("<d", value)
+                yield f"{name} at {at - start}: {value}", pieces.content()
+
+
+def systematic(content: bytes, quick: bool = False) -> Iterator[tuple[str, bytes]]:
+    """All files that differ from this one in one place, in these three ways."""
+    yield from ((f"without {where}", changed) for where, changed in without_each_attribute(content))
+    yield from ((f"None at {where}", changed) for where, changed in without_each_attribute(content, (None,)))
+    yield from with_extreme_numbers(content, quick)
+
+
+def swept(chosen: dict[str, Any], memory: bool = False, quick: bool = False) -> tuple[Counter[str], list[str]]:
+    """Counts of what became of the `systematic` changes of some models, and a line for each that broke a promise."""
+    counts: Counter[str] = Counter()
+    broken: list[str] = []
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = Path(folder) / "m"
+        for name, model in chosen.items():
+            save(model, path)
+            for where, changed in systematic(path.read_bytes(), quick):
+                path.write_bytes(changed)
+                outcome = _outcome(name, path, memory)
+                counts[outcome.partition(":")[0]] += 1
+                if outcome.startswith("BROKEN"):
+                    broken.append(f"{name}, {where}: {outcome}")
+    return counts, broken
+
+
 def fuzz(
     n_files: int,
     seed: int = 0,
@@ -296,6 +369,11 @@ def _outcome(name: str, path: Path, memory: bool) -> str:
     if model is None:
         return "refused"
     try:
+        save(model, path)
+        load(path)
+    except Exception as error:
+        return f"BROKEN save: {type(error).__name__}: {str(error)[:120]}"
+    try:
         use(name, model)
     except PROMISED as error:
         return f"loaded, then {type(error).__name__}"
@@ -309,6 +387,8 @@ def main() -> None:
     given = [int(word) for word in sys.argv[1:]]
     n_files, seed = (*given, *(2000, 0)[len(given) :])
     start = time.process_time()
+    known, wrong = swept(models(), memory=True)
+    print(f"{sum(known.values())} files changed in one place each: {dict(known)}", *wrong, sep="\n", flush=True)
     counts, broken = fuzz(n_files, seed, memory=True, say=lambda line: print(line, flush=True))
     seconds = time.process_time() - start
     print(f"{n_files} mutated model files, seed {seed}, {seconds:.0f} s of CPU, {len(broken)} broken promises")
@@ -316,7 +396,14 @@ def main() -> None:
         print(f"{count:8d}  {outcome}")
     note(
         "model files",
-        {"files": n_files, "seed": seed, "CPU seconds": round(seconds), "outcomes": dict(counts), "broken": broken},
+        {
+            "files": n_files,
+            "seed": seed,
+            "CPU seconds": round(seconds),
+            "outcomes": dict(counts),
+            "broken": wrong + broken,
+            "changed in one place": dict(known),
+        },
     )
 
 

@@ -5,9 +5,18 @@ Thousands of files are tried by ``python -m benchmarks.soak_model_files``.
 
 import numpy as np
 import pytest
-from benchmarks.soak_model_files import MUTATIONS, Pieces, fuzz, models, mutated
+from benchmarks.soak_model_files import (
+    MUTATIONS,
+    Pieces,
+    fuzz,
+    models,
+    mutated,
+    swept,
+    with_extreme_numbers,
+    without_each_attribute,
+)
 
-from gramian import save
+from gramian import PPCA, ModelFileError, load, save
 from gramian._catalogue import ESTIMATORS
 
 
@@ -22,6 +31,51 @@ def test_mutated_files_are_refused_or_harmless(saved_models, seed):
     assert broken == []
     assert counts["refused"] > 100
     assert counts["loaded, finite answers"] > 0
+
+
+@pytest.mark.parametrize("name", sorted(models()))
+def test_files_changed_in_one_place_are_refused_or_harmless(saved_models, name):
+    """Every attribute left out, every attribute None, every array with a number far too large or small."""
+    counts, broken = swept({name: saved_models[name]}, quick=True)
+    assert broken == []
+    assert counts["refused"] > 10
+
+
+def test_changes_in_one_place_reach_every_attribute_and_array(saved_models, tmp_path):
+    save(saved_models["ppca"], tmp_path / "m")
+    content = (tmp_path / "m").read_bytes()
+    left_out = [where for where, _ in without_each_attribute(content)]
+    assert {f"state.{name}" for name in vars(saved_models["ppca"])} <= set(left_out)
+    assert "state._model.state.gaussian.state.eigenvalues" in left_out
+    assert len(left_out) == len(set(left_out))
+    arrays = {where.split()[0] for where, _ in with_extreme_numbers(content)}
+    header = Pieces(content).header
+    assert arrays == {
+        name for name in Pieces(content).tensors if header[name]["dtype"] == "F64" and 0 not in header[name]["shape"]
+    }
+
+
+def test_what_loads_can_be_saved_however_deep_it_is_nested(tmp_path):
+    """A list in a list in a list: the bound is the same for both."""
+    path = tmp_path / "m"
+    save(PPCA(), path)
+    content, said = path.read_bytes(), {}
+    for depth in (20, 61, 62, 63, 64, 65, 66, 130):
+        for kind in (lambda inner: [inner], lambda inner: {"tuple": [inner]}, lambda inner: {"dict": [["a", inner]]}):
+            deep = None
+            for _ in range(depth):
+                deep = kind(deep)
+            pieces = Pieces(content)
+            pieces.manifest["model"]["state"]["n_components"] = deep
+            path.write_bytes(pieces.content())
+            try:
+                model = load(path)
+            except ModelFileError:
+                said[depth] = said.get(depth, 0) + 1
+            else:
+                save(model, path)
+    assert 20 not in said
+    assert said[130] == 3
 
 
 def test_memory_stays_within_its_bound(saved_models):

@@ -27,8 +27,8 @@ class Decoder:
         self.left = MAX_COPIED
 
     def decode(self, tree: Any, depth: int) -> Any:
-        if depth > 2 * MAX_DEPTH:
-            raise ModelFileError(f"the model file's manifest is nested deeper than {2 * MAX_DEPTH} levels.")
+        if depth > MAX_DEPTH:
+            raise ModelFileError(f"the model file's manifest is nested deeper than {MAX_DEPTH} levels.")
         if tree is None or isinstance(tree, bool | int | float | str):
             return tree
         if isinstance(tree, list):
@@ -69,7 +69,7 @@ class Decoder:
         return float(tree["float"])
 
     def decode_tuple(self, tree: Any, depth: int) -> tuple[Any, ...]:
-        return tuple(self.decode(list(tree["tuple"]), depth))
+        return tuple([self.decode(item, depth) for item in tree["tuple"]])
 
     def decode_dict(self, tree: Any, depth: int) -> dict[Any, Any]:
         return {self.decode(key, depth): self.decode(item, depth) for key, item in tree["dict"]}

@@ -42,8 +42,8 @@ REGRESSION = {
     "_fit.model.gaussian.eigenvalues": "+ q",
     "_fit.std": "+ m",
     "_fit.model.subspace.parts*.subspace": "Subspace",
-    "_shift?": "d",
-    "_scale?": "++ d",
+    "_shift!": "d",
+    "_scale!": "++ d",
     "n_features_in_": "=d",
     "_squash?": "latent.Squash",
     "_squash?.center": "d",
@@ -121,13 +121,14 @@ ROWS: Rows = {
             **LATENT,
             "kernel_": "Kernel",
             "_model.subspace": "Subspace",
-            "X_fit_?": "~ n d",
+            "X_fit_!": "~ n d",
             "_model.subspace.points?": "~ * d",
             "dual_coef_": "* q",
             "_weights?": "+ *",
             "_preimage?": "Preimage",
             "n_features_in_": "count",
-        }
+        },
+        "_preimage": {"X_fit_": "~ n d"},
     },
     "KernelPPCAClassifier": {
         "*": {
@@ -140,7 +141,8 @@ ROWS: Rows = {
             "_mixing": "list k",
             "_mixing*": "+ *",
             "n_features_in_": "=d",
-            "_columns?*": "#d *",
+            "_columns!*": "#d *",
+            "noise_variance_!": "nonnegative",
             "evidence_scale_?": "number",
             "evidence_offsets_?": "k",
             "_blend?": "choosing.Blend",
@@ -152,6 +154,7 @@ ROWS: Rows = {
     "KernelPPCAMixture": {
         "*": {
             **MIXTURE,
+            "_columns!": "#d *",
             "_components": "list k",
             "kernel_": "Kernel",
             "_components*.subspace": "Subspace",
@@ -183,6 +186,7 @@ ROWS: Rows = {
             "n_features_in_?": "=d",
             "_columns!": "list v",
             "_columns?*": "#d *",
+            "_rotation!": "% q q",
             "loadings_": "list v",
             "preimages_": "list v",
             "preimages_*?": "Preimage",
@@ -191,14 +195,17 @@ ROWS: Rows = {
         }
     },
     "RKMRegressor": {"*": {**REGRESSION, "_single": "flag"}},
-    "RKMClassifier": {"*": {**REGRESSION, "classes_": "labels m", "temperature_?": "order"}},
+    "RKMClassifier": {"*": {**REGRESSION, "classes_": "labels m", "temperature_": "order"}},
     "RKMForecaster": {
         "*": {"_members|_fit": "any"},  # the second of files of the first version
         "_members": {
             "_members": "list",
             "_members*": "forecast.Member",
             "_series": "~ * d",
-            "_inputs?": "~ * e",
+            "_inputs!": "~ * e",
+            "_index!": "any",
+            "_columns!": "any",
+            "_name!": "any",
             "n_series_": "=d",
             "n_inputs_": "count",
             "lags_": "count",
@@ -228,10 +235,9 @@ ROWS: Rows = {
             "n_features_in_": "=d",
             "_units?.mean": "d",
             "_fold_models?*": "object",
-            "_hashes?": "n",
-            "_folds?": "n",
             "offset_": "number",
-        }
+        },
+        "_fold_models": {"_hashes": "n", "_folds": "n"},
     },
     "latent.LatentModel": {
         "": {
@@ -346,7 +352,10 @@ ROWS: Rows = {
         **PREIMAGE,
         "coefficients_": {"coefficients_": "m d", "mean_": "d", "scores_": "m *", "length_scale_": "positive"},
     },
-    "preimage.Transport": {**PREIMAGE, "prices_": {"X_": "n d", "scores_": "m *", "prices_": "m", "half_norms_": "m"}},
+    "preimage.Transport": {
+        **PREIMAGE,
+        "prices_": {"X_": "n d", "scores_": "m *", "prices_": "m", "half_norms_": "m", "blur_": "above zero"},
+    },
     "io.TableModel": {"": {"estimator": "object", "preprocessing": "io.Preprocessing"}},
     "io.Preprocessing": {
         "": {

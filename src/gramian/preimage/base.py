@@ -99,6 +99,16 @@ class PreImage(BaseEstimator):
     reproduces_training = False
     """Whether φ(xᵢ) of a fitted row gives xᵢ back."""
 
+    prepared: tuple[str, ...] = ()
+    """The attributes that :meth:`prepare` sets, and no kernel of linear features needs."""
+
+    def _wrong_state(self) -> str | None:
+        """What a model file may not leave out."""
+        state = vars(self)
+        if "X_" not in state or state.get("linear_"):
+            return None
+        return next((f"{name} is missing" for name in self.prepared if name not in state), None)
+
     def fit(
         self,
         X: Points,

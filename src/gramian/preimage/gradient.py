@@ -44,6 +44,8 @@ class Gradient(PreImage):
 
     reproduces_training = True
 
+    prepared = ("smoother_", "spread_")
+
     def __init__(self, tol: float = 1e-6, max_iter: int = 200, n_neighbors: int | None = 10) -> None:
         self.tol = tol
         self.max_iter = max_iter

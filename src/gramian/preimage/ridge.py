@@ -57,6 +57,8 @@ class KernelRidge(PreImage):
     array([[1., 0.]])
     """
 
+    prepared = ("scores_", "centers_", "length_scale_", "mean_", "coefficients_")
+
     def __init__(self, penalty: float | None = None, length_scale: float | None = None, n_centers: int = 500) -> None:
         self.penalty = penalty
         self.length_scale = length_scale

@@ -48,6 +48,8 @@ class Transport(PreImage):
     True
     """
 
+    prepared = ("scores_", "centers_", "half_norms_", "blur_", "prices_")
+
     def __init__(self, n_neighbors: int = 10) -> None:
         self.n_neighbors = n_neighbors
 

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, is_dask, on_dask
+from gramian._checks import check_finite
 from gramian.rows.dask_rows import side_by_side
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -23,7 +24,7 @@ def lazily(method: Method) -> Method:
     @wraps(method)
     def evaluated(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         if not is_dask(X):
-            return method(self, X, *args, **kwargs)
+            return _finite(method(self, X, *args, **kwargs), method.__name__)
         check_is_fitted(self)
         call = Call(self, method.__name__, args, kwargs)
         return _frame(call, X) if hasattr(X, "columns") else _array(call, X)
@@ -38,13 +39,22 @@ def views_lazily(method: Method) -> Method:
     @wraps(method)
     def evaluated(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         if not on_dask(X):
-            return method(self, X, *args, **kwargs)
+            return _finite(method(self, X, *args, **kwargs), method.__name__)
         if is_dask(X):
             return of_tables(self, X, *args, **kwargs)
         check_is_fitted(self)
         return _views(Call(self, method.__name__, args, kwargs), X)
 
     return evaluated  # type: ignore[return-value]
+
+
+def _finite(answer: Any, name: str) -> Any:
+    """No method returns NaN or infinity silently, whatever the model holds (one from a file may hold anything)."""
+    if isinstance(answer, np.ndarray):
+        return check_finite(answer, f"answers of {name}") if answer.dtype.kind == "f" else answer
+    for part in answer.values() if isinstance(answer, dict) else answer if isinstance(answer, list | tuple) else ():
+        _finite(part, name)
+    return answer
 
 
 class Call:

@@ -1,7 +1,7 @@
 """Writes docs/reliability.md from what the runs found (a file per run in benchmarks/reliability).
 
 Run as ``python -m benchmarks.reliability_page``. The runs: ``benchmarks.faults``, ``benchmarks.soak``, ``benchmarks.soak_model_files``,
-``benchmarks.soak_tables``, ``benchmarks.soak_interrupts``, ``experiments.calibration``.
+``benchmarks.soak_table_files``, ``benchmarks.soak_tables``, ``benchmarks.soak_interrupts``, ``experiments.calibration``.
 """
 
 from __future__ import annotations
@@ -119,6 +119,24 @@ def _again(found: dict[str, Any]) -> list[str]:
     return [] if again is None else ["", said.format(**again)]
 
 
+def table_files(found: dict[str, Any]) -> list[str]:
+    """What mutated tables did."""
+    rows = [
+        [name, counts.get("read", 0), counts.get("refused", 0), sum(counts.values()) - counts.get("read", 0) - counts.get("refused", 0)]
+        for name, counts in found["outcomes"].items()
+    ]  # fmt: skip
+    return [
+        "",
+        "## Table files",
+        "",
+        f"`python -m benchmarks.soak_table_files`: {found['files']} mutated tables (seed {found['seed']}), read with the memory counted, every twentieth "
+        "through `gramian impute` as well: a table, or one line that names the file, within 256 MiB above its size.",
+        "",
+        *table(["file", "read", "one line", "broken"], rows),
+        *_listed(found["broken"]),
+    ]
+
+
 def tables(found: dict[str, Any]) -> list[str]:
     """What real tables gave."""
     rows = []
@@ -209,6 +227,7 @@ SECTIONS = {
     "faults": faults,
     "soak": soak,
     "model files": model_files,
+    "table files": table_files,
     "tables": tables,
     "calibration": calibration,
     "interrupts": interrupts,
@@ -217,7 +236,7 @@ SECTIONS = {
 TAIL = """
 ## With every change
 
-`make test` runs the list of faults over every estimator, hundreds of mutated model files, the properties (shift, unit, rotation, order, weights
+`make test` runs the list of faults over every estimator, hundreds of mutated model files and tables, the properties (shift, unit, rotation, order, weights
 against repetition, batches, dtypes, files, a second fit) with examples drawn by hypothesis, and a short soak; `make test-lowest` runs the tests with the lowest
 versions that `pyproject.toml` allows. Both are part of `.ci/run`. `make coverage` reports what the tests reach, `make wheel` tries the wheel in an
 empty environment, `make audit` looks for advisories about dependencies where an index of them can be reached.

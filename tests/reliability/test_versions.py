@@ -1,6 +1,7 @@
 """The lowest versions that pyproject.toml allows are those that `make test-lowest` installs."""
 
 import importlib.util
+import json
 import tomllib
 from pathlib import Path
 
@@ -9,12 +10,16 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
-def lowest():
-    spec = importlib.util.spec_from_file_location("lowest", ROOT / ".ci" / "lowest.py")
+def script(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def lowest():
+    return script("lowest")
 
 
 @pytest.fixture(scope="module")
@@ -39,3 +44,24 @@ def test_two_lowest_versions_of_one_name_are_refused(lowest):
     extras = {"test": ["gramian[io]", "pandas>=2.2"], "io": ["pandas>=2.1"]}
     with pytest.raises(SystemExit, match="pandas has two"):
         lowest.floors({"name": "gramian", "dependencies": [], "optional-dependencies": extras})
+
+
+def test_an_audit_that_knows_no_package_says_so_and_does_not_fail():
+    judged = script("audit").judged
+    assert judged("", "requests.exceptions.ConnectionError: no route") == (
+        0,
+        "Not audited: no index of advisories could be reached from here. The last words of pip-audit: "
+        "requests.exceptions.ConnectionError: no route",
+    )
+    skipped = {"name": "a", "skip_reason": "Dependency not found on PyPI and could not be audited: a (1)"}
+    known = {"name": "b", "version": "2", "vulns": []}
+    code, words = judged(json.dumps({"dependencies": [skipped, skipped]}), "No known vulnerabilities found")
+    assert code == 0
+    assert words.startswith("Not audited")
+    assert "none of the 2 packages" in words
+    assert judged(json.dumps({"dependencies": [skipped, known]}), "") == (
+        0,
+        "1 packages audited, 1 not known to the index: no advisory.",
+    )
+    weak = {"name": "c", "version": "3", "vulns": [{"id": "PYSEC-1"}, {"id": "PYSEC-2"}]}
+    assert judged(json.dumps({"dependencies": [known, weak]}), "") == (1, "c 3: PYSEC-1, PYSEC-2")

@@ -213,15 +213,13 @@ def _passed(selection: Selection) -> bool:
 def gram_folds(gram: Array, weights: Array, fold: Array, center: bool = True) -> list[HeldOutFold]:
     """Folds from the blocks of one Gram matrix K₀ (n, n), with raw weights (n,) and the fold of each row: wide tables and kernels [1, 10].
 
-        >>> import numpy as np
-        >>> from gramian.operators.held_out_gram import HeldOutGram
-    from gramian.operators.moments import Moments
-        >>> X = np.random.default_rng(0).standard_normal((30, 4))
-        >>> fold = np.arange(30) % 3
-        >>> dual = gram_folds(X @ X.T, np.ones(30), fold)
-        >>> primal = moment_folds([Moments.of(X[fold == f]) for f in range(3)])
-        >>> bool(np.allclose(dual[0].squared_scores, primal[0].squared_scores))
-        True
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((30, 4))
+    >>> fold = np.arange(30) % 3
+    >>> dual = gram_folds(X @ X.T, np.ones(30), fold)
+    >>> primal = moment_folds([Moments.of(X[fold == f]) for f in range(3)])
+    >>> bool(np.allclose(dual[0].squared_scores, primal[0].squared_scores))
+    True
     """
     return [_Block.of(gram, weights, fold == held_out, center).all_pairs() for held_out in np.unique(fold)]
 

@@ -131,7 +131,7 @@ def surveyed(layout: ViewLayout, rows: Rows, specs: Sequence[Any]) -> ViewSurvey
         warn(f"{found.empty} rows show no entry of any view and are left out of the fit.", NumericalWarning)
     check_scale(float(np.nanmax(found.high - found.low, initial=0.0)), "the views")
     if found.n_rows > GATHERED_ROWS:  # fewer are gathered, and looked at view by view
-        missed = found.counts < found.total_weight * (1 - 1e-12)
+        missed = found.counts <= found.total_weight / 2
         warn_of_one_value(missed & (found.high == found.low), what="The table of all views")
     return found
 

@@ -311,5 +311,6 @@ def usable_rows(rows: ViewRows, weights: Array, names: list[Any], noise_variance
             spread = np.nanmax(view, axis=0) - np.nanmin(view, axis=0)
         check_scale(float(np.nanmax(spread, initial=0.0)), f"view {name!r}")
         shown = ~np.isnan(view).all(axis=1)  # where a row misses the whole view, no column of it misses a cell
-        warn_of_one_value((spread == 0) & np.isnan(view[shown]).any(axis=0), what=f"View {name!r}")
+        mostly_missed = 2 * np.isnan(view[shown]).sum(axis=0) >= shown.sum()
+        warn_of_one_value((spread == 0) & mostly_missed, what=f"View {name!r}")
     return rows, weights, kept

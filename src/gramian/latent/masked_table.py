@@ -93,10 +93,10 @@ class ColumnSums:
 
     @property
     def one_value(self) -> Array:
-        """Which columns miss cells and show the same value in all others, (d,)."""
+        """Which columns show the same value in every cell they show, and miss at least half of them, (d,)."""
         rounding = 8 * np.finfo(float).eps * np.abs(self.mean)
         alike = self.scatter <= self.counts * rounding**2
-        return np.asarray(alike & (self.counts > 0) & (self.counts < self.shown * (1 - 1e-12)))
+        return np.asarray(alike & (self.counts > 0) & (self.counts <= self.shown / 2))
 
     def location_and_scale(self, center: bool = True) -> tuple[Array, float]:
         """The mean of each column (0 without ``center``), and the root of the mean variance of the cells.

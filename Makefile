@@ -7,7 +7,7 @@ LOWEST := .venv-lowest
 PIP    := -m pip --disable-pip-version-check --quiet
 export GRAMIAN_DATA ?= $(abspath ../shared/data)
 
-.PHONY: demo test test-lowest test-deep lint docs bench coverage wheel audit clean
+.PHONY: demo test test-lowest test-newer test-deep lint docs bench coverage wheel audit clean
 .DEFAULT_GOAL := test
 
 # A stamp per set of extras: re-made when pyproject.toml changes. Bytecode is compiled once, whatever
@@ -22,7 +22,19 @@ demo: $(VENV)/.all
 	$(BIN)/gramian demo -o gramian-demo --force
 
 test: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -q
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -q $(TESTS)
+
+# Newer interpreters, where they are present, each in its own environment: what computes, reads and writes files.
+NEWER       := 3.12 3.13
+NEWER_TESTS := tests/test_contract.py tests/identities tests/operators tests/solvers tests/latent tests/io tests/estimators
+test-newer:
+	@for version in $(NEWER); do \
+	  python=$$(.ci/interpreter $$version); \
+	  if test -z "$$python"; then echo "Python $$version is not here, and not tested."; \
+	  elif ! $(MAKE) --no-print-directory PYTHON=$$python VENV=.venv-$$version .venv-$$version/.test; then \
+	    echo "Python $$version is not tested: what it needs could not be installed (see the message of pip above)."; \
+	  else $(MAKE) --no-print-directory test PYTHON=$$python VENV=.venv-$$version TESTS="$(NEWER_TESTS)" || exit 1; fi; \
+	done
 
 # The lowest versions that pyproject.toml allows, in their own environment: all that computes, reads and writes. Left out are
 # pages, papers and the demo, which repeat it at length, and two tests of Dask clusters, where rows were seen to move now and then.
@@ -85,4 +97,4 @@ audit: $(VENV)/.release
 	$(BIN)/python .ci/audit.py
 
 clean:
-	rm -rf $(VENV) $(LOWEST) dist gramian-demo build docs/gallery docs/reference .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST) $(NEWER:%=.venv-%) dist gramian-demo build docs/gallery docs/reference .pytest_cache .mypy_cache .ruff_cache

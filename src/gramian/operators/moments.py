@@ -43,11 +43,12 @@ class Moments:
         halved = X.flags.c_contiguous and not single and float(n) * d * d > HALVED_FROM
         total, sums, scatter = 0.0, np.zeros(d), np.zeros((d, d), order="F" if halved else "C")
         # chunks stay in the cache from the shift to the sums; of many columns, where the product is all that counts, they are longer
-        copied = shift.any() or weights is not None
+        moved = bool(shift.any())
+        copied = moved or weights is not None
         least = min(d, COPIED_ROWS) if copied else 16 * d
         entries = CHUNK_ENTRIES if copied or halved else 16 * CHUNK_ENTRIES
         for rows in row_chunks(n, max(least, entries // max(d, 1))):
-            block = X[rows] - shift if shift.any() else X[rows]
+            block = X[rows] - shift if moved else X[rows]
             if not single:
                 block = block.astype(np.float64, copy=False)
             w = None if weights is None else weights[rows]

@@ -42,11 +42,12 @@ class Moments:
         # of many rows in one piece BLAS adds a chunk's BᵀB in place, to the upper triangle alone
         halved = X.flags.c_contiguous and not single and float(n) * d * d > HALVED_FROM
         total, sums, scatter = 0.0, np.zeros(d), np.zeros((d, d), order="F" if halved else "C")
-        # chunks stay in the cache from the shift to the sums; of many columns, where the product is all that counts, they are longer
+        # chunks stay in the cache from the shift to the sums, and few rows are summed in float32; of many columns, where the product is all
+        # that counts, chunks are longer
         moved = bool(shift.any())
         copied = moved or weights is not None
         least = min(d, COPIED_ROWS) if copied else 16 * d
-        entries = CHUNK_ENTRIES if copied or halved else 16 * CHUNK_ENTRIES
+        entries = CHUNK_ENTRIES if copied or halved or single else 16 * CHUNK_ENTRIES
         for rows in row_chunks(n, max(least, entries // max(d, 1))):
             block = X[rows] - shift if moved else X[rows]
             if not single:

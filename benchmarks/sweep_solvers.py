@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 
 from benchmarks._data import curved_clusters, length_scale_of
-from gramian._arrays import single_blas_thread
+from gramian._threads import single_blas_thread
 from gramian.kernels import RBF
 from gramian.operators.centering import Centering
 from gramian.operators.gram import CenteredGram, LazyGram

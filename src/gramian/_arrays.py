@@ -1,11 +1,8 @@
-"""Arrays: of which kind they are, blocks of rows, and threads."""
+"""Arrays: of which kind they are, blocks of rows, and symmetric matrices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
-from contextvars import copy_context
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from threading import RLock
 from typing import Any, TypeGuard, TypeVar
@@ -13,15 +10,14 @@ from typing import Any, TypeGuard, TypeVar
 import numpy as np
 import numpy.typing as npt
 from scipy import linalg, sparse
-from threadpoolctl import ThreadpoolController
+
+from gramian._threads import threads_for_size
 
 Array = np.ndarray[Any, Any]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 CHUNK_ROWS = 4096
-FEW_ROWS = 2000
-"""Up to so many rows a fit has its decompositions and products on one thread of BLAS."""
 
 
 def is_sparse(X: object) -> TypeGuard[Any]:
@@ -70,86 +66,6 @@ def row_chunks(n_rows: int, size: int = CHUNK_ROWS) -> Iterator[slice]:
         yield slice(start, min(start + size, n_rows))
 
 
-@lru_cache(maxsize=1)
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # kept for the process: a fresh one costs milliseconds
-
-
-class _SingleThread:
-    """Knows who asks for one thread: the first sets it, the last undoes it, whichever of several threads comes first or last."""
-
-    def __init__(self) -> None:
-        self.asking: set[int] = set()
-        self._lock = RLock()  # an interrupted `with` may end while this thread holds the lock
-        self._limit: Any = None
-
-    def enter(self, who: int) -> None:
-        with self._lock:
-            self.asking.add(who)
-            if self._limit is None:
-                self._limit = _controller().limit(limits=1, user_api="blas")
-
-    def leave(self, who: int) -> None:
-        with self._lock:
-            self.asking.discard(who)
-            if not self.asking and self._limit is not None:
-                limit, self._limit = self._limit, None
-                limit.restore_original_limits()
-
-
-_single_thread = _SingleThread()
-
-
-class _OneThread:
-    """One who asks. Python may lose the end of a `with` to an interrupt: then nobody knows this object any longer, which ends it too."""
-
-    def __enter__(self) -> None:
-        _single_thread.enter(id(self))
-
-    def __exit__(self, *error: object) -> None:
-        _single_thread.leave(id(self))
-
-    def __del__(self) -> None:
-        if id(self) in _single_thread.asking:
-            _single_thread.leave(id(self))
-
-
-def single_blas_thread() -> AbstractContextManager[None]:
-    """BLAS on one thread, for small decompositions in loops and for our own threads over tiles."""
-    return _OneThread()
-
-
-def single_thread() -> AbstractContextManager[Any]:
-    """BLAS and OpenMP on one thread, for a call into scikit-learn with few rows."""
-    return _controller().limit(limits=1)
-
-
-def blas_for_rows(n_rows: float) -> AbstractContextManager[None]:
-    """BLAS on one thread for few rows, as it stands for many.
-
-    A second thread gains little on small matrices, and on a busy machine it waits at the cost of up to 25 times the processor time.
-    """
-    return single_blas_thread() if n_rows <= FEW_ROWS else nullcontext()
-
-
-def blas_threads() -> int:
-    """How many threads BLAS may use now: what our own threads over tiles should number too."""
-    if _single_thread.asking:
-        return 1
-    counts = [pool["num_threads"] for pool in _controller().info() if pool["user_api"] == "blas"]
-    return max(counts, default=1)
-
-
-def thread_map(function: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> list[Result]:
-    """``[function(item) for item in items]`` on threads, in order."""
-    items = list(items)
-    if n_threads <= 1 or len(items) <= 1:
-        return [function(item) for item in items]
-    contexts = [copy_context() for _ in items]  # np.errstate of the caller holds in its threads too
-    with ThreadPoolExecutor(min(n_threads, len(items))) as pool:
-        return list(pool.map(lambda context, item: context.run(function, item), contexts, items))
-
-
 def symmetrized(matrix: Array) -> Array:
     """The nearest symmetric matrix: rounding makes products only nearly so."""
     return 0.5 * (matrix + matrix.swapaxes(-1, -2))
@@ -167,7 +83,8 @@ _keeping = RLock()
 def all_eigenpairs(matrix: Array) -> tuple[Array, Array]:
     """All eigenvalues, ascending, and eigenvectors of a symmetric matrix, which is overwritten; by divide and conquer."""
     driver = "evd" if len(matrix) > 1 else "ev"  # SciPy before 1.13 gives "evd" too little room for one number
-    values, vectors = linalg.eigh(matrix, driver=driver, overwrite_a=True, check_finite=False)
+    with threads_for_size(len(matrix)):
+        values, vectors = linalg.eigh(matrix, driver=driver, overwrite_a=True, check_finite=False)
     return values, vectors
 
 

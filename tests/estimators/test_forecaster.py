@@ -357,7 +357,7 @@ def test_one_inverse_for_all_steps_changes_nothing():
     model = plain(8, 20, random_state=0).fit(y)
     window, values = (y[-8:] - model._members[0].model.shift[0]) / model._members[0].model.scale[0], []
     for _ in range(30):
-        values.append(model._members[0].model.one(window[None, -8:, None])[0][0, 0])
+        values.append(model._members[0].model.next_values(window[None, -8:, None])[0][0, 0])
         window = np.append(window, values[-1])
     held = model._members[0].model
     assert_allclose(model.predict(30), np.array(values) * held.scale + held.shift, rtol=1e-10)
@@ -378,5 +378,5 @@ def test_a_small_noise_and_all_components_come_close_to_kernel_ridge():
     model = plain(8, None, kernel=kernels.RBF(2.0), noise_variance=1e-7, view_weights=(1.0, 1e-5), n_folds=None).fit(y)
     windows, targets = lagged(((y - y.mean()) / y.std())[:, None], 8, 1)
     ridge = KernelRidge(alpha=1e-7 * len(windows), kernel="rbf", gamma=1 / 8).fit(windows, targets)
-    own = model._members[0].model.one(windows[::7].reshape(-1, 8, 1) + 0.01)[0]
+    own = model._members[0].model.next_values(windows[::7].reshape(-1, 8, 1) + 0.01)[0]
     assert_allclose(own, ridge.predict(windows[::7] + 0.01), atol=0.02)

@@ -24,8 +24,8 @@ Y = np.exp(0.1 * np.random.default_rng(0).standard_normal(60).cumsum())
 )
 @pytest.mark.parametrize("origin", [30, 41])
 def test_values_after_an_origin_come_back_exactly(transform, origin):
-    z, ground = transform.forward(Y)
-    assert_allclose(transform.back(z[None, origin:], ground.at(origin, transform.season))[0], Y[origin:], rtol=1e-12)
+    z, removed = transform.forward(Y)
+    assert_allclose(transform.back(z[None, origin:], removed.at(origin, transform.season))[0], Y[origin:], rtol=1e-12)
 
 
 def test_rates_of_one_are_plain_differences():

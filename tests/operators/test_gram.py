@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gramian._arrays import single_blas_thread
+from gramian._threads import single_blas_thread
 from gramian.kernels import RBF, Laplacian, Linear, Polynomial
 from gramian.operators import gram
 from gramian.operators.centering import Centering
@@ -73,7 +73,7 @@ def test_diagonal_columns_and_dense_form_agree(name):
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads_do_not_change_the_product(monkeypatch, threads):
-    monkeypatch.setattr(gram, "blas_threads", lambda: threads)
+    monkeypatch.setattr(gram, "thread_count", lambda: threads)
     raw = LazyGram(RBF(1.3), X, memory=0)
     first = raw @ BLOCK
     np.testing.assert_array_equal(raw @ BLOCK, first)  # the same number of threads, the same bits

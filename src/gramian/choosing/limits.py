@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramian._arrays import Array, single_blas_thread
+from gramian._arrays import Array
 from gramian._content import content_folds
+from gramian._threads import single_blas_thread
 
 FEW_ROWS = 100
 """From this many rows on the correction of theory is enough."""

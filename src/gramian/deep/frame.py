@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array, single_blas_thread, symmetrized
+from gramian._arrays import Array, symmetrized
 from gramian._checks import check_choice
+from gramian._threads import single_blas_thread
 from gramian.latent.gaussian import noise_of_each_q
 from gramian.solvers.rayleigh import ritz
 from gramian.solvers.stiefel import cayley_adam

@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, blas_for_rows, fitted_array, float_dtype, row_chunks
+from gramian._arrays import Array, fitted_array, float_dtype, row_chunks
 from gramian._checks import check_table
+from gramian._threads import threads_for_rows
 from gramian._types import Points, Table
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
 from gramian.latent.model import LatentModel
@@ -23,7 +24,7 @@ EVALUATION_ROWS = 16384
 
 
 def atomic(method: Method) -> Method:
-    """A fit that fails, or is interrupted, leaves the object as it was; a fit to few rows keeps BLAS on one thread."""
+    """A fit that fails, or is interrupted, leaves the object as it was; and it works with the threads that suit its rows."""
     whole = method.__name__ == "fit"  # batches do not say how many rows there are
 
     @wraps(method)
@@ -31,7 +32,7 @@ def atomic(method: Method) -> Method:
         before = dict(vars(self))
         try:
             given = next(iter((*args, *kwargs.values())), None)
-            with blas_for_rows(_row_count(given) if whole else np.inf):
+            with threads_for_rows(_row_count(given) if whole else np.inf):
                 return method(self, *args, **kwargs)
         except BaseException:
             vars(self).clear()

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
-from gramian._arrays import Array, single_blas_thread
+from gramian._arrays import Array
 from gramian._content import content_folds, smallest_positions
+from gramian._threads import single_blas_thread
 from gramian.choosing.class_blend import blended
 from gramian.choosing.class_calibration import Calibration, calibrated
 from gramian.choosing.class_rule import (
@@ -164,7 +165,8 @@ class OpenRule:
     blended: bool = False
 
     @property
-    def anything(self) -> bool:
+    def any_open(self) -> bool:
+        """Whether anything is left to choose."""
         return self.kernel_open or self.n_components is None or self.noise is None
 
     @property

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from gramian._arrays import Array, single_blas_thread
+from gramian._arrays import Array
+from gramian._threads import single_blas_thread
 from gramian.choosing.class_blend import Blend
 from gramian.estimators._kernel_fit import stored_gram
 from gramian.estimators.classifier_path import ClassPath

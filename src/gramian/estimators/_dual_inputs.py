@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, Kept, blas_for_rows, float_dtype
+from gramian._arrays import Array, Kept, float_dtype
 from gramian._checks import (
     check_choice,
     check_count,
@@ -22,6 +22,7 @@ from gramian._checks import (
 )
 from gramian._content import row_hashes
 from gramian._memory import memory_budget, require_memory
+from gramian._threads import threads_for_rows
 from gramian._types import RandomState, Table
 from gramian.estimators._dual import DualMixin
 from gramian.estimators._kernel_held_out import (
@@ -66,7 +67,7 @@ class DualInputsMixin(DualMixin):
 
     def _on_need(self, name: str, make: Any) -> Any:
         kept: Kept = self.__dict__.get("_kept") or Kept()  # model files of the first version have none
-        with blas_for_rows(0 if self.X_fit_ is None else self.X_fit_.shape[0]):
+        with threads_for_rows(0 if self.X_fit_ is None else self.X_fit_.shape[0]):
             return kept.get(name, make)
 
     def _chosen_preimages(self) -> dict[str, Any]:

@@ -39,7 +39,7 @@ class SeriesOptions:
     n_members: int
 
     @property
-    def anything(self) -> bool:
+    def any_open(self) -> bool:
         """Whether anything is left to choose."""
         return any(map(is_auto, (self.lags, self.season, self.difference, self.transform, self.kernel)))
 

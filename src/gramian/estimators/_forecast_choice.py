@@ -91,7 +91,7 @@ def choose_plan(series: Array, inputs: Array | None, given: SeriesOptions, base:
     fewest = max([2 * season + 2 for season in seasons if 2 * season + 2 <= most], default=0)
     fewest = max(fewest, 12, fixed + base.ahead + 8)
     stretches = held_out_stretches(T, horizon, fewest)
-    if not stretches or (base.n_folds is None and not given.anything):
+    if not stretches or (base.n_folds is None and not given.any_open):
         return _untried(series, given)
     trial = Trial(series, inputs, horizon, stretches)
     with warnings.catch_warnings():
@@ -110,7 +110,7 @@ def _untried(series: Array, given: SeriesOptions) -> Choice:
     kernel = "rbf" if given.kernel == "auto" and isinstance(given.kernel, str) else given.kernel
     plan = Plan(((transform,) * series.shape[1],), (lags,), (kernel,))
     selection = None
-    if given.anything:
+    if given.any_open:
         told = Candidate(transform, lags, kernel).told()
         selection = Selection(
             [told], np.zeros(1), np.zeros(1), told, "the series is too short to hold out stretches: the plain model"
@@ -141,7 +141,7 @@ def _choose_single(trial: Trial, seasons: list[int], given: SeriesOptions, base:
         return _append(rows, trial, candidate.told(), Plan.of(candidate), base)
 
     judge(Candidate(plain, plain_lags, "rbf" if auto_kernel else given.kernel))
-    if not given.anything:
+    if not given.any_open:
         return _taken(trial, rows, given, None, seasons) if rows else _untried(trial.series, given)
     best = best_of_structures(screened(trial, 0, seasons, given), trial.weights)
     linear = None
@@ -265,4 +265,4 @@ def _taken(
     logs = [all(transforms[j].log for transforms in plan.transforms) for j in range(len(plan.transforms[0]))]
     season = max((transform.season for transform in plan.transforms[0]), default=0) or (seasons[0] if seasons else 1)
     evidence = trial.evidence(taken.forecasts, logs, season)
-    return Choice(plan, selection if given.anything else None, evidence)
+    return Choice(plan, selection if given.any_open else None, evidence)

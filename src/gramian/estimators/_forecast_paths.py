@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.estimators._series_transform import LARGEST_LOG, Ground, SeriesTransform, back_table, forward_table
+from gramian.estimators._series_transform import LARGEST_LOG, Removed, SeriesTransform, back_table, forward_table
 from gramian.estimators._window_model import WindowModel
 from gramian.latent.target_calibration import INTERVAL, weighted_quantile
 
@@ -41,17 +41,17 @@ class Member:
         """Values that a forecast begins with."""
         return self.model.lags + max(t.lost for t in self.transforms)
 
-    def where(self, series: Array) -> tuple[Array, list[Ground], int]:
+    def where(self, series: Array) -> tuple[Array, list[Removed], int]:
         """The scaled last window, where each series stands, and how many values before the first step are unknown too."""
         late = 0
         if any(t.season or t.difference for t in self.transforms):
             while np.isnan(series[len(series) - 1 - late]).all():
                 late += 1
             series = series[: len(series) - late]
-        z, grounds = forward_table(self.transforms, series)
+        z, removed_parts = forward_table(self.transforms, series)
         lost = max(t.lost for t in self.transforms)
         window = self.model.last_window(z[lost:])
-        return window, [ground.at(len(series), t.season) for ground, t in zip(grounds, self.transforms)], late
+        return window, [removed.at(len(series), t.season) for removed, t in zip(removed_parts, self.transforms)], late
 
     def future(self, X: Array | None, past: Array | None, steps: int, late: int) -> Array | None:
         """Scaled inputs (1, late + steps, k) of the steps ahead, after the inputs of the past where those are known."""

@@ -14,7 +14,7 @@ from gramian._arrays import Array
 from gramian.choosing.window_ridge import fit_window_ridge
 from gramian.estimators._forecast_candidates import Candidate, SeriesOptions, lags_to_try, transforms_to_try
 from gramian.estimators._forecast_paths import shared_transform, transformed_inputs
-from gramian.estimators._series_transform import Ground, SeriesTransform, back_table, bridged, forward_table
+from gramian.estimators._series_transform import Removed, SeriesTransform, back_table, bridged, forward_table
 from gramian.estimators._window_model import WindowOptions, fit_windows, with_fewer_components
 
 KERNEL_VALUES = 300
@@ -78,9 +78,9 @@ def values_at(y: Array, origins: Array, steps: int) -> Array:
     return padded[origins[:, None] + np.arange(steps)]
 
 
-def back_at(transform: SeriesTransform, ground: Ground, paths: Array, origins: Array) -> Array:
+def back_at(transform: SeriesTransform, removed: Removed, paths: Array, origins: Array) -> Array:
     """Forecasts (n_origins, steps) of the series from forecasts of z."""
-    return transform.back(paths, ground.at(origins, transform.season))
+    return transform.back(paths, removed.at(origins, transform.season))
 
 
 # ---------------------------------------------------------------- plans
@@ -191,7 +191,7 @@ class Trial:
     def linear_forecasts(self, column: int, transform: SeriesTransform, lags: Sequence[int]) -> dict[int, Array]:
         """Forecasts (n, H) of every number of lags by ridge models, one per stretch."""
         z, _ = transform.forward(self.series[:, column])
-        history, ground = transform.forward(self.known[:, column])
+        history, removed = transform.forward(self.known[:, column])
         inputs = None if self.inputs is None else transformed_inputs(self.inputs, transform)
         found = {}
         for count in lags:
@@ -206,7 +206,7 @@ class Trial:
                 future = None if inputs is None else values_at(inputs, stretch.origins, self.horizon)
                 paths.append(model.recursion(windows_at(history, stretch.origins, count), self.horizon, future))
             else:
-                found[count] = back_at(transform, ground, np.concatenate(paths), self.origins)
+                found[count] = back_at(transform, removed, np.concatenate(paths), self.origins)
         return found
 
     # ------------------------------------------------------------ target models of all series
@@ -217,7 +217,7 @@ class Trial:
         transforms = plan.transforms[member]
         options = replace(plan.options(member, base), solver="auto", space="auto", verbose=0)
         z, _ = forward_table(transforms, self.series)
-        history, grounds = forward_table(transforms, self.known)
+        history, removed_parts = forward_table(transforms, self.known)
         inputs = None if self.inputs is None else transformed_inputs(self.inputs, shared_transform(transforms))
         lost = max(transform.lost for transform in transforms)
         parts = []
@@ -237,7 +237,7 @@ class Trial:
             if inputs is not None:
                 future = model.scaled_inputs(values_at(inputs, stretch.origins, self.horizon))
             parts.append(model.run(np.nan_to_num(windows), self.horizon, future))
-        starts = [ground.at(self.origins, t.season) for ground, t in zip(grounds, transforms)]
+        starts = [removed.at(self.origins, t.season) for removed, t in zip(removed_parts, transforms)]
         return back_table(transforms, np.concatenate(parts), starts)
 
     # ------------------------------------------------------------ evidence

@@ -22,17 +22,17 @@ LARGEST_LOG = 700.0
 
 
 @dataclass(frozen=True)
-class Ground:
+class Removed:
     """What was taken off a series, time by time: the profile after each value, and the level after each."""
 
     profiles: Array  # (T,), of the phase of each time; empty without a season
     levels: Array  # (T,), empty without a level
 
-    def at(self, origins: Any, season: int) -> Ground:
+    def at(self, origins: Any, season: int) -> Removed:
         """Where the series stands after each of ``origins`` values: profiles (n, season), the next phase first, and levels (n,)."""
         ends = np.atleast_1d(np.asarray(origins, dtype=int))
         profiles = self.profiles[ends[:, None] - np.arange(season, 0, -1)] if season else np.empty((len(ends), 0))
-        return Ground(profiles, self.levels[ends - 1] if len(self.levels) else np.zeros(len(ends)))
+        return Removed(profiles, self.levels[ends - 1] if len(self.levels) else np.zeros(len(ends)))
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class SeriesTransform:
     """What one series is freed from.
 
     >>> plain = SeriesTransform(season=2, difference=1)
-    >>> z, ground = plain.forward(np.array([1.0, 5.0, 2.0, 7.0, 3.0]))
+    >>> z, removed = plain.forward(np.array([1.0, 5.0, 2.0, 7.0, 3.0]))
     >>> z
     array([nan, nan, nan,  1., -1.])
-    >>> plain.back(np.array([[0.0, 1.0]]), ground.at(5, 2))
+    >>> plain.back(np.array([[0.0, 1.0]]), removed.at(5, 2))
     array([[8., 5.]])
     """
 
@@ -63,7 +63,7 @@ class SeriesTransform:
         """Values at the beginning that have nothing to be compared with."""
         return self.season + self.difference
 
-    def forward(self, y: Array) -> tuple[Array, Ground]:
+    def forward(self, y: Array) -> tuple[Array, Removed]:
         """z (T,), NaN where y or what it is compared with is not known, and what was taken off.
 
         Gaps are bridged for what later values are compared with.
@@ -78,7 +78,7 @@ class SeriesTransform:
         if self.difference:
             z, levels = self._off_level(z)
             blurred = _after_holes(blurred, 1, self.level_rate)
-        return np.where(blurred, np.nan, z), Ground(profiles, levels)
+        return np.where(blurred, np.nan, z), Removed(profiles, levels)
 
     def _off_season(self, x: Array) -> tuple[Array, Array]:
         s, T = self.season, len(x)
@@ -96,7 +96,7 @@ class SeriesTransform:
         z[first + 1 :] = x[first + 1 :] - levels[first:-1]
         return z, levels
 
-    def back(self, paths: Array, start: Ground) -> Array:
+    def back(self, paths: Array, start: Removed) -> Array:
         """Paths (n, h) of the series from paths of z; ``start`` is where one, or each, of them begins."""
         if not (self.season or self.difference):
             return self._values(paths)
@@ -176,13 +176,13 @@ def smoothed(x: Array, rate: float) -> Array:
     return np.asarray(lfilter([rate], [1.0, rate - 1.0], x, axis=0, zi=(1.0 - rate) * x[:1])[0])
 
 
-def forward_table(transforms: Sequence[SeriesTransform], series: Array) -> tuple[Array, tuple[Ground, ...]]:
+def forward_table(transforms: Sequence[SeriesTransform], series: Array) -> tuple[Array, tuple[Removed, ...]]:
     """`SeriesTransform.forward` of every column."""
     found = [transform.forward(column) for transform, column in zip(transforms, series.T)]
-    return np.column_stack([z for z, _ in found]), tuple(ground for _, ground in found)
+    return np.column_stack([z for z, _ in found]), tuple(removed for _, removed in found)
 
 
-def back_table(transforms: Sequence[SeriesTransform], paths: Array, starts: Sequence[Ground]) -> Array:
+def back_table(transforms: Sequence[SeriesTransform], paths: Array, starts: Sequence[Removed]) -> Array:
     """`SeriesTransform.back` of paths (n, h, d)."""
     columns = [transform.back(paths[:, :, j], starts[j]) for j, transform in enumerate(transforms)]
     return np.stack(columns, axis=2)

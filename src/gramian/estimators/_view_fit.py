@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array
-from gramian._checks import check_n_components
+from gramian._checks import check_n_components, is_auto
 from gramian._content import content_folds, row_hashes, smallest_positions
 from gramian._progress import Progress
 from gramian.choosing.dimension import choose_dimension, gram_folds, moment_folds
@@ -96,9 +96,12 @@ def fit_views(rows: ViewRows, weights: Array, kept: Array, options: ViewOptions)
         return fit_missing_rows(rows, weights, options)
     views = tuple(training_view(spec, view, weights, kept) for spec, view in zip(options.specs, rows.views))
     table = ViewTable(views, weights / weights.sum(), float(weights.sum()))
-    hashes = row_hashes(rows.stacked)
-    folds, fold = content_folds(None, CHOICE_FOLDS, hashes)
-    held = fold == 0 if folds else None
+    held = None
+    per_view = options.noise_variance == "per-view"
+    hashes = row_hashes(rows.stacked) if per_view or is_auto(options.n_components) else np.empty(0, dtype=np.uint64)
+    if per_view:
+        folds, fold = content_folds(None, CHOICE_FOLDS, hashes)
+        held = fold == 0 if folds else None
     return fit_complete(table, held, options, lambda sample, options: chosen_components(sample, hashes, options))
 
 
@@ -117,7 +120,7 @@ def fit_complete(
     beta = weights_of_views(options.view_weights, table, options.names)
     sample = table.sample(np.sqrt(beta), space)
     q, selection = options.n_components, None
-    if q == "auto":
+    if is_auto(q):
         q, selection = choose(sample, options)
     q = check_n_components(q, rules=())
     solver, solver_reason = chosen_solver(solver, sample.operator().size, q)

@@ -116,11 +116,11 @@ class WindowModel:
         for t in range(lags, len(known)):
             gaps = np.isnan(known[t])
             if gaps.any():
-                guess = self.one(known[t - lags : t][None], nothing, solved)[0][0, : self.n_series]
+                guess = self.next_values(known[t - lags : t][None], nothing, solved)[0][0, : self.n_series]
                 known[t, gaps] = guess[gaps]
         return np.array(known[-lags:])
 
-    def one(
+    def next_values(
         self, windows: Array, inputs: Array | None = None, solved: dict[bytes, Any] | None = None
     ) -> tuple[Array, Posterior]:
         """The next values of windows (n, lags, d), in scaled units, and the posterior behind them."""
@@ -154,7 +154,7 @@ class WindowModel:
         for block in range(blocks):
             rows = slice(block * ahead, (block + 1) * ahead)
             inputs = None if future is None else self._inputs_of(future[:, rows], count)
-            mean, posterior = self.one(windows, inputs, solved)
+            mean, posterior = self.next_values(windows, inputs, solved)
             if rng is not None:
                 mean = self.target.draws(mean, self.target.deviations(posterior, usual), rng, self.correlation_root)
             values = mean.reshape(count, ahead, d)

@@ -304,7 +304,7 @@ class KernelPPCAClassifier(ClassAnswers):
         calibration, blend = None, None
         kernel, noise = rows.kernel, None if open_rule.noise is None else open_rule.noise[0]
         counts = None if open_rule.n_components is None else open_rule.n_components[0]
-        if open_rule.anything:
+        if open_rule.any_open:
             ClassRule(counts, 0.0, self.n_clusters).for_classes(self.classes_)
             found = RuleSearch(rows, open_rule, self.n_folds or DEFAULT_FOLDS).run() if len(self.classes_) > 1 else None
             if found is None:
@@ -402,7 +402,7 @@ class KernelPPCAClassifier(ClassAnswers):
             self.calibrated_noise_ = 0.5 / scale if scale > 0 else 1.0
         if found is None:
             return
-        if not (self.n_folds is None and open_rule.anything):
+        if not (self.n_folds is None and open_rule.any_open):
             self.held_out_log_loss_, self.held_out_accuracy_ = found[1:]
         if not chosen or self.n_folds is None:
             return

@@ -8,9 +8,10 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, blas_threads, row_chunks, single_blas_thread, symmetrized, thread_map
+from gramian._arrays import Array, row_chunks, symmetrized
 from gramian._checks import check_count, check_seed, check_table
 from gramian._content import SmallestRows
+from gramian._threads import single_blas_thread, thread_count, thread_map
 from gramian._types import DType, Points, RandomState
 from gramian.features.base import DRAWN_ROWS, FeatureMap
 from gramian.kernels import Precomputed, as_kernel, finite_gram
@@ -221,7 +222,7 @@ class Nystroem(FeatureMap):
         def fill(rows: slice) -> None:
             np.matmul(finite_gram(tile(rows, landmarks), self.kernel_), self.normalization_, out=features[rows])
 
-        n_threads = blas_threads()
+        n_threads = thread_count()
         with single_blas_thread():
             thread_map(fill, row_chunks(X.shape[0], TILE_ROWS), n_threads)
         return features

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from gramian._arrays import Array, blas_threads, single_blas_thread, symmetrized, thread_map
+from gramian._arrays import Array, symmetrized
 from gramian._checks import is_real
+from gramian._threads import single_blas_thread, thread_count, thread_map
 from gramian._types import DType, Points, RandomState
 from gramian.kernels._rows import as_rows, common_dtype, pair_of_rows
 
@@ -451,7 +452,7 @@ def _symmetric(tile: Tile, n_rows: int, dtype: DType) -> Array:
 
 
 def _run(fill: Callable[[slice], None], blocks: list[slice]) -> None:
-    n_threads = blas_threads()
+    n_threads = thread_count()
     with single_blas_thread():
         thread_map(fill, blocks, n_threads)
 

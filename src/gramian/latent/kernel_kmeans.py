@@ -11,7 +11,8 @@ import numpy as np
 from scipy import linalg, optimize, sparse
 from scipy.sparse.linalg import eigsh
 
-from gramian._arrays import Array, row_chunks, single_blas_thread
+from gramian._arrays import Array, row_chunks
+from gramian._threads import single_blas_thread
 
 Product = Callable[[Array], Array]
 MAX_STEPS = 100

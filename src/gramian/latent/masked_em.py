@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array, lower_triangle, row_chunks, thread_map
+from gramian._arrays import Array, lower_triangle, row_chunks
+from gramian._threads import thread_map
 from gramian.latent.masked_table import Chunk, MaskedTable, block_indicator
 from gramian.rows.base import Block
 

@@ -7,8 +7,9 @@ from typing import Protocol
 
 import numpy as np
 
-from gramian._arrays import Array, symmetrized, thread_map
+from gramian._arrays import Array, symmetrized
 from gramian._content import SmallestRows
+from gramian._threads import thread_map
 from gramian.latent.gaussian import noise_of_each_q
 from gramian.latent.masked_em import Parameters
 from gramian.latent.masked_table import Chunk, MaskedTable

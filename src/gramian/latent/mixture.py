@@ -12,8 +12,9 @@ from typing import Any, Generic, Protocol
 
 import numpy as np
 
-from gramian._arrays import Array, single_blas_thread
+from gramian._arrays import Array
 from gramian._progress import Progress
+from gramian._threads import single_blas_thread
 from gramian.latent.gaussian import Projection
 from gramian.latent.model import LatentModel
 from gramian.latent.subspace import Projecting, Space

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.cluster import KMeans
 
-from gramian._arrays import Array, single_thread
+from gramian._arrays import Array
 from gramian._content import SmallestRows
+from gramian._threads import single_thread
 from gramian.latent.gaussian import ZERO_NOISE
 from gramian.latent.missing import fit_missing
 from gramian.latent.mixture import EMPTY, responsibilities_of

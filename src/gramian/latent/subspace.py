@@ -12,8 +12,9 @@ from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
-from gramian._arrays import Array, Kept, blas_threads, is_sparse, row_chunks, single_blas_thread, thread_map
+from gramian._arrays import Array, Kept, is_sparse, row_chunks
 from gramian._checks import check_finite
+from gramian._threads import single_blas_thread, thread_count, thread_map
 from gramian._types import Points
 from gramian.kernels.base import Kernel
 from gramian.latent.gaussian import Projection
@@ -308,7 +309,7 @@ class DualSubspace:
                 block += tile(rows, columns) @ coefficients[columns]
             out[rows] = block
 
-        threads = blas_threads() if n > TILE_ROWS else 1
+        threads = thread_count() if n > TILE_ROWS else 1
         with single_blas_thread():
             thread_map(fill, row_chunks(n, TILE_ROWS), threads)
         return check_finite(out, "kernel values")

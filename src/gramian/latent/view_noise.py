@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array, single_blas_thread
+from gramian._arrays import Array
 from gramian._checks import check_scale
 from gramian._progress import Progress
+from gramian._threads import single_blas_thread
 from gramian.exceptions import NumericalWarning, warn
 from gramian.latent.gaussian import LatentGaussian, log_likelihoods_of_each_q
 from gramian.latent.model import LatentModel

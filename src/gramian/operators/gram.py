@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from gramian._arrays import Array, all_eigenpairs, blas_threads, row_chunks, single_blas_thread, symmetrized, thread_map
+from gramian._arrays import Array, all_eigenpairs, row_chunks, symmetrized
+from gramian._threads import own_threads, single_blas_thread, thread_count, thread_map
 from gramian._types import DType
 from gramian.kernels.base import Kernel, Tile
 from gramian.operators.base import SelfAdjoint
@@ -128,7 +129,7 @@ class LazyGram(RawGram):
 
     @property
     def _n_threads(self) -> int:
-        return min(blas_threads(), -(-self.size // self._tile_rows))
+        return min(thread_count(), -(-self.size // self._tile_rows))
 
     @property
     def _tile_rows(self) -> int:
@@ -273,6 +274,10 @@ class CenteredGram(SelfAdjoint):
         C holds the columns of K₀ at landmarks drawn with the weights, W their rows at the landmarks. The work is that
         of a product with K. None where W is indefinite.
         """
+        with own_threads():
+            return self._sketch(n_vectors, rng)
+
+    def _sketch(self, n_vectors: int, rng: np.random.Generator) -> tuple[Array, Array] | None:
         weights = np.asarray(self.centering.weights, dtype=np.float64)
         n_landmarks = min(int(SKETCH * np.sqrt(self.size)), int(np.count_nonzero(weights)))
         n_vectors = min(n_vectors, n_landmarks)
@@ -290,7 +295,7 @@ class CenteredGram(SelfAdjoint):
         columns = self.raw.column_chunks(chosen, np.float32)
         roots = np.sqrt(weights).astype(np.float32)[:, None]
         chunks = list(row_chunks(self.size, SKETCH_ROWS))
-        n_threads = min(blas_threads(), len(chunks))
+        n_threads = min(thread_count(), len(chunks))
 
         def moments(start: int) -> tuple[Array, Array]:
             second, first = np.zeros((n_landmarks, n_landmarks), dtype=np.float32), np.zeros(n_landmarks)
@@ -301,8 +306,7 @@ class CenteredGram(SelfAdjoint):
                 first += roots[rows, 0] @ features
             return second, first
 
-        with single_blas_thread():
-            parts = thread_map(moments, range(n_threads), n_threads)
+        parts = thread_map(moments, range(n_threads), n_threads)
         second, mean = (reduce(np.add, sums) for sums in zip(*parts))
         rounding = float(np.finfo(np.float32).eps * np.trace(second))
         if not np.isfinite(rounding):
@@ -323,8 +327,7 @@ class CenteredGram(SelfAdjoint):
             vectors[rows] -= offset
             vectors[rows] *= roots[rows]
 
-        with single_blas_thread():
-            thread_map(project, chunks, n_threads)
+        thread_map(project, chunks, n_threads)
         return values, vectors
 
     def to_dense(self) -> Array:

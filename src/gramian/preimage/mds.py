@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramian._arrays import Array, row_chunks, single_blas_thread
+from gramian._arrays import Array, row_chunks
 from gramian._checks import check_count
+from gramian._threads import single_blas_thread
 from gramian.preimage.base import PreImage, PreImageInfo, fitted_rows, squared_norms
 from gramian.preimage.smoother import nearest
 

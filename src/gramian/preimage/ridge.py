@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from gramian._arrays import Array, is_sparse, single_blas_thread, symmetrized
+from gramian._arrays import Array, is_sparse, symmetrized
 from gramian._checks import check_count, check_number
 from gramian._content import content_folds, row_hashes, smallest_positions
+from gramian._threads import single_blas_thread
 from gramian._types import Points
 from gramian.kernels import RBF, Precomputed
 from gramian.kernels.base import Kernel

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import CHUNK_ROWS, Array, blas_threads, float_dtype, row_chunks, single_blas_thread, thread_map
+from gramian._arrays import CHUNK_ROWS, Array, float_dtype, row_chunks
+from gramian._threads import single_blas_thread, thread_count, thread_map
 from gramian.rows.base import NO_ROWS, Block, Result, Sum
 
 KEPT_BYTES = 2**29
@@ -67,7 +68,7 @@ class ArrayRows:
         if len(slices) == 1:
             with single_blas_thread():
                 return [task(self._block(0, slices[0]), *common)]
-        threads = blas_threads()
+        threads = thread_count()
         with single_blas_thread():
             return thread_map(lambda item: task(self._block(*item), *common), enumerate(slices), threads)
 
@@ -77,7 +78,7 @@ class ArrayRows:
             raise ValueError(NO_ROWS)
         if len(slices) == 1:
             return self.map(task, *common)[0]
-        threads, total = blas_threads(), None
+        threads, total = thread_count(), None
         with single_blas_thread():
             for start in range(0, len(slices), threads):  # not all at once: summaries may be matrices
                 parts = thread_map(

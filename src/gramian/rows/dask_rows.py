@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import is_dask, single_blas_thread
+from gramian._arrays import is_dask
 from gramian._checks import check_block_weights, check_table
+from gramian._threads import single_blas_thread
 from gramian.rows.array import PREPARED_BYTES, ArrayRows
 from gramian.rows.base import NO_ROWS, Result, Sum
 from gramian.rows.kept_memory import kept_memory

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 from scipy import linalg
 
-from gramian._arrays import Array, single_blas_thread
+from gramian._arrays import Array
+from gramian._threads import single_blas_thread, threads_for_size
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.spectrum import Spectrum, power_of_two, residual_norm
 
@@ -32,7 +32,7 @@ class Eigh(Solver):
         scale = power_of_two(matrix)
         if scale != 1.0:
             matrix /= scale
-        with single_blas_thread() if TINY < size < SMALL else nullcontext():
+        with single_blas_thread() if TINY < size < SMALL else threads_for_size(size):
             spectrum = self._solve(matrix, n_components, operator.trace())
         if scale == 1.0:
             return spectrum

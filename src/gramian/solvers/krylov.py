@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array, symmetrized
 from gramian._checks import check_finite, check_random_state, check_tolerance
+from gramian._threads import own_threads
 from gramian._types import DType, RandomState
 from gramian.exceptions import warn
 from gramian.solvers.base import Operator, Solver
@@ -157,6 +158,10 @@ class _Search:
     sketch: tuple[Array, Array] | None = None
 
     def run(self) -> None:
+        with own_threads():  # blocks are thin: products and the sketch alone are worth threads, and have their own
+            self._run()
+
+    def _run(self) -> None:
         self.width = max(self.q + self.guard, BLOCK)
         sketch = getattr(self.operator, "sketch", None) if self.single else None
         with np.errstate(over="ignore", invalid="ignore"):  # beyond float32's range: seen below, and done in float64

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from gramian._arrays import Array, single_blas_thread, symmetrized
+from gramian._arrays import Array, symmetrized
 from gramian._checks import check_flag, check_number, check_random_state, check_tolerance
+from gramian._threads import single_blas_thread
 from gramian._types import RandomState
 from gramian.exceptions import warn
 from gramian.solvers.base import Operator, Solver

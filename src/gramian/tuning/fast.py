@@ -18,8 +18,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics.pairwise import euclidean_distances
 
-from gramian._arrays import Array, single_blas_thread
+from gramian._arrays import Array
 from gramian._checks import is_auto, is_count
+from gramian._threads import single_blas_thread
 from gramian._types import Table
 from gramian.kernels import as_kernel
 from gramian.latent.dimension import DEFAULT_FRACTION

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold
 
-from gramian._arrays import Array, single_blas_thread
+from gramian._arrays import Array
 from gramian._checks import check_random_state, check_table
+from gramian._threads import single_blas_thread
 from gramian._types import RandomState, Table
 from gramian.tuning.evaluation import Evaluation
 from gramian.tuning.fast import Distances, KernelEvaluation, best_count

@@ -13,7 +13,8 @@ from scipy.special import erfcx, ndtr
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-from gramian._arrays import Array, single_blas_thread
+from gramian._arrays import Array
+from gramian._threads import single_blas_thread
 from gramian.tuning.space import Space
 
 _HALF_LOG_2PI = 0.5 * np.log(2.0 * np.pi)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import blas
 
 from gramian._arrays import Array, row_chunks
 from gramian._content import SmallestRows
@@ -75,7 +74,7 @@ def feature_moments(feature_map: FeatureMap, rows: Rows, n_rows: int, tol: float
 
 @dataclass(frozen=True)
 class Products:
-    """Σ w, Σ w x and the upper triangle of Σ w x xᵀ, of rows that are near 0 on average: their sum is quicker than that of `Moments`."""
+    """Σ w, Σ w x and Σ w x xᵀ, of rows that are near 0 on average: their sum is quicker than that of `Moments`."""
 
     weight: float
     sums: Array
@@ -86,7 +85,7 @@ class Products:
         """Of some rows, in float64."""
         weights = np.ones(len(X)) if weights is None else weights
         rooted = X if (weights == 1.0).all() else X * np.sqrt(weights)[:, None]
-        return cls(float(weights.sum()), weights @ X, blas.dsyrk(1.0, rooted.T))
+        return cls(float(weights.sum()), weights @ X, rooted.T @ rooted)
 
     def __add__(self, other: Products) -> Products:
         return Products(self.weight + other.weight, self.sums + other.sums, self.scatter + other.scatter)
@@ -94,7 +93,7 @@ class Products:
     def moments(self) -> Moments:
         """About the mean."""
         mean = self.sums / self.weight
-        scatter = self.scatter + np.triu(self.scatter, 1).T - self.weight * np.outer(mean, mean)
+        scatter = self.scatter - self.weight * np.outer(mean, mean)
         np.fill_diagonal(scatter, np.maximum(scatter.diagonal(), 0.0))
         return Moments(self.weight, mean, scatter)
 

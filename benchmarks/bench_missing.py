@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks._timing import Row, interleaved, sized, threads
 from gramian import PPCA
-from gramian.latent.masked_em import expectation
+from gramian.latent.masked_em import Parameters, expectation
 from gramian.latent.masked_start import covariance_start
 from gramian.latent.masked_table import MaskedTable
 from gramian.latent.missing import MissingProblem
@@ -88,13 +88,20 @@ def curved(n: int = 5_000, d: int = 50, noise: float = 0.1) -> np.ndarray:
     return X
 
 
+class Plain(MissingProblem):
+    """By the latents, whatever the holes."""
+
+    def by_holes(self, start: Parameters) -> bool:
+        return False
+
+
 def leaps(n: int = sized(5_000, 1_000), q: int = 20) -> Row:
-    """P19: SQUAREM on PX-EM against plain PX-EM from the same start, both to the same tolerance."""
+    """P19: the climb against plain PX-EM, which the first version had, from the same start and to the same tolerance."""
     problem = MissingProblem.of(as_rows(curved(n)))
     start = problem.start(q)
-    plain = replace(problem, leaps=False)
+    plain = Plain(**vars(replace(problem, leaps=False)))
     took = interleaved(
-        {"ours": lambda: problem.climb(start, 1e-6, 1000), "plain": lambda: plain.climb(start, 1e-6, 1000)}, repeats=1
+        {"ours": lambda: problem.climb(start, 1e-6, 1000), "plain": lambda: plain.climb(start, 1e-6, 1000)}, repeats=3
     )
     fast, slow = problem.climb(start, 1e-6, 1000), plain.climb(start, 1e-6, 1000)
     ratio = took["ours"].cpu / took["plain"].cpu

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.linalg import blas
 from sklearn.decomposition import PCA, IncrementalPCA, KernelPCA
 
 from benchmarks._timing import Row, interleaved, sized
@@ -42,15 +43,23 @@ def streaming(X: np.ndarray) -> Row:
         for start in range(0, len(X), BATCH):
             model.partial_fit(X[start : start + BATCH])
 
-    took = interleaved({"ours": ours, "theirs": theirs}, repeats=7)
-    ratio = took["theirs"].cpu / took["ours"].cpu
+    def least() -> None:
+        """The product XᵀX and the sums of the columns, which no way of streaming moments can do without."""
+        ones = np.ones(BATCH)
+        for start in range(0, len(X), BATCH):
+            batch = X[start : start + BATCH]
+            blas.dsyrk(1.0, batch.T)
+            ones @ batch
+
+    took = interleaved({"ours": ours, "theirs": theirs, "least": least}, repeats=7)
+    ratio, limit = (took["theirs"].cpu / took[side].cpu for side in ("ours", "least"))
     return Row(
         "P9",
         f"`partial_fit`, {len(X):.0e} x 100, batches of {BATCH}",
         "IncrementalPCA",
         "14x",
         "20x",
-        f"{ratio:.1f}x",
+        f"{ratio:.1f}x (one product and the sums of the columns of each batch, and nothing else: {limit:.1f}x)",
         ratio >= 14,
     )
 

@@ -50,6 +50,7 @@ POLICIES = {
         "SAME_LEVEL": 1e-05,
         "LITTLE_NOISE": 1e-06,
         "MUCH_NOISE": 1e6,
+        "HOLES_PER_LATENT": 0.55,
         "BLOCK_FLOOR": 1e-08,
     },
     "latent.mixture": {"EMPTY": 1e-10, "SMALLEST_SHARE": 1e-100, "RESCUES_PER_CLUSTER": 2, "ROUNDING": 1e-09},

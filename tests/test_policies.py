@@ -33,7 +33,7 @@ POLICIES = {
         "ALIKE": 0.02,
     },
     "latent.kernel_mixture": {"CLEAR_GAIN": 0.02, "RACE_STEPS": 8},
-    "latent.masked_em": {"CACHED_NUMBERS": 2**18, "FEWEST_ROWS": 256},
+    "latent.masked_em": {"CACHED_NUMBERS": 2**18, "FEWEST_ROWS": 256, "LARGEST_PIVOT": 1e38},
     "latent.masked_start": {
         "PAIRWISE_COLUMNS": 1000,
         "SAMPLE_ROWS": 2000,
@@ -49,6 +49,7 @@ POLICIES = {
         "RACE_STEPS": 6,
         "SAME_LEVEL": 1e-05,
         "LITTLE_NOISE": 1e-06,
+        "VANISHING": 1e-100,
         "MUCH_NOISE": 1e6,
         "HOLES_PER_LATENT": 0.55,
         "BLOCK_FLOOR": 1e-08,

@@ -144,3 +144,12 @@ def test_a_pivot_that_rounding_took_away_is_one():
     log_determinant = eliminate(systems, 2, least=1.0)
     assert np.isfinite(systems).all()
     assert log_determinant[0, 0] == pytest.approx(np.log(1 + 2 * v * v), abs=0.7)
+
+
+def test_pivots_of_any_size_have_their_logarithm():
+    q = 9
+    matrix = np.diag(np.logspace(0, 200, q))
+    packed = np.concatenate([matrix[np.tril_indices(q)], np.zeros(q), [1.0]])[:, None, None]
+    with np.errstate(over="raise"):
+        log_determinant = eliminate(packed.copy(), q)
+    assert_allclose(log_determinant[0, 0], np.log(matrix.diagonal()).sum(), rtol=1e-12)

@@ -333,3 +333,13 @@ def test_max_iter_is_kept_and_reported():
     fit = fit_missing(make(100, 8, holes=0.4), 3, max_iter=2)
     assert fit.n_iter == 2
     assert not fit.converged
+
+
+def test_a_noise_that_is_nothing_beside_the_data_leaves_the_subspace_of_noise_zero():
+    X = make(40, 5, 2, noise=0.3, holes=0.2, seed=1)
+    unit = 1e142
+    with np.errstate(over="raise", invalid="raise"):
+        tiny = fit_missing(X * unit, 2, noise_variance=0.1)
+    zero = fit_missing(X, 2, noise_variance=0.0)
+    assert tiny.noise_variance == 0.1
+    assert_allclose(tiny.loadings / unit, zero.loadings, rtol=1e-9)

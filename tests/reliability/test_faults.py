@@ -41,6 +41,8 @@ SOAKED = [
     (31, 10980),  # a tiny table with holes in a mixture: variances of a predictive density
     (32, 2046),  # a noise that is far above tiny rows with holes
     (31, 10208),  # constant columns with holes at a given noise
+    (1801, 24400),  # exact rows with holes in a mixture: a leap went too far
+    (1801, 27665),  # huge rows with holes at a given noise that is nothing beside them
     (31, 2762),  # huge rows with heavy tails: a penalty of the ridge pre-image whose error is beyond float64
 ]
 

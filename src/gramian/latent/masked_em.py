@@ -29,6 +29,8 @@ from gramian.rows.base import Block
 LOG_2PI = float(np.log(2.0 * np.pi))
 CACHED_NUMBERS = 2**18
 """So many numbers of packed systems are eliminated together: they stay in the cache over all pivots."""
+LARGEST_PIVOT = 1e38
+"""The eighth power of smaller numbers is finite."""
 FEWEST_ROWS = 256
 """Below so many rows together, the calls cost more than the cache saves."""
 
@@ -166,6 +168,8 @@ def eliminate(systems: Array, q: int, least: float = 0.0) -> Array:
     M = I + VᵀV are at least 1 (``least``), which rounding may lose where the noise is nearly 0.
     """
     starts = [i * (i + 1) // 2 for i in range(q + 1)]
+    # logarithms are costly: where the product of eight pivots cannot overflow (none exceeds its diagonal), there is one for all eight
+    together = 8 if not q or max(systems[start + k].max() for k, start in enumerate(starts[:q])) < LARGEST_PIVOT else 1
     log_determinant = np.zeros(systems.shape[1:])
     product = np.ones(systems.shape[1:])
     column, scaled, term = (np.empty((q + 1, *systems.shape[1:])) for _ in range(3))
@@ -173,7 +177,7 @@ def eliminate(systems: Array, q: int, least: float = 0.0) -> Array:
         np.take(systems, positions, axis=0, out=column, mode="clip")  # the other modes copy once more
         pivot = np.maximum(column[k], least, out=column[k])
         product *= pivot
-        if k % 8 == 7:  # logarithms are costly, and the product of eight pivots cannot overflow
+        if k % together == together - 1:
             log_determinant += np.log(product)
             product[:] = 1.0
         np.divide(column, pivot, out=scaled)
@@ -184,7 +188,7 @@ def eliminate(systems: Array, q: int, least: float = 0.0) -> Array:
             row -= np.multiply(scaled[i], column[: i + 1], out=term[: i + 1])
         np.divide(-1.0, pivot, out=scaled[k])
         systems[positions] = scaled
-    if q % 8:
+    if q % together:
         log_determinant += np.log(product)
     return log_determinant
 

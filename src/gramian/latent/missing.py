@@ -29,6 +29,8 @@ SAME_LEVEL = 1e-5
 """Per observed cell: starts so close have found the same maximum."""
 LITTLE_NOISE = 1e-6
 """Of the mean variance: below, the inverse covariance has lost too many digits, and holes are filled by way of the latents."""
+VANISHING = 1e-100
+"""Of the mean variance: a noise given so far below the data is 0 to EM, whose products would overflow."""
 MUCH_NOISE = 1e6
 """Of the mean variance: a noise given so far above the data has an inverse whose determinants vanish."""
 HOLES_PER_LATENT = 0.55
@@ -163,11 +165,17 @@ class MissingProblem:
 
     @cached_property
     def fixed(self) -> Any:
-        """The fixed noise in scaled units, None where it is estimated; a plain 0 is estimated too."""
-        if self.noise_variance is None or (np.ndim(self.noise_variance) == 0 and self.noise_variance == 0):
+        """The fixed noise in scaled units, None where it is estimated; a plain 0, or next to it, is estimated too."""
+        if self.noise_variance is None or self.as_zero:
             return None
         fixed = np.asarray(self.noise_variance, dtype=np.float64) / self.scale**2
         return fixed if self.blocks is not None else float(fixed)
+
+    @property
+    def as_zero(self) -> bool:
+        """Whether one noise is given, and is 0 beside the data."""
+        given = self.noise_variance
+        return given is not None and np.ndim(given) == 0 and bool(given / self.scale**2 < VANISHING)
 
     # ------------------------------------------------------------ starts
 
@@ -313,7 +321,7 @@ class MissingProblem:
             noise = np.zeros_like(noise)
         if self.blocks is None:
             noise = float(noise)
-            if self.noise_variance == 0:
+            if self.as_zero:
                 lengths = np.sqrt(np.square(loadings).sum(axis=0))
                 loadings = loadings * np.sqrt(1.0 + noise / np.where(lengths > 0, lengths, np.inf) ** 2)
             if self.noise_variance is not None:

@@ -196,7 +196,8 @@ class _Point:
         points = [(before.components, before.mixing), (self.components, self.mixing), after]
         leapt = rows.leapt(points)
         for components, mixing in (after,) if leapt is None else (leapt, after):
-            found = _Point(components, mixing, rows.see(components, mixing))
+            with np.errstate(all="ignore"):  # a leap may go too far: its level says so
+                found = _Point(components, mixing, rows.see(components, mixing))
             if found.seen.level >= self.seen.level:
                 return found
         return self

@@ -8,6 +8,7 @@ from gramian import NumericalWarning
 from gramian.latent.gaussian import (
     LatentGaussian,
     Posterior,
+    Projection,
     drawn_rows,
     log_likelihoods_of_each_q,
     maximum_likelihood,
@@ -116,3 +117,11 @@ def test_noise_below_a_trillionth_of_the_mean_variance_is_zero():
     assert zeroed(0.5e-12, 1.0, told=False) == 0.0
     assert zeroed(1e-309, 1e-299, told=False) == 0.0  # far above a trillionth, but 1 / noise would overflow
     assert zeroed(1e-307, 1e-299, told=False) == 1e-307
+
+
+def test_where_rounding_has_lost_the_noise_the_prior_holds_on_what_was_not_seen():
+    direction = np.array([1.0, 1.0]) / np.sqrt(2.0)
+    seen = Projection(direction[None] * 3.0, np.array([9.0]), 1.0, np.outer(direction, direction))
+    posterior = LatentGaussian(np.array([4.0, 4.0]), 1e-30, 3.0).posterior(seen)
+    assert_allclose(posterior.mean, direction[None] * 1.5, rtol=1e-9)  # z along what was seen: 3 over the gain of 2
+    assert_allclose(posterior.covariance, np.eye(2) - np.outer(direction, direction), atol=1e-9)

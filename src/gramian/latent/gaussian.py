@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -328,8 +329,9 @@ class LatentGaussian:
         """Mₒ⁻¹ and σ²Mₒ⁻¹. At zero noise their limits: the pseudo-inverse, and the prior on what was not seen."""
         precision = self._precision(overlap)
         if self.noise_variance > 0:
-            inverse = np.linalg.inv(precision)
-            return inverse, self.noise_variance * inverse
+            with suppress(np.linalg.LinAlgError):  # a noise that rounding has lost is as good as none
+                inverse = np.linalg.inv(precision)
+                return inverse, self.noise_variance * inverse
         values, vectors = np.linalg.eigh(symmetrized(precision))
         scale = float(self.eigenvalues.max(initial=0.0))
         known = values > SEEN * scale

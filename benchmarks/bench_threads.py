@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks._timing import Row, fresh, sized
 from benchmarks.bench_growth import FITS
 
-N = sized(4_000, 400)
+N = sized(3_000, 400)
 
 
 def prepared(words: str, n: int) -> Callable[[], Any]:

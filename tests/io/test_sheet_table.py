@@ -116,3 +116,15 @@ def test_without_calamine_the_extra_is_named(book, monkeypatch):
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     with pytest.raises(ImportError, match=r"gramian\[io\]"):
         read_table(book)
+
+
+def test_an_archive_whose_directory_points_before_the_file_is_damaged(tmp_path):
+    pytest.importorskip("openpyxl")
+    path = tmp_path / "t.xlsx"
+    FRAME.to_excel(path, index=False)
+    content = bytearray(path.read_bytes())
+    end = content.rindex(b"PK\x05\x06")
+    content[end + 16 : end + 20] = (2**30).to_bytes(4, "little")  # where the directory is said to begin
+    path.write_bytes(content)
+    with pytest.raises(TableError, match="damaged"):
+        read_table(path)

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from gramian.io.layout import Record
 from gramian.io.packing import PackingError, check_members
 from gramian.io.record_table import RecordReader
-from gramian.io.source import shown
+from gramian.io.source import TableError, shown
 
 MOST_CELLS = 50_000_000
 """A sheet is held as a full rectangle: this many cells take 1.2 GB."""
@@ -61,7 +61,17 @@ class SheetReader(RecordReader):
                         )
         except PackingError as error:
             raise self.source.fail(str(error)) from error
-        except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OSError, EOFError) as error:
+        except TableError:
+            raise
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            NotImplementedError,
+            RuntimeError,
+            OSError,
+            EOFError,
+            ValueError,
+        ) as error:
             raise self.source.fail(f"the workbook is damaged ({str(error)[:80]}).") from error
 
     def _cells_claimed(self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
@@ -90,9 +100,9 @@ class SheetReader(RecordReader):
             rows = self._chosen(book)
         except library.PasswordError as error:
             raise self.source.fail("the workbook is protected by a password. Save it without one.") from error
+        except TableError:
+            raise
         except (library.CalamineError, OSError, ValueError) as error:
-            if error.__class__.__name__ == "TableError":
-                raise
             raise self.source.fail(f"the workbook cannot be read ({str(error)[:100]}).") from error
         return rows
 

@@ -13,10 +13,10 @@ from sklearn.mixture import GaussianMixture
 from benchmarks._data import curved_clusters
 from benchmarks._timing import Row, interleaved, sized
 from gramian import PPCAMixture
-from gramian.latent.mixture import shares_of_weight
-from gramian.latent.mixture_rows import MixtureTable
-from gramian.latent.mixture_start import Given
-from gramian.latent.ppca_mixture import gaussian_rows
+from gramian.mixtures.mixture import shares_of_weight
+from gramian.mixtures.ppca_fit import gaussian_rows
+from gramian.mixtures.rows import MixtureTable
+from gramian.mixtures.start import Given
 
 N, D, K, Q = sized(100_000, 5_000), 100, 10, 5
 STEPS = 5

@@ -19,7 +19,7 @@ import numpy as np
 from gramian.datasets import data_file
 from gramian.io.preprocessing import Preprocessing, Roles
 from gramian.io.tables import read_table, write_table
-from gramian.report import write_report
+from gramian.reporting import write_report
 
 TABLES = {
     "small": ("datasets", "mtcars", None),

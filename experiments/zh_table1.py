@@ -35,16 +35,16 @@ from sklearn.svm import SVC
 
 from experiments._page import write_block
 from gramian import KernelPPCAClassifier, NumericalWarning
+from gramian.classes.models import evidence, projections
+from gramian.classes.path import ClassPath, class_paths
 from gramian.datasets import load_ida
 from gramian.datasets.loaders import IDA_NAMES
-from gramian.estimators._class_models import evidence, projections
-from gramian.estimators._kernel_fit import distinct_rows
-from gramian.estimators.classifier_path import ClassPath, class_paths
 from gramian.kernels import RBF, Precomputed
-from gramian.latent.kernel_component import DualRows
-from gramian.latent.kernel_kmeans import graph_start
-from gramian.latent.kernel_mixture import fit_kernel_mixture
-from gramian.latent.mixture import MixtureFit
+from gramian.mixtures.kernel_component import DualRows
+from gramian.mixtures.kernel_fit import fit_kernel_mixture
+from gramian.mixtures.kernel_kmeans import graph_start
+from gramian.mixtures.mixture import MixtureFit
+from gramian.single.kernel_fit import distinct_rows
 from gramian.solvers import Eigh
 
 PAGE = Path(__file__).parents[1] / "docs" / "classification.md"

@@ -16,7 +16,7 @@ _HOMES = {
     "suggest": "gramian.tuning.suggest",
     "save": "gramian.io.model_file",
     "load": "gramian.io.model_file",
-    "stack_views": "gramian.latent.views",
+    "stack_views": "gramian.views.view",
     "ModelFileError": "gramian.exceptions",
     "NumericalWarning": "gramian.exceptions",
 }

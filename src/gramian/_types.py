@@ -21,7 +21,7 @@ Points: TypeAlias = Array | sparse.spmatrix | sparse.sparray
 Table: TypeAlias = npt.ArrayLike | sparse.spmatrix | sparse.sparray
 """Rows as users give them: arrays, lists, frames, Arrow and Dask tables, sparse matrices; see `gramian._checks.check_table`."""
 Views: TypeAlias = Table | Sequence[Table | None] | Mapping[Any, Table | None]
-"""Several tables of the same rows, in a list or a dict; or one table; see `gramian.estimators._view_tables.ViewLayout`."""
+"""Several tables of the same rows, in a list or a dict; or one table; see `gramian.views.tables.ViewLayout`."""
 Weights: TypeAlias = npt.ArrayLike | None
 """Sample weights as users give them; see `gramian._checks.check_weights`."""
 Batches: TypeAlias = Iterable[Any] | Callable[[], Iterable[Any]]

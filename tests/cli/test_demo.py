@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gramian.cli import _demo, _demo_steps
-from gramian.report.blocks import Section, Text
+from gramian.reporting.blocks import Section, Text
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ BOUNDS = {
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", BOUNDS)
 def test_each_step_does_what_it_says(name, few_digits, monkeypatch):
-    from gramian.report import pictures
+    from gramian.reporting import pictures
 
     monkeypatch.setattr(pictures, "figure_uri", lambda figure, vector=True: "data:,")
     step = _demo_steps.STEPS[name]()

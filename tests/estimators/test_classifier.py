@@ -16,14 +16,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gramian import KernelPPCA, KernelPPCAClassifier, NumericalWarning
 from gramian._content import row_hashes
+from gramian.classes import path as classifier_path
+from gramian.classes.choice import MOSTLY_COPIES, copies_apart, counting_unit
+from gramian.classes.models import LabelledRows
+from gramian.classes.path import class_paths, classifier_cv_scores
 from gramian.datasets import make_c_shapes, make_moons
-from gramian.estimators import classifier, classifier_path
-from gramian.estimators._class_choice import MOSTLY_COPIES, copies_apart, counting_unit
-from gramian.estimators._class_models import LabelledRows
-from gramian.estimators.classifier_path import class_paths, classifier_cv_scores
+from gramian.estimators import classifier
 from gramian.kernels import RBF, Precomputed
-from gramian.latent.kernel_component import fit_component
 from gramian.latent.sample import DualSample
+from gramian.mixtures.kernel_component import fit_component
 from gramian.operators.gram import DenseGram
 from gramian.solvers import Eigh
 
@@ -622,7 +623,7 @@ def test_landmarks_at_all_rows_decide_as_the_kernel_itself(moons, noise):
 def test_many_rows_are_chosen_on_a_few_fitted_on_landmarks_and_told(monkeypatch):
     monkeypatch.setattr("gramian.estimators.classifier.EXACT_ROWS", 200)
     monkeypatch.setattr("gramian.estimators.classifier.DEFAULT_LANDMARKS", 60)
-    monkeypatch.setattr("gramian.estimators._class_choice.CHOOSING_ROWS", 150)
+    monkeypatch.setattr("gramian.classes.choice.CHOOSING_ROWS", 150)
     X, y = make_moons(400, noise=0.1, random_state=0)
     model = KernelPPCAClassifier().fit(X, y)
     assert model.score(X, y) > 0.98

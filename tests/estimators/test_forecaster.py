@@ -13,8 +13,8 @@ from sklearn.kernel_ridge import KernelRidge
 import gramian
 from gramian import NumericalWarning, RKMForecaster, RKMRegressor, features, kernels
 from gramian.datasets import make_mackey_glass, make_sum_of_sines
-from gramian.estimators._series import check_steps, filled, lagged
-from gramian.estimators.rolling import rolling_origin
+from gramian.series.rolling import rolling_origin
+from gramian.series.series import check_steps, filled, lagged
 
 SINES = make_sum_of_sines(500)
 

@@ -6,15 +6,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 from gramian import PPCA, KernelPPCA, LatentImputer, MultiViewRKM, NumericalWarning, PPCAMixture, load, save
-from gramian.choosing.cell_scales import (
+from gramian.estimators.imputer import WIDEST
+from gramian.evidence.cell_scales import (
     PRIOR_CELLS,
     PRIOR_TABLE,
     column_scales,
     corrected_deviations,
     relative_sizes,
 )
-from gramian.choosing.cells import candidates, choose_by_cells, hidden_cells
-from gramian.estimators.imputer import WIDEST
+from gramian.evidence.cells import candidates, choose_by_cells, hidden_cells
 from gramian.latent.small_sample import SmallSample, inflation
 from oracles.tables import TABLES, with_holes
 

@@ -14,8 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from gramian import KernelPPCA, KernelPPCAMixture, NumericalWarning
 from gramian.datasets import make_c_shapes, make_moons
 from gramian.kernels import RBF, Linear
-from gramian.latent.kernel_kmeans import Neighbours, graph_cut, kernel_kmeans
-from gramian.latent.kernel_mixture import CLEAR_GAIN
+from gramian.mixtures.kernel_fit import CLEAR_GAIN
+from gramian.mixtures.kernel_kmeans import Neighbours, graph_cut, kernel_kmeans
 
 
 def agreement(labels, truth):

@@ -505,7 +505,7 @@ def test_dask_rows_equal_fit():
 
 
 def test_large_tables_choose_from_leading_pairs(monkeypatch):
-    from gramian.choosing import dimension as choosing
+    from gramian.evidence import dimension as choosing
 
     table = low_rank(150, 100, 3)
     exact = PPCA().fit(table)

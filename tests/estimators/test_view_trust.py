@@ -7,7 +7,7 @@ from sklearn.linear_model import Ridge
 
 import gramian
 from gramian import MultiViewRKM, features, kernels
-from gramian.estimators._view_answers import drawn_back
+from gramian.views.answers import drawn_back
 
 
 def made(n, seed):
@@ -149,7 +149,7 @@ def test_what_cannot_be_calibrated_is_refused(train, options, questions, rows, w
 
 
 def test_with_all_rows_in_the_ridge_is_smaller_by_the_share_that_was_kept(train, monkeypatch):
-    import gramian.estimators._view_trusts as trusts
+    import gramian.views.trusts as trusts
 
     monkeypatch.setattr(trusts, "choose_ridge", lambda folds, question, q, noise: 4.0)
     model = MultiViewRKM(3, n_folds=5).fit(train)
@@ -169,7 +169,7 @@ def test_a_noise_that_was_given_is_taken_at_its_word(train):
 
 
 def test_sets_that_were_not_asked_take_the_trust_of_the_set_most_like_them(train):
-    from gramian.estimators._view_answers import nearest_trust
+    from gramian.views.answers import nearest_trust
 
     asked = [(["a"], "y", 0.1, None), (["a", "b", "c"], "y", 0.5, None), (["b"], "y", 0.2, None)]
     assert nearest_trust(asked, ["b"], "y", 4)[2] == 0.2

@@ -7,8 +7,8 @@ from scipy import stats
 
 from gramian import MultiViewRKM, RKMForecaster, features, kernels
 from gramian.datasets import make_sum_of_sines
-from gramian.latent.view_missing import PartialView, fit_missing_views
-from gramian.latent.views import ExplicitView
+from gramian.views.missing import PartialView, fit_missing_views
+from gramian.views.view import ExplicitView
 
 ALGORITHMS = [(space, solver) for space in ("primal", "dual") for solver in ("eigh", "stiefel")]
 

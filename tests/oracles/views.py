@@ -1,4 +1,4 @@
-"""The EM of rows that miss views, in the dual and written out view by view: the oracle of `gramian.latent.view_missing` [8]."""
+"""The EM of rows that miss views, in the dual and written out view by view: the oracle of `gramian.views.missing` [8]."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from scipy import linalg
 from gramian._arrays import Array, symmetrized
 from gramian.latent.gaussian import LatentGaussian
 from gramian.latent.model import LatentModel
-from gramian.latent.view_noise import NoiseFit
-from gramian.latent.views import ExplicitView, View, ViewPart, ViewSubspace
 from gramian.solvers.spectrum import Spectrum, positive_signs
+from gramian.views.noise import NoiseFit
+from gramian.views.view import ExplicitView, View, ViewPart, ViewSubspace
 
 SMALLEST = 1e-9
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from gramian import PPCA, LatentImputer, LatentOutlierDetector, MultiViewRKM, NumericalWarning, PPCAMixture
-from gramian.estimators import _view_survey
+from gramian.views import survey as _view_survey
 
 VIEWS = {"a": [0, 1, 2], "b": [3, 4, 5]}
 MODELS = {

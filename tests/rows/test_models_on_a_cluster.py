@@ -20,10 +20,13 @@ from gramian import (
     RKMClassifier,
     RKMRegressor,
 )
-from gramian.estimators import _view_rows, _view_survey
 from gramian.features import Nystroem
-from gramian.latent import view_folds, view_moments, views
 from gramian.rows import DaskRows, as_rows
+from gramian.views import folds as view_folds
+from gramian.views import moments as view_moments
+from gramian.views import rows as _view_rows
+from gramian.views import survey as _view_survey
+from gramian.views import view as views
 
 # a warning turned into an error inside the scheduler, which lives in this process, would stop it for good
 pytestmark = pytest.mark.filterwarnings("default")

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from gramian import RKMClassifier, RKMRegressor
-from gramian.estimators import _target_estimator
 from gramian.features import Nystroem
+from gramian.targets import estimator as _target_estimator
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -152,7 +152,7 @@ def test_few_rows_elsewhere_are_fitted_as_in_memory(monkeypatch):
 
 
 def test_more_than_are_drawn_are_summed_over_all_the_same(monkeypatch):
-    from gramian.latent import target_survey
+    from gramian.targets import survey as target_survey
 
     monkeypatch.setattr(target_survey, "DRAWN_PAIRS", 60)
     whole = RKMRegressor(kernel="linear").fit(X, NUMBERS)

@@ -9,9 +9,12 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from gramian import MultiViewRKM, load, save
-from gramian.estimators import _view_rows, _view_survey
 from gramian.features import FeatureMap, Nystroem, RandomFourier
-from gramian.latent import view_folds, view_moments, views
+from gramian.views import folds as view_folds
+from gramian.views import moments as view_moments
+from gramian.views import rows as _view_rows
+from gramian.views import survey as _view_survey
+from gramian.views import view as views
 
 pytestmark = pytest.mark.filterwarnings("default")
 

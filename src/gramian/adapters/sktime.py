@@ -149,7 +149,7 @@ class SktimeRKMForecaster(BaseForecaster):
 
 def _is_even(index: Any) -> bool:
     """Whether RKMForecaster can go on from this index; sktime itself allows uneven ones, which are counted then."""
-    from gramian.estimators._time_index import describe_index
+    from gramian.series.time_index import describe_index
 
     try:
         describe_index(pd.Series(0.0, index=index))

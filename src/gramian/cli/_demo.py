@@ -11,8 +11,8 @@ import click
 from gramian import __version__
 from gramian.cli._demo_steps import STEPS
 from gramian.cli._session import Session
-from gramian.report.blocks import Facts, Section, Text
-from gramian.report.page import check_extras, write_page
+from gramian.reporting.blocks import Facts, Section, Text
+from gramian.reporting.page import check_extras, write_page
 
 PAGE = "report.html"
 LEAD = (

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.report.blocks import Code, Grid, Section, Text
-from gramian.report.pictures import picture
+from gramian.reporting.blocks import Code, Grid, Section, Text
+from gramian.reporting.pictures import picture
 
 IMAGE = (8, 8)
 N_TRAIN = 1000

@@ -17,8 +17,8 @@ from gramian.estimators.outliers import out_of_fold_scores
 from gramian.exceptions import NumericalWarning, warn
 from gramian.io.preprocessing import Preprocessing
 from gramian.io.table_model import TableModel
-from gramian.report.oddness import odd_limits
-from gramian.report.words import FACTS
+from gramian.reporting.oddness import odd_limits
+from gramian.reporting.words import FACTS
 
 LEVELS = (0.9, 0.95, 0.99, 0.995, 0.999)
 SCORED_ROWS = 2000

@@ -18,9 +18,9 @@ from gramian import __version__
 from gramian.cli._session import Session, jsonable
 from gramian.papers import NOT_REPRODUCED, PAPERS, Claim, Result, chosen
 from gramian.papers import Grid as Table
-from gramian.report.blocks import Facts, Grid, Note, Picture, Section, Text
-from gramian.report.page import check_extras, write_page
-from gramian.report.pictures import figure_uri
+from gramian.reporting.blocks import Facts, Grid, Note, Picture, Section, Text
+from gramian.reporting.page import check_extras, write_page
+from gramian.reporting.pictures import figure_uri
 
 PAGE, SUMMARY = "papers.html", "papers.json"
 DPI = 110

@@ -10,8 +10,8 @@ import numpy as np
 from gramian._arrays import Array
 from gramian.cli._goodness import class_sets
 from gramian.io.table_model import TableModel
-from gramian.report.oddness import limit_at, oddness
-from gramian.report.words import responsible
+from gramian.reporting.oddness import limit_at, oddness
+from gramian.reporting.words import responsible
 
 SERIES_PAST = 500
 """A row of a series is judged by at most so many rows before it."""

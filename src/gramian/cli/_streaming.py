@@ -15,7 +15,7 @@ from gramian.cli._models import LANDMARKS, estimator_for, facts_of, limits_of
 from gramian.io.preprocessing import Preprocessing
 from gramian.io.source import memory_available
 from gramian.io.table_model import TableModel
-from gramian.report.oddness import odd_limits
+from gramian.reporting.oddness import odd_limits
 
 STREAMED = ("ppca", "mixture", "kernel", "kernel-mixture", "regressor", "views")
 """Kinds of models whose fits are sums over rows."""

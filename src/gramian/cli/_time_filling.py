@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.choosing import choose
+from gramian.evidence import choose
 from gramian.exceptions import NumericalWarning
 from gramian.io.clocks import Clock
 from gramian.io.preprocessing import Preprocessing
@@ -140,7 +140,7 @@ def hidden_gaps(column: Array) -> list[slice]:
     >>> hidden_gaps(np.r_[np.nan, np.arange(6.0), np.nan, np.nan, np.arange(6.0)])
     [slice(5, 6, None), slice(12, 14, None)]
     """
-    from gramian.estimators._gap_filling import gaps_of
+    from gramian.series.gap_filling import gaps_of
 
     lengths = sorted(length for _, length in gaps_of(column))
     if len(lengths) > HIDDEN_GAPS:

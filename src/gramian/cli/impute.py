@@ -48,7 +48,7 @@ def impute(
     from gramian.cli._models import facts_lines
     from gramian.cli._session import Input, Session, check_distinct, check_output, load_model, opened_for, place
     from gramian.cli._streaming import should_stream, streamed_imputer
-    from gramian.report.words import of_extrapolated
+    from gramian.reporting.words import of_extrapolated
 
     check_output(output, force)
     check_output(std_file, force)
@@ -135,7 +135,7 @@ def _write(opened: Any, model: Any, along: Any, output: str, std_file: str | Non
 
     from gramian.cli._session import id_columns, written_names
     from gramian.io.tables import TableWriter, output_format
-    from gramian.report.words import extrapolated
+    from gramian.reporting.words import extrapolated
 
     names = opened.reader.names
     prepare = model.preprocessing

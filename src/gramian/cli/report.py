@@ -44,8 +44,8 @@ def report(
     """
     from gramian.cli._models import parsed_components
     from gramian.cli._session import Input, Session, check_output, is_model, load_model, opened_for, place
-    from gramian.report import write_model_report, write_report
-    from gramian.report.report import check_name
+    from gramian.reporting import write_model_report, write_report
+    from gramian.reporting.report import check_name
 
     check_name(output)
     check_output(output, force, table=False)

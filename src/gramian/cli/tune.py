@@ -49,7 +49,7 @@ def tune(
     from gramian.cli._session import Input, Session, check_output
     from gramian.io.model_file import save
     from gramian.io.table_model import TableModel
-    from gramian.report.oddness import odd_limits
+    from gramian.reporting.oddness import odd_limits
 
     check_needs(kind, options)
     check_output(model_file, force, table=False)

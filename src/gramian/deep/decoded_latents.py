@@ -11,7 +11,7 @@ from gramian._arrays import Array
 from gramian._checks import check_choice, check_count, check_number, check_random_state
 from gramian._types import RandomState, Views
 from gramian.deep.intake import split_views
-from gramian.estimators._view_predictions import ViewPredictions
+from gramian.views.predictions import ViewPredictions
 
 
 class DecodedLatents(ViewPredictions):

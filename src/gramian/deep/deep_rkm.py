@@ -28,9 +28,9 @@ from gramian.deep.intake import clean_views
 from gramian.deep.prior import fitted_prior
 from gramian.deep.training import Plan, Run, TrainingRows
 from gramian.deep.wiring import ViewNets, built_nets
-from gramian.estimators._base import BaseEstimator, atomic, forget
-from gramian.estimators._view_tables import ViewLayout
 from gramian.estimators.multiview import MultiViewRKM
+from gramian.single.answers import BaseEstimator, atomic, forget
+from gramian.views.tables import ViewLayout
 
 CROSS_WEIGHT = 1.0
 """``cross_weight="auto"`` with several views."""

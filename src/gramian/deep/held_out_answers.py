@@ -9,8 +9,8 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.deep.intervals import HeldOutError, error_of, held_out_errors
-from gramian.estimators._view_answers import Prediction, ViewAnswers
-from gramian.estimators._view_tables import ViewRows
+from gramian.views.answers import Prediction, ViewAnswers
+from gramian.views.tables import ViewRows
 
 SPREAD_DRAWS, SPREAD_ROWS = 8, 512
 """Posterior draws and rows by which the spread of a decoded view is measured."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.estimators._view_tables import ViewLayout, ViewRows
+from gramian.views.tables import ViewLayout, ViewRows
 
 
 def clean_views(rows: ViewRows, names: list[Any]) -> list[Array]:

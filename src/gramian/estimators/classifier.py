@@ -22,24 +22,24 @@ from gramian._checks import (
 )
 from gramian._content import row_hashes
 from gramian._types import RandomState, Table, Weights
-from gramian.choosing import Selection
-from gramian.choosing.class_blend import Blend
-from gramian.choosing.class_calibration import Calibration
-from gramian.choosing.class_rule import CHOOSING_ROWS
-from gramian.estimators._base import atomic, forget
-from gramian.estimators._class_answers import ClassAnswers
-from gramian.estimators._class_choice import DEFAULT_FOLDS, OpenRule, RuleSearch, calibration_of
-from gramian.estimators._class_models import ClassRule, LabelledRows
-from gramian.estimators._kernel_fit import distinct_rows, resolved_kernel
-from gramian.estimators._units import check_standardize, standardizes
-from gramian.estimators.classifier_path import check_class_components
+from gramian.classes.answers import ClassAnswers
+from gramian.classes.blend import Blend
+from gramian.classes.calibration import Calibration
+from gramian.classes.choice import DEFAULT_FOLDS, OpenRule, RuleSearch, calibration_of
+from gramian.classes.models import ClassRule, LabelledRows
+from gramian.classes.path import check_class_components
+from gramian.classes.rule import CHOOSING_ROWS
+from gramian.evidence import Selection
 from gramian.exceptions import NumericalWarning, warn
 from gramian.kernels import is_precomputed
 from gramian.kernels.gram_checks import warn_without_structure
 from gramian.latent.dimension import DEFAULT_FRACTION
-from gramian.latent.kernel_component import DualRows
 from gramian.latent.model import warn_if_indefinite
 from gramian.latent.units import Units
+from gramian.mixtures.kernel_component import DualRows
+from gramian.single.answers import atomic, forget
+from gramian.single.kernel_fit import distinct_rows, resolved_kernel
+from gramian.single.standardizing import check_standardize, standardizes
 
 EXACT_ROWS = 2000
 """Up to this many distinct rows approximation="auto" is exact."""

@@ -18,22 +18,22 @@ from gramian._checks import (
     is_count,
 )
 from gramian._types import RandomState, Table
-from gramian.estimators._base import atomic, forget
-from gramian.estimators._forecast_candidates import SeriesOptions
-from gramian.estimators._forecast_choice import MOST_MEMBERS, Choice, choose_plan
-from gramian.estimators._forecast_paths import (
+from gramian.series.candidates import SeriesOptions
+from gramian.series.choice import MOST_MEMBERS, Choice, choose_plan
+from gramian.series.forecasts import Forecasts
+from gramian.series.paths import (
     Member,
     calibrated_spread,
     shared_transform,
     transformed_inputs,
 )
-from gramian.estimators._forecast_words import forecaster_words
-from gramian.estimators._forecasts import Forecasts
-from gramian.estimators._series import as_series
-from gramian.estimators._series_transform import forward_table
-from gramian.estimators._time_index import describe_index, is_pandas, usual_seasons
-from gramian.estimators._view_specs import check_target_params
-from gramian.estimators._window_model import CHOSEN_WINDOWS, EXACT_WINDOWS, WindowOptions, fit_windows
+from gramian.series.series import as_series
+from gramian.series.time_index import describe_index, is_pandas, usual_seasons
+from gramian.series.transform import forward_table
+from gramian.series.window_model import CHOSEN_WINDOWS, EXACT_WINDOWS, WindowOptions, fit_windows
+from gramian.series.words import forecaster_words
+from gramian.single.answers import atomic, forget
+from gramian.views.specs import check_target_params
 
 
 class RKMForecaster(Forecasts):

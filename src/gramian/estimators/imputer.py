@@ -15,8 +15,9 @@ from gramian._arrays import Array, float_dtype
 from gramian._checks import check_count, check_flag, check_seen, check_table, check_weights, positive_rows, shown_rows
 from gramian._content import row_hashes
 from gramian._types import Batches, Table, Weights
-from gramian.choosing.cell_scales import column_scales, corrected_deviations
-from gramian.choosing.cells import (
+from gramian.estimators.ppca import PPCA
+from gramian.evidence.cell_scales import column_scales, corrected_deviations
+from gramian.evidence.cells import (
     MOST_ROWS,
     N_DRAWS,
     CellChoice,
@@ -24,9 +25,6 @@ from gramian.choosing.cells import (
     choose_noise_by_cells,
     hidden_cells,
 )
-from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns, like
-from gramian.estimators._units import check_standardize, standardizes
-from gramian.estimators.ppca import PPCA
 from gramian.exceptions import NumericalWarning
 from gramian.latent.gaussian import NoiseAboveError
 from gramian.latent.missing import MissingFit
@@ -34,6 +32,8 @@ from gramian.latent.units import Units
 from gramian.rows import BatchRows, Rows, as_rows, is_dask, lazily
 from gramian.rows.converted import rows_in_units
 from gramian.rows.draws import smallest_rows
+from gramian.single.answers import BaseEstimator, atomic, forget, keep_columns, like
+from gramian.single.standardizing import check_standardize, standardizes
 
 LEAST_STD = 1e-3
 """No standard deviation below this share of its column's is believed: what looks like exact structure may be rounding in the table."""

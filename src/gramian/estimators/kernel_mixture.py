@@ -20,26 +20,26 @@ from gramian._checks import (
     starting_generator,
 )
 from gramian._types import Batches, RandomState, Table, Weights
-from gramian.choosing.selection import Selection
-from gramian.estimators._base import atomic, forget, keep_columns
-from gramian.estimators._dual_mixture import DualMixture
-from gramian.estimators._kernel_fit import distinct_rows, resolved_kernel, stored_gram
-from gramian.estimators._kernel_restarts import Restarts
-from gramian.estimators._mixture import AUTO
-from gramian.estimators._units import standardizes
+from gramian.evidence.selection import Selection
 from gramian.exceptions import NumericalWarning, warn
 from gramian.features import Nystroem
 from gramian.kernels import RBF, is_precomputed
 from gramian.kernels.gram_checks import warn_of_offset, warn_without_structure
-from gramian.latent.feature_mixture import block_features
 from gramian.latent.feature_moments import draw_rows
-from gramian.latent.kernel_component import DualRows, FeatureRows
-from gramian.latent.mixture import MixtureFit
 from gramian.latent.model import warn_if_indefinite
 from gramian.latent.units import Units
+from gramian.mixtures.answers import AUTO
+from gramian.mixtures.dual_answers import DualMixture
+from gramian.mixtures.feature_fit import block_features
+from gramian.mixtures.kernel_component import DualRows, FeatureRows
+from gramian.mixtures.kernel_restarts import Restarts
+from gramian.mixtures.mixture import MixtureFit
 from gramian.preimage import as_preimage
 from gramian.rows import BatchRows, Block, Rows, as_rows, is_dask
 from gramian.rows.converted import rows_in_units
+from gramian.single.answers import atomic, forget, keep_columns
+from gramian.single.kernel_fit import distinct_rows, resolved_kernel, stored_gram
+from gramian.single.standardizing import standardizes
 from gramian.solvers import as_solver
 
 INITS = ("kernel_kmeans", "kmeans", "random")

@@ -28,22 +28,22 @@ from gramian._checks import (
 from gramian._content import content_folds
 from gramian._memory import memory_budget
 from gramian._types import DType, RandomState, Table, Weights
-from gramian.choosing.dimension import choose_by_kernel
-from gramian.estimators._base import atomic, forget
-from gramian.estimators._kernel_features import ADVICE, KernelFeatures
-from gramian.estimators._kernel_held_out import HELD_OUT_ROWS, N_FOLDS, HeldOutRows
+from gramian.evidence.dimension import choose_by_kernel
 from gramian.features import approximations
 from gramian.kernels import as_kernel
 from gramian.kernels.gram_checks import warn_of_offset, warn_of_scale
 from gramian.kernels.precomputed import check_gram
 from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.gaussian import resolve_noise
-from gramian.latent.kernel_component import DualModel
 from gramian.latent.model import FIRST_COUNT, LatentModel, fit_latent_model
 from gramian.latent.sample import DualSample, kernel_rank
+from gramian.mixtures.kernel_component import DualModel
 from gramian.operators.gram import DenseGram, LazyGram
 from gramian.preimage import has_identity_features
 from gramian.rows import as_rows, is_dask
+from gramian.single.answers import atomic, forget
+from gramian.single.kernel_features import ADVICE, KernelFeatures
+from gramian.single.kernel_held_out import HELD_OUT_ROWS, N_FOLDS, HeldOutRows
 from gramian.solvers import as_solver, solvers_for
 from gramian.solvers.auto import Budgeted
 

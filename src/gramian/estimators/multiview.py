@@ -22,21 +22,21 @@ from gramian._checks import (
 )
 from gramian._content import row_hashes, smallest_positions
 from gramian._types import Batches, RandomState, Views, Weights
-from gramian.estimators._base import BaseEstimator, atomic, forget, keep_columns
-from gramian.estimators._view_answers import ViewAnswers, decoded_inputs, fitted_preimage
-from gramian.estimators._view_fit import CHOICE_FOLDS, ViewFit, ViewOptions, fit_views
-from gramian.estimators._view_rows import SummedViews
-from gramian.estimators._view_rows_missing import HoledFit, complete_rows
-from gramian.estimators._view_sources import rows_of_batches, rows_on_dask, view_columns
-from gramian.estimators._view_specs import NestedKernels, kernel_per_view
-from gramian.estimators._view_survey import check_specs, fitted_maps, gathered, surveyed
-from gramian.estimators._view_tables import ViewLayout, ViewRows, usable_rows
-from gramian.estimators._view_trusts import TrustedViews
 from gramian.kernels import Linear, is_precomputed
 from gramian.kernels.precomputed import check_square
 from gramian.preimage import check_preimage
 from gramian.rows import Rows
+from gramian.single.answers import BaseEstimator, atomic, forget, keep_columns
 from gramian.solvers import solvers_for
+from gramian.views.answers import ViewAnswers, decoded_inputs, fitted_preimage
+from gramian.views.fit import CHOICE_FOLDS, ViewFit, ViewOptions, fit_views
+from gramian.views.rows import SummedViews
+from gramian.views.rows_missing import HoledFit, complete_rows
+from gramian.views.sources import rows_of_batches, rows_on_dask, view_columns
+from gramian.views.specs import NestedKernels, kernel_per_view
+from gramian.views.survey import check_specs, fitted_maps, gathered, surveyed
+from gramian.views.tables import ViewLayout, ViewRows, usable_rows
+from gramian.views.trusts import TrustedViews
 
 
 class MultiViewRKM(NestedKernels, TrustedViews, BaseEstimator):

@@ -14,12 +14,12 @@ from gramian._arrays import Array, float_dtype, has_nan
 from gramian._checks import check_count, check_number, check_table, check_weights, positive_rows, shown_rows
 from gramian._content import content_folds, row_hashes
 from gramian._types import Table, Weights
-from gramian.choosing.trimmed import choose_trimmed
-from gramian.estimators._base import BaseEstimator, atomic, forget
-from gramian.estimators._units import check_standardize, standardizes
 from gramian.estimators.ppca import PPCA
+from gramian.evidence.trimmed import choose_trimmed
 from gramian.exceptions import NumericalWarning
 from gramian.latent.units import Units
+from gramian.single.answers import BaseEstimator, atomic, forget
+from gramian.single.standardizing import check_standardize, standardizes
 
 
 def _inner_has(name: str) -> Any:

@@ -25,15 +25,11 @@ from gramian._checks import (
     positive_rows,
 )
 from gramian._types import Points, RandomState, Table, Weights
-from gramian.choosing.dimension import not_held_out
-from gramian.choosing.fold_stream import N_FOLDS, FoldStream
-from gramian.choosing.limits import FEW_ROWS, held_out_distance
-from gramian.choosing.selection import Selection
-from gramian.choosing.tables import choose_for_moments, choose_for_table
-from gramian.estimators._base import atomic, chosen_solver, forget, keep_columns
-from gramian.estimators._hole_fit import HoleFit, check_finite_or_missing, has_holes, takes_holes
-from gramian.estimators._primal import TAIL_SIZE
-from gramian.estimators._primal_stream import LAZY, PRIVATE, PrimalStream
+from gramian.evidence.dimension import not_held_out
+from gramian.evidence.fold_stream import N_FOLDS, FoldStream
+from gramian.evidence.limits import FEW_ROWS, held_out_distance
+from gramian.evidence.selection import Selection
+from gramian.evidence.tables import choose_for_moments, choose_for_table
 from gramian.latent.anomaly import Tail
 from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.gaussian import LatentGaussian, noise_of_each_q, zeroed
@@ -45,6 +41,10 @@ from gramian.operators.covariance import Stored
 from gramian.operators.moments import Moments
 from gramian.rows import Rows, as_rows, is_dask
 from gramian.rows.draws import FoldMoments, block_moments, dealt_folds, fold_moments
+from gramian.single.answers import atomic, chosen_solver, forget, keep_columns
+from gramian.single.hole_fit import HoleFit, check_finite_or_missing, has_holes, takes_holes
+from gramian.single.primal_answers import TAIL_SIZE
+from gramian.single.primal_stream import LAZY, PRIVATE, PrimalStream
 from gramian.solvers import as_solver, solvers_for
 
 FIRST_ROWS = 64

@@ -23,22 +23,22 @@ from gramian._checks import (
 )
 from gramian._progress import Progress
 from gramian._types import Batches, RandomState, Table, Weights
-from gramian.choosing.mixtures import CHOOSING_ROWS, choose_clusters, choose_latents
-from gramian.estimators._base import atomic, forget, keep_columns
-from gramian.estimators._mixture import AUTO
-from gramian.estimators._primal_mixture import PrimalMixture
-from gramian.estimators._units import standardizes
 from gramian.exceptions import NumericalWarning, warn
 from gramian.latent.masked_table import column_sums
-from gramian.latent.mixture import MixtureFit, nonempty
-from gramian.latent.mixture_rows import MixtureTable, Responsibilities
-from gramian.latent.mixture_start import Draw, Given, about_means
-from gramian.latent.ppca_mixture import fit_mixture, with_directions_above_noise
 from gramian.latent.subspace import PrimalSubspace
 from gramian.latent.units import Units
+from gramian.mixtures.answers import AUTO
+from gramian.mixtures.choice import CHOOSING_ROWS, choose_clusters, choose_latents
+from gramian.mixtures.mixture import MixtureFit, nonempty
+from gramian.mixtures.ppca_fit import fit_mixture, with_directions_above_noise
+from gramian.mixtures.primal_answers import PrimalMixture
+from gramian.mixtures.rows import MixtureTable, Responsibilities
+from gramian.mixtures.start import Draw, Given, about_means
 from gramian.rows import BatchRows, Rows, as_rows, is_dask
 from gramian.rows.converted import rows_in_units
 from gramian.rows.draws import smallest_rows
+from gramian.single.answers import atomic, forget, keep_columns
+from gramian.single.standardizing import standardizes
 
 PRIVATE = ("_components", "_units")
 

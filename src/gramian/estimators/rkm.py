@@ -11,10 +11,10 @@ from sklearn.utils.validation import _check_y, check_consistent_length
 from gramian._arrays import Array
 from gramian._checks import check_number, check_table, check_weights, refuse_dask
 from gramian._types import Batches, Table, Weights
-from gramian.estimators._base import atomic, forget, keep_columns
-from gramian.estimators._target_estimator import TargetEstimator, rows_kept
-from gramian.latent.target_survey import TargetCoding
 from gramian.rows import ArrayRows, Block, Rows, is_dask, lazily
+from gramian.single.answers import atomic, forget, keep_columns
+from gramian.targets.estimator import TargetEstimator, rows_kept
+from gramian.targets.survey import TargetCoding
 
 
 class RKMRegressor(RegressorMixin, TargetEstimator):

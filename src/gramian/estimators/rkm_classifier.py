@@ -12,10 +12,10 @@ from sklearn.utils.validation import _check_y, check_consistent_length, column_o
 from gramian._arrays import Array
 from gramian._checks import check_table, check_weights, refuse_dask
 from gramian._types import Batches, Table, Weights
-from gramian.estimators._base import atomic, forget, keep_columns
-from gramian.estimators._target_estimator import TargetEstimator, rows_kept
-from gramian.latent.target_survey import TargetCoding, class_labels
 from gramian.rows import ArrayRows, Rows, is_dask, lazily
+from gramian.single.answers import atomic, forget, keep_columns
+from gramian.targets.estimator import TargetEstimator, rows_kept
+from gramian.targets.survey import TargetCoding, class_labels
 
 
 class RKMClassifier(ClassifierMixin, TargetEstimator):

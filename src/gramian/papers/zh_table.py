@@ -10,9 +10,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from gramian import KernelPPCAClassifier
 from gramian._arrays import Array
+from gramian.classes.path import class_paths
 from gramian.datasets import load_ida
 from gramian.datasets.loaders import IDA_NAMES, data_file
-from gramian.estimators.classifier_path import class_paths
 from gramian.kernels import RBF
 from gramian.papers._claim import IN_SHAPE, UNEXPECTED, Claim, Grid, Result, mean_and_spread
 from gramian.plotting._canvas import BLUE, GREY, PALETTE, RED, legend, panels, plain

@@ -16,8 +16,8 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
 
 from gramian._arrays import Array
-from gramian.estimators._view_tables import kind_of
 from gramian.tuning.space import configured
+from gramian.views.tables import kind_of
 
 
 @dataclass(frozen=True)

@@ -365,8 +365,8 @@ class ClassifierEvaluation(Evaluation):
             return guarded(lambda: self._settled(params))
 
     def _settled(self, params: Mapping[str, Any]) -> tuple[list[float], dict[str, Any]]:
-        from gramian.estimators._kernel_fit import resolved_kernel
-        from gramian.estimators.classifier_path import class_paths
+        from gramian.classes.path import class_paths
+        from gramian.single.kernel_fit import resolved_kernel
 
         assert self.counts is not None
         template = configured(self.estimator, params)

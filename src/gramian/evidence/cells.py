@@ -1,0 +1,357 @@
+"""q of a table with holes, or its noise, on cells that were hidden from it [10].
+
+In each draw about a tenth of the observed cells is hidden, the model of every candidate is fitted to the others, and the hidden cells are
+scored: by their log predictive density where a law is asked for, by the squared error where the cells are to be filled. Which cells are
+hidden follows from what rows hold [13].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian._content import SmallestRows, cell_uniforms, row_hashes
+from gramian.evidence.selection import Selection, choose
+from gramian.latent.gaussian import ZERO_NOISE, signal_variance
+from gramian.latent.masked_em import Parameters, row_posterior
+from gramian.latent.masked_start import grown
+from gramian.latent.masked_table import Chunk
+from gramian.latent.missing import MissingFit, MissingProblem
+from gramian.rows import as_rows
+
+N_DRAWS = 5
+SHARE = 0.1
+"""The share of the observed cells that a draw hides."""
+MOST_ROWS = 2000
+"""The choice is made on at most so many distinct rows, those of smallest hash."""
+LOOSE = 1e-2
+"""Tolerance of the fits that are only compared."""
+LOOSE_STEPS, NOISE_STEPS = 5, 1
+"""So many cycles at most, for a q and for a noise: the model of the noise before is a near start."""
+ALMOST_NONE, TIGHT, TIGHT_STEPS = 1e-4, 1e-6, 100
+"""Where the noise falls below such a share of the variance before the end, the climb goes on to this tolerance."""
+EVERY = 6
+"""Every q is tried up to here; beyond, each next one is a quarter larger."""
+PATIENCE = 2
+"""The search ends when so many candidates in a row were worse than the best by more than the error of the difference."""
+LARGEST_NOISE, NOISE_RATIO, N_NOISES = 2.0, 0.25, 11
+"""Noises that are tried, of the mean variance: the largest is the simplest, as the fewest components stand out of it."""
+NEGLIGIBLE = 0.01
+"""Of the squared error: a smaller noise that gains less is not worth it, unless it leaves none at all."""
+STANDS_OUT = 0.1
+"""A component whose variance exceeds the noise by less than this share of it is none."""
+
+
+def hidden_cells(X: Array, draw: int, hashes: Array | None = None, share: float = SHARE) -> Array:
+    """Which observed cells a draw hides, (n, d): no column loses more than half of its cells or its last three, no row its last.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((100, 5))
+    >>> hidden = hidden_cells(X, 0)
+    >>> bool(0.05 < hidden.mean() < 0.15), bool((hidden_cells(X[::-1], 0) == hidden[::-1]).all())
+    (True, True)
+    """
+    uniforms = cell_uniforms(row_hashes(X) if hashes is None else hashes, X.shape[1], draw)
+    seen = ~np.isnan(X)
+    hidden = seen & (uniforms < share)
+    counts = seen.sum(axis=0)
+    most = np.minimum(counts // 2, np.maximum(counts - 3, 0))
+    for j in np.flatnonzero(hidden.sum(axis=0) > most):
+        rows = np.flatnonzero(hidden[:, j])
+        hidden[rows[np.argsort(uniforms[rows, j], kind="stable")[most[j] :]], j] = False
+    for i in np.flatnonzero(hidden.any(axis=1) & ~(seen & ~hidden).any(axis=1)):
+        hidden[i, np.argmax(np.where(hidden[i], uniforms[i], -1.0))] = False
+    return hidden
+
+
+@dataclass(frozen=True)
+class HiddenPredictions:
+    """What the models fitted without some cells said of them: one entry per hidden cell, over all draws.
+
+    ``values``, ``means`` and plug-in ``variances``; ``columns`` and ``draws`` say which cell it was, ``weights`` are those of its row,
+    ``latents`` is |E z|².
+    """
+
+    values: Array
+    means: Array
+    variances: Array
+    columns: Array
+    draws: Array
+    weights: Array
+    latents: Array
+
+    @property
+    def log_densities(self) -> Array:
+        return -0.5 * (np.log(2 * np.pi * self.variances) + self.squared_errors / self.variances)
+
+    @property
+    def squared_errors(self) -> Array:
+        return np.asarray((self.values - self.means) ** 2)
+
+    def score(self, by_error: bool) -> float:
+        return float(np.average(-self.squared_errors if by_error else self.log_densities, weights=self.weights))
+
+    def __add__(self, other: HiddenPredictions) -> HiddenPredictions:
+        names = ("values", "means", "variances", "columns", "draws", "weights", "latents")
+        return HiddenPredictions(*(np.concatenate([getattr(self, name), getattr(other, name)]) for name in names))
+
+
+@dataclass(frozen=True)
+class CellChoice:
+    """The selection, what the models of each candidate said of the hidden cells, and for each the model of the first draw."""
+
+    selection: Selection
+    predictions: list[HiddenPredictions]
+    models: list[MissingFit | None]
+
+    def said(self, candidate: Any) -> HiddenPredictions | None:
+        """What the models of a candidate said of the hidden cells."""
+        tried = self.selection.candidates
+        return self.predictions[tried.index(candidate)] if candidate in tried else None
+
+    def start(self, candidate: Any) -> MissingFit | None:
+        """A model for a fit of the candidate to start from; None where it left no noise."""
+        tried = self.selection.candidates
+        model = self.models[tried.index(candidate)] if candidate in tried else None
+        return model if model is not None and np.all(model.noise_variance > 0) else None
+
+
+@dataclass
+class _Draw:
+    """One draw: the rows without its hidden cells, and the model fitted last."""
+
+    problem: MissingProblem
+    chunk: Chunk
+    values: Array  # of the hidden cells, in units of the problem
+    where: tuple[Array, ...]
+    weights: Array
+    number: int
+    parameters: Parameters | None = None
+    model: MissingFit | None = None
+    ended: bool = False
+
+    def at(self, q: int) -> HiddenPredictions | None:
+        """What the model of q components says of the hidden cells; None where no noise was left before."""
+        if self.ended:
+            return None
+        found = self.problem.climb(self._start(q), LOOSE, LOOSE_STEPS)
+        one_noise = self.problem.fixed is None and self.problem.blocks is None
+        if one_noise and found.point.noise_variance[0] < ALMOST_NONE and not found.converged:
+            found = self.problem.climb(found.point, TIGHT, TIGHT_STEPS)  # exact structure, or nearly: look closely
+        self.parameters, self.model = found.point, self.problem.result(found)
+        if self.problem.ends(found.point):
+            self.ended = True
+            self.parameters = replace(found.point, noise_variance=np.full(1, ZERO_NOISE))
+        return self._predicted(self.parameters)
+
+    def at_noise(self, noise: float, q: int) -> HiddenPredictions:
+        """What the model of this noise and of what stands out of it, at most q components, says of the hidden cells."""
+        least = (
+            ZERO_NOISE * self.problem.scale**2
+        )  # noises are in units of the first draw: one that hides a wild cell has far smaller ones
+        problem = replace(self.problem, noise_variance=max(noise, least))
+        before = self.parameters
+        # by way of the latents an axis without loadings stays without: then the start is a fresh one
+        kept = before is not None and before.n_components == q and problem.by_holes(problem.settled(before))
+        found = problem.climb(before if before is not None and kept else self.problem.start(q), LOOSE, NOISE_STEPS)
+        self.parameters, self.model = found.point, standing_out(problem.result(found))
+        return self._predicted(found.point)
+
+    def _start(self, q: int) -> Parameters:
+        """The model before with further axes; beyond `EVERY` the covariance over pairs of cells, where that is likelier (it mostly is)."""
+        if self.parameters is None:
+            return self.problem.start(q)
+        before = self.parameters
+        while before.n_components < q:
+            before = grown(before, self.problem.spread)
+        if q <= EVERY:
+            return before
+        fresh = self.problem.start(q)
+        fresh_level, before_level = (
+            self.problem.expectation(start).log_likelihood[0] for start in (fresh, self.problem.settled(before))
+        )
+        return fresh if fresh_level >= before_level else before
+
+    def _predicted(self, parameters: Parameters) -> HiddenPredictions:
+        rows, columns = self.where
+        posterior = row_posterior(self.chunk, parameters)
+        loadings, q = parameters.loadings[0], parameters.n_components
+        latents = posterior.mean[:, 0].T
+        means = np.einsum("cq,cq->c", latents[rows], loadings[columns]) + parameters.mean[0, columns]
+        covariance = np.empty((len(latents), q, q))
+        lower, other = np.tril_indices(q)
+        covariance[:, lower, other] = covariance[:, other, lower] = posterior.covariance[:, 0].T
+        noise = np.broadcast_to(parameters.column_noise[0], len(loadings))
+        variances = signal_variance(loadings, covariance)[rows, columns] + noise[columns]
+        scale, shift = self.problem.scale, self.problem.shift[columns]
+        return HiddenPredictions(
+            shift + scale * self.values,
+            shift + scale * means,
+            scale**2 * variances,
+            columns,
+            np.full(len(rows), self.number),
+            self.weights[rows],
+            np.einsum("nq,nq->n", latents, latents)[rows],
+        )
+
+
+def _draws(
+    X: Array, weights: Array, n_draws: int, noise_variance: Any, center: bool, blocks: Array | None
+) -> list[_Draw]:
+    drawn = SmallestRows.of(X, weights, MOST_ROWS)
+    X, weights = drawn.rows.astype(np.float64), drawn.weights
+    hashes = row_hashes(X)
+    found = []
+    for number in range(n_draws):
+        hidden = hidden_cells(X, number, hashes)
+        if not hidden.any():
+            continue
+        problem = MissingProblem.of(
+            as_rows(np.where(hidden, np.nan, X), weights), noise_variance=noise_variance, center=center, blocks=blocks
+        )
+        if problem.scale == 0.0:
+            continue
+        where = hidden.nonzero()
+        values = (X[where] - problem.shift[where[1]]) / problem.scale
+        chunk = Chunk.of((np.where(hidden, np.nan, X) - problem.shift) / problem.scale, blocks)
+        found.append(_Draw(problem, chunk, values, where, weights, number))
+    return found
+
+
+def candidates(smallest: int, largest: int) -> list[int]:
+    """Every q up to `EVERY`, then each a quarter larger, up to ``largest``.
+
+    >>> candidates(0, 20)
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 20]
+    """
+    out, q = [], smallest
+    while q < largest:
+        out.append(q)
+        q += max(1, q // 4) if q >= EVERY else 1
+    return [*out, largest] if largest >= smallest else [smallest]
+
+
+def choose_by_cells(
+    X: Array,
+    weights: Array,
+    largest: int,
+    *,
+    smallest: int = 1,
+    noise_variance: Any = None,
+    center: bool = True,
+    n_draws: int = N_DRAWS,
+    blocks: Array | None = None,
+    by_error: bool = False,
+) -> CellChoice | None:
+    """The smallest q whose density of hidden cells is within one standard error (paired over draws) of the best; None if none can be hidden.
+
+    ``largest`` bounds the candidates. Each model starts from the one before it. ``blocks`` (d,): each block of columns has its own noise.
+    ``by_error``: their squared error decides.
+    """
+    draws = _draws(X, weights, n_draws, noise_variance, center, blocks)
+    if len(draws) < 2:
+        return None
+    search = _Search(draws, by_error, "q")
+    for q in candidates(smallest, largest):
+        if search.ends_with(q, [draw.at(q) for draw in draws]):
+            break
+    return search.choice
+
+
+def choose_noise_by_cells(
+    X: Array, weights: Array, largest: int, *, center: bool = True, n_draws: int = N_DRAWS
+) -> CellChoice | None:
+    """The largest noise whose squared error of hidden cells is within one standard error of the best; None if none can be hidden.
+
+    The model of a noise has the components that stand out of it, at most ``largest``: many weak ones are kept where they help and all
+    are shrunk, which tables that no few components explain prefer to a q of maximum likelihood. Candidates are 0 (the column means), then
+    {"n_components", "noise_variance"}. Where the smallest noise is taken columns nearly determine each other: if what stands out
+    of it leaves no noise at all, that is tried too.
+    """
+    draws = _draws(X, weights, n_draws, None, center, None)
+    if len(draws) < 2:
+        return None
+    unit = draws[0].problem.scale ** 2
+    search = _Search(draws, True, "model")
+    search.ends_with(0, [draw.at(0) for draw in draws])
+    q = 0
+    for k in range(N_NOISES):
+        noise = float(f"{LARGEST_NOISE * NOISE_RATIO**k * unit:.3g}")
+        said = [draw.at_noise(noise, largest) for draw in draws]
+        model = draws[0].model
+        q = 0 if model is None else model.loadings.shape[1]
+        if q and search.ends_with({"n_components": q, "noise_variance": noise}, said):
+            return search.choice
+    if search.selection.index == len(search.tried) - 1:
+        for draw in draws:
+            draw.parameters = None
+        first = draws[0].at(q)
+        if draws[0].ended:
+            search.ends_with(q, [first, *(draw.at(q) for draw in draws[1:])])
+            return search.choice
+    return replace(search.choice, selection=worth_it(search.selection))
+
+
+def worth_it(selection: Selection) -> Selection:
+    """The selection, or the simplest candidate whose error is within `NEGLIGIBLE` of the best: EM is very slow where hardly any noise is left.
+
+    >>> from gramian.evidence.selection import choose
+    >>> worth_it(choose([0, 1, 2], [[-1.0, -0.502, -0.5], [-1.0, -0.503, -0.5]])).chosen
+    1
+    """
+    first = int((selection.scores >= (1 + NEGLIGIBLE) * selection.scores.max()).argmax())
+    if first >= selection.index:
+        return selection
+    reason = selection.reason + f", and within {NEGLIGIBLE:.0%} of its error already {selection.candidates[first]}"
+    return replace(selection, chosen=selection.candidates[first], reason=reason)
+
+
+def standing_out(model: MissingFit) -> MissingFit:
+    """The model without the components that do not stand out of its noise."""
+    lengths = np.square(model.loadings).sum(axis=0)
+    return replace(model, loadings=model.loadings[:, lengths > STANDS_OUT * model.noise_variance])
+
+
+@dataclass
+class _Search:
+    """Candidates as they come, simplest first, until `PATIENCE` of them in a row were worse."""
+
+    draws: list[_Draw]
+    by_error: bool
+    what: str
+    tried: list[Any] = field(default_factory=list)
+    scores: list[Array] = field(default_factory=list)  # of each candidate, one per draw
+    predictions: list[HiddenPredictions] = field(default_factory=list)
+    models: list[MissingFit | None] = field(default_factory=list)
+    worse: int = 0  # so many in a row
+
+    @property
+    def selection(self) -> Selection:
+        sizes = np.array([draw.weights[draw.where[0]].sum() for draw in self.draws])
+        score = "squared error of hidden cells" if self.by_error else "log predictive density of hidden cells"
+        return choose(self.tried, np.column_stack(self.scores), sizes, what=self.what, score=score)
+
+    @property
+    def choice(self) -> CellChoice:
+        return CellChoice(self.selection, self.predictions, self.models)
+
+    def ends_with(self, candidate: Any, found: Sequence[HiddenPredictions | None]) -> bool:
+        """Take in what the models of a candidate said; whether the search is over."""
+        parts = [part for part in found if part is not None]
+        if len(parts) < len(found):
+            return True
+        self.tried.append(candidate)
+        self.scores.append(np.array([part.score(self.by_error) for part in parts]))
+        self.predictions.append(reduce(add, parts))
+        self.models.append(self.draws[0].model)
+        selection = self.selection
+        best = int(selection.scores.argmax())
+        behind = selection.scores[best] - selection.scores[-1] > selection.errors[-1]
+        self.worse = self.worse + 1 if behind and best < len(self.tried) - 1 else 0
+        return self.worse >= PATIENCE

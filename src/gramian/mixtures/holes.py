@@ -1,0 +1,147 @@
+"""Rows with holes of a mixture of PPCA: densities and moments from what each row shows, exactly [5, 6]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian._content import SmallestRows
+from gramian.latent.masked_em import Parameters, RowPosterior, Statistics, row_posterior, row_statistics
+from gramian.latent.masked_start import covariance_start, pairwise_spectrum
+from gramian.latent.masked_table import Chunk, MaskedTable
+from gramian.mixtures.mixture import Seen, responsibilities_of
+from gramian.mixtures.rows import START_ROWS, Components, GaussianRows, Responsibilities, component_rows
+from gramian.rows import Block
+
+GROUP_ROWS = 8192
+"""So many systems are eliminated together."""
+STARTING_NOISE = 1e-3
+"""Of the mean variance: components start with at least so much noise, or they would see nothing but their own rows."""
+
+
+@dataclass(frozen=True)
+class SeenColumns:
+    """The weight of each component, and weighted sums and counts of the cells that its rows show, (K, d)."""
+
+    masses: Array
+    sums: Array
+    counts: Array
+
+    def __add__(self, other: SeenColumns) -> SeenColumns:
+        return SeenColumns(self.masses + other.masses, self.sums + other.sums, self.counts + other.counts)
+
+    @property
+    def means(self) -> Array:
+        """0 where the rows of a component show nothing."""
+        return np.where(self.counts > 0, self.sums / np.where(self.counts > 0, self.counts, 1.0), 0.0)
+
+
+@dataclass(frozen=True)
+class HoleSums:
+    """What an E-step adds up: the log-likelihood and the sums of PX-EM."""
+
+    level: float
+    statistics: Statistics
+
+    def __add__(self, other: HoleSums) -> HoleSums:
+        return HoleSums(self.level + other.level, self.statistics + other.statistics)
+
+
+def seen_columns(block: Block, responsibilities: Responsibilities) -> SeenColumns:
+    return _columns(block.prepared, _shared_out(block, responsibilities(block)))
+
+
+def _shared_out(block: Block, shares: Array) -> Array:
+    """The weight of each row for each component, (K, n); none for a row that shows nothing."""
+    return np.asarray((shares * (block.weights * block.prepared.shown)[:, None]).T)
+
+
+def _columns(chunk: Chunk, weights: Array) -> SeenColumns:
+    return SeenColumns(weights.sum(axis=1), weights @ chunk.values, weights @ chunk.mask)
+
+
+def hole_sums(block: Block, parameters: Parameters, mixing: Array) -> HoleSums:
+    """The E-step of a block."""
+    chunk: Chunk = block.prepared
+    posteriors, terms = _posteriors(chunk, parameters, mixing)
+    shares, totals = responsibilities_of(terms)
+    weights = _shared_out(block, shares)
+    sums = [row_statistics(chunk, part, weights[group]) for part, group in posteriors]
+    return HoleSums(float(block.weights @ totals), _side_by_side(sums))
+
+
+def _posteriors(chunk: Chunk, parameters: Parameters, mixing: Array) -> tuple[list[tuple[RowPosterior, slice]], Array]:
+    """Posteriors of groups of components, and log π_k + log p(x_o | k), (n, K)."""
+    K = len(parameters.mean)
+    together = max(1, GROUP_ROWS // len(chunk.counts))
+    groups = [slice(k, min(k + together, K)) for k in range(0, K, together)]
+    found = [(row_posterior(chunk, parameters[group]), group) for group in groups]
+    with np.errstate(divide="ignore"):
+        return found, np.concatenate([part.log_density for part, _ in found]).T + np.log(mixing)
+
+
+def _side_by_side(parts: list[Statistics]) -> Statistics:
+    """The sums of several groups of components as those of all."""
+    return Statistics(
+        np.concatenate([part.second for part in parts], axis=1),
+        np.concatenate([part.first for part in parts], axis=1),
+        np.concatenate([part.totals for part in parts], axis=1),
+        np.concatenate([part.square for part in parts]),
+        np.concatenate([part.log_likelihood for part in parts]),
+    )
+
+
+@dataclass(frozen=True)
+class HoleView:
+    """The responsibilities of fitted components for what rows show."""
+
+    parameters: Parameters
+    mixing: Array
+
+    def __call__(self, block: Block) -> Array:
+        return responsibilities_of(_posteriors(block.prepared, self.parameters, self.mixing)[1])[0]
+
+
+@dataclass(frozen=True)
+class RowsWithHoles(GaussianRows):
+    """Rows with holes: the M-step is one of PX-EM."""
+
+    @property
+    def leaps(self) -> bool:
+        return True
+
+    def start(self, responsibilities: Responsibilities) -> tuple[Components, Array]:
+        rows = self.table.rows
+        seen = rows.fold(seen_columns, responsibilities)
+        means = seen.means
+        nothing = self.nothing()
+        loadings, noise = nothing.loadings, nothing.noise_variance
+        limit = max(START_ROWS, 20 * (max(self.counts) + 1))
+        for k, drawn in enumerate(rows.fold(component_rows, responsibilities, limit).parts):
+            if not len(drawn.rows):
+                continue
+            table = MaskedTable.of(drawn.rows, self.table.shift, self.table.scale)
+            part = covariance_start(table, drawn.weights, self.counts[k], self.rng, 1, means[k])
+            loadings[k, :, : self.counts[k]] = part.loadings[0]
+            noise[k] = max(float(part.noise_variance[0]), STARTING_NOISE)
+        return Components(self.bounded(Parameters(means, loadings, noise), seen.masses)), seen.masses
+
+    def see(self, components: Components, mixing: Array) -> Seen:
+        sums = self.table.rows.fold(hole_sums, components.parameters, mixing)
+        return Seen(sums.level, sums.statistics.totals[-1], sums.statistics)
+
+    def refit(self, seen: Seen, components: Components) -> Components:
+        return Components(self.expanded_step(seen.details, components.parameters))
+
+    def view(self, components: Components, mixing: Array) -> HoleView:
+        return HoleView(components.parameters, mixing)
+
+    def spectrum_of(self, drawn: SmallestRows) -> tuple[Array, float]:
+        table = MaskedTable.of(drawn.rows, self.table.shift, self.table.scale)
+        mean = reduce(add, (_columns(chunk, drawn.weights[None, rows]) for rows, chunk in table.chunks())).means[0]
+        values, _, trace = pairwise_spectrum(table, drawn.weights, mean)
+        return values, trace

@@ -1,0 +1,95 @@
+"""Mixtures of PPCA: maximum likelihood by the EM of `mixture`, on complete rows or rows with holes [6]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gramian._progress import Progress
+from gramian.latent.gaussian import ZERO_NOISE
+from gramian.latent.primal import latent_model
+from gramian.latent.subspace import PrimalSubspace
+from gramian.mixtures.complete import CompleteRows
+from gramian.mixtures.holes import RowsWithHoles
+from gramian.mixtures.mixture import Ascent, MixtureFit, climb
+from gramian.mixtures.rows import AT_FLOOR, GaussianRows, MixtureTable, Responsibilities, shares_of_block
+from gramian.mixtures.start import nonempty_start
+
+COUNT_ROUNDS = 3
+"""How often a fraction of variance is turned into numbers of components anew."""
+ABOVE = 1e-9
+"""A direction whose variance exceeds the noise by no more than this share is noise."""
+
+
+def gaussian_rows(
+    table: MixtureTable, counts: Sequence[int], *, shared: bool, rng: np.random.Generator
+) -> GaussianRows:
+    """The rows ready for components of these numbers of latents."""
+    kind = CompleteRows if table.complete else RowsWithHoles
+    return kind(table, tuple(counts), shared, ZERO_NOISE, rng)
+
+
+def fit_mixture(
+    table: MixtureTable,
+    asked: Sequence[int | float],
+    start: Responsibilities,
+    *,
+    shared: bool,
+    rng: np.random.Generator,
+    mixing: Any = None,
+    tol: float = 1e-6,
+    max_iter: int = 200,
+    progress: Progress | None = None,
+    with_responsibilities: bool = True,
+) -> MixtureFit[PrimalSubspace]:
+    """One EM; where fractions were asked for, again with the numbers of latents that its clusters call for.
+
+    ``asked`` has a number of latents, or a fraction of the variance, per component. Responsibilities of all rows are only kept if asked for.
+    """
+    asked = list(asked)
+    start = nonempty_start(table, start)
+    rows = gaussian_rows(table, [1] * len(asked), shared=shared, rng=rng)
+    counts: list[int] = []
+    for _ in range(COUNT_ROUNDS):
+        new = rows.fraction_counts(start, asked)
+        if new == counts:
+            break
+        counts = new
+        rows = gaussian_rows(table, counts, shared=shared, rng=rng)
+        ascent = climb(rows, start, mixing=mixing, tol=tol, max_iter=max_iter, progress=progress)
+        start, mixing = rows.view(ascent.components, ascent.mixing), None
+    return fitted(rows, ascent, with_responsibilities)
+
+
+def fitted(rows: GaussianRows, ascent: Ascent, with_responsibilities: bool = True) -> MixtureFit[PrimalSubspace]:
+    """Where an EM ended, in the units of the rows."""
+    table, parameters = rows.table, ascent.components.parameters
+    shares = np.empty((0, rows.n_clusters))
+    if with_responsibilities:
+        shares = np.concatenate(table.rows.map(shares_of_block, rows.view(ascent.components, ascent.mixing)))
+    return MixtureFit(
+        rows.models(parameters, table.shift, table.scale),
+        ascent.mixing,
+        shares,
+        (np.asarray(ascent.levels) - table.cells * np.log(table.scale)) / table.total,
+        ascent.converged,
+        ascent.n_rescued,
+        np.flatnonzero(parameters.noise_variance <= rows.floor * AT_FLOOR).tolist(),
+        rows.floor * table.scale**2,
+    )
+
+
+def with_directions_above_noise(found: MixtureFit[PrimalSubspace]) -> MixtureFit[PrimalSubspace]:
+    """The same mixture; each component keeps the directions whose variance is above its noise: the others carry no loadings."""
+    components = []
+    for model in found.components:
+        gaussian = model.gaussian
+        kept = int((gaussian.eigenvalues > gaussian.noise_variance * (1.0 + ABOVE)).sum())
+        if kept < gaussian.n_components:
+            loadings = model.subspace.components[:kept].T * gaussian.gains[:kept]
+            model = latent_model(model.subspace.mean, loadings, gaussian.noise_variance)
+        components.append(model)
+    return replace(found, components=components)

@@ -1,0 +1,307 @@
+"""What the report says about a table, computed: no pictures and no HTML here."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from gramian._arrays import Array
+from gramian._content import content_folds, row_hashes, smallest_positions
+from gramian.estimators.imputer import LatentImputer
+from gramian.estimators.ppca import PPCA
+from gramian.evidence import Selection, choose
+from gramian.evidence.cells import hidden_cells
+from gramian.io.preprocessing import Preprocessing
+from gramian.io.table import Table
+from gramian.io.table_model import TableModel
+from gramian.reporting.oddness import limit_at, odd_limits, oddness
+from gramian.reporting.traits import Traits
+from gramian.reporting.words import count
+
+LEVEL = 0.9
+FLAG_LEVEL = 0.99
+HELD_OUT_CELLS = 100_000
+CLUSTER_FEATURES = 200
+CLUSTER_ROWS, CLUSTER_FOLDS, MOST_CLUSTERS, CLUSTER_DIMENSIONS, CLUSTER_STEPS = 1_000, 3, 5, 3, 30
+WIDEST = 1000
+"""Tables of more features are not fitted again to hide cells or rows: it would take too long."""
+ODD_ROWS = 10
+SHOWN_CELLS = 25
+WEAK, FAIR, STRONG = 0.05, 0.3, 0.7
+"""Shares of the variance of hidden cells that the others tell, from which structure is called weak, fair, strong."""
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Cells of numbers that were hidden from the fit and then guessed; errors in units of the columns' spread."""
+
+    n_cells: int
+    error: float
+    mean_error: float  # of filling with the column's mean
+    coverage: float  # of the 90 % intervals
+
+    @property
+    def told(self) -> float:
+        """The share of the variance of hidden cells that the cells beside them tell."""
+        return 1 - (self.error / self.mean_error) ** 2 if self.mean_error > 0 else 0.0
+
+
+@dataclass
+class Clusters:
+    """The mixture that held-out rows prefer; ``scores`` are their mean log-likelihoods, one per number of clusters."""
+
+    model: Any
+    labels: Array
+    candidates: list[int]
+    scores: list[float]
+
+
+@dataclass
+class Analysis:
+    """Everything that the report says."""
+
+    table: Table
+    prepare: Preprocessing
+    X: Array
+    model: PPCA
+    latents: Array
+    anomaly: Any
+    flags: Array
+    full: Array
+    std: Array
+    rule: str
+    limits: dict[str, float]
+    held_out: HeldOut | None = None
+    clusters: Clusters | None = None
+    target: list[str] | None = None
+    fitted: TableModel | None = None
+    notes: dict[str, list[str]] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    @cached_property
+    def traits(self) -> Traits:
+        """The features as readers know them."""
+        return Traits.of(self.prepare)
+
+    @property
+    def holes(self) -> Array:
+        """Which features of which rows are missing."""
+        return np.isnan(self.X)
+
+    @property
+    def strength(self) -> str:
+        """How much the columns tell about each other, in a word."""
+        if self.held_out is None:
+            return "unknown"
+        told = self.held_out.told
+        return "none" if told < WEAK else "weak" if told < FAIR else "fair" if told < STRONG else "strong"
+
+    def row_name(self, row: int) -> str:
+        """What a row is called: its names, or its line in the file."""
+        ids = [name for name in self.prepare.ids if name in self.table]
+        values = [self.table[name][row] for name in ids[:2]]
+        words = [
+            str(int(v)) if isinstance(v, float) and v == int(v) else str(v) for v in values if v is not None and v == v
+        ]
+        line = int(self.table.lines[row]) if len(self.table.lines) else row + 1
+        return ", ".join(dict.fromkeys(words)) if words else f"line {line}"
+
+    def note(self, section: str, text: str) -> None:
+        """A remark for a section."""
+        self.notes.setdefault(section, []).append(text)
+
+
+def analyse(
+    table: Table,
+    prepare: Preprocessing,
+    *,
+    n_components: Any = None,
+    random_state: int = 0,
+    fitted: TableModel | None = None,
+) -> Analysis:
+    """Fit what the report needs, or take it from a fitted model. Warnings become remarks of the report."""
+    X = prepare.matrix(table)
+    known = _subspace_of(fitted)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if known is None:
+            q = (
+                n_components if n_components is not None else "auto" if X.shape[1] > 1 else 0
+            )  # one column has no latent
+            model = PPCA(q, random_state=random_state).fit(X)
+            chosen = getattr(model, "selection_", None)
+            holes = "hidden cells" if np.isnan(X).any() else "the likelihood of held-out rows"
+            rule = "as asked" if chosen is None else holes
+        else:
+            model, rule = known, "of the fitted model"
+        anomaly = model.anomaly(X, level=FLAG_LEVEL)
+    limits = dict(fitted.odd_limits) if fitted is not None and known is not None else {}
+    limits = limits or (odd_limits(model, X) if X.shape[1] <= WIDEST else {})
+    beyond = limit_at(limits, FLAG_LEVEL) if limits else -float(np.log1p(-FLAG_LEVEL))
+    flags = oddness(anomaly) > beyond
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what the table has to say was said by the fit
+        full, std = _imputed(model, X)
+    analysis = Analysis(table, prepare, X, model, model.transform(X), anomaly, flags, full, std, rule, limits)
+    said = {" ".join(str(w.message).split()) for w in caught if not issubclass(w.category, DeprecationWarning)}
+    analysis.warnings = sorted(said)
+    analysis.fitted = fitted
+    analysis.target = _target(table, prepare)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # candidates that lose need not have converged
+        analysis.held_out = _held_out(analysis)
+        analysis.clusters = _clusters(analysis, random_state)
+    return analysis
+
+
+def _subspace_of(fitted: TableModel | None) -> PPCA | None:
+    """The linear model of a fitted model, where it is one."""
+    if fitted is None:
+        return None
+    inner = getattr(fitted.estimator, "estimator_", fitted.estimator)
+    return inner if isinstance(inner, PPCA) else None
+
+
+def _imputer(model: PPCA) -> LatentImputer:
+    """What fills holes with as many components as the model has, its intervals held to their promise on hidden cells."""
+    return LatentImputer(PPCA(int(model.n_components_)), standardize=False)
+
+
+def _imputed(model: PPCA, X: Array) -> tuple[Array, Array]:
+    """The table without holes, and the standard deviations of what was filled."""
+    if not np.isnan(X).any():
+        return X, np.zeros_like(X)
+    filler = _imputer(model).fit(X) if X.shape[1] <= WIDEST else model
+    full, std = filler.impute(X, return_std=True)
+    return np.asarray(full), np.asarray(std)
+
+
+def _target(table: Table, prepare: Preprocessing) -> list[str] | None:
+    if prepare.target is None or prepare.target not in table:
+        return None
+    column = table[prepare.target]
+    if column.dtype == object:
+        words = ["missing" if value is None else str(value) for value in column]
+        common = {word for word, _ in Counter(words).most_common(7)}
+        return words if len(set(words)) <= 8 else [word if word in common else "others" for word in words]
+    distinct = np.unique(column[~np.isnan(column)])
+    if len(distinct) > 8:
+        edges = np.nanquantile(column, [0.25, 0.5, 0.75])
+        words = [f"< {edges[0]:.3g}", f"< {edges[1]:.3g}", f"< {edges[2]:.3g}", f">= {edges[2]:.3g}"]
+        return ["missing" if v != v else words[int(np.searchsorted(edges, v, side="right"))] for v in column]
+    return ["missing" if v != v else f"{v:g}" for v in column]
+
+
+def first_features(prepare: Preprocessing) -> Array:
+    """The first feature of each column: the features of a text column are missing together."""
+    return np.searchsorted(prepare.owner, np.arange(len(prepare.names)))
+
+
+def _held_out(analysis: Analysis) -> HeldOut | None:
+    """Hide cells of numbers, fit without them, guess them: how far to trust what is filled."""
+    X, prepare = analysis.X, analysis.prepare
+    if X.shape[1] < 2 or len(X) < 20:
+        analysis.note("trust", "The table is too small to hide cells and see how well they are guessed.")
+        return None
+    if X.shape[1] > WIDEST:
+        analysis.note(
+            "trust", f"With {count(X.shape[1])} features, hiding cells and guessing them takes too long: left out."
+        )
+        return None
+    most = max(20, HELD_OUT_CELLS // X.shape[1])
+    if len(X) > most:
+        X = X[np.sort(smallest_positions(row_hashes(X), most))]
+        analysis.note("trust", f"The hidden cells are taken from {count(len(X))} of the {count(len(analysis.X))} rows.")
+    first = first_features(prepare)
+    hidden = hidden_cells(X[:, first], 0)
+    numbers = np.array([not values for values in prepare.categories])
+    hidden[:, ~numbers] &= not numbers.any()  # intervals are of numbers; categories count where there is nothing else
+    everywhere = hidden[:, prepare.owner]
+    if hidden.sum() < 10:
+        analysis.note("trust", "Too few cells can be hidden to see how well they are guessed.")
+        return None
+    masked = np.where(everywhere, np.nan, X)
+    try:
+        guessed, spread = _imputer(analysis.model).fit(masked).impute(masked, return_std=True)
+    except ValueError:
+        analysis.note("trust", "The model could not be fitted without the hidden cells.")
+        return None
+    off = np.abs(guessed - X)[everywhere]
+    inside = off <= interval_factor(LEVEL) * spread[everywhere]
+    plain = (X - np.nanmean(masked, axis=0))[everywhere]
+    rms = [float(np.sqrt(np.mean(error**2))) for error in (off, plain)]
+    return HeldOut(int(hidden.sum()), rms[0], rms[1], float(inside.mean()))
+
+
+def interval_factor(level: float) -> float:
+    """Half the width of a Gaussian interval, in standard deviations."""
+    return float(ndtri(0.5 + level / 2))
+
+
+def _clusters(analysis: Analysis, random_state: int) -> Clusters | None:
+    """The mixture that held-out rows prefer."""
+    from gramian.estimators.ppca_mixture import PPCAMixture
+
+    X = analysis.X
+    if X.shape[1] < 2 or X.shape[1] > CLUSTER_FEATURES or len(X) < 30:
+        why = "fewer than 30 rows" if len(X) < 30 else f"{X.shape[1]} feature(s)"
+        analysis.note(
+            "clusters",
+            f"Clusters are looked for in tables of 30 rows or more and 2 to {CLUSTER_FEATURES} features; "
+            f"this one has {why}.",
+        )
+        return None
+    rows = X = analysis.full
+    if analysis.holes.any():
+        analysis.note("clusters", "Clusters are looked for in the filled table.")
+    if len(X) > CLUSTER_ROWS:
+        rows = X[np.sort(smallest_positions(row_hashes(X), CLUSTER_ROWS))]
+        analysis.note("clusters", f"The mixtures are fitted to {count(len(rows))} of the {count(len(X))} rows.")
+    q = min(analysis.model.n_components_, CLUSTER_DIMENSIONS, X.shape[1] - 1)
+    try:
+        selection = _number_of_clusters(rows, q, random_state)
+        best = PPCAMixture(int(selection.chosen), q, tol=1e-4, random_state=random_state).fit(rows)
+    except ValueError:
+        analysis.note("clusters", "The mixture could not be fitted to this table.")
+        return None
+    return Clusters(best, best.predict(X), list(selection.candidates), selection.scores.tolist())
+
+
+def _number_of_clusters(rows: Array, q: int, random_state: int) -> Selection:
+    """What held-out rows prefer, by short climbs: a page must not keep its reader waiting."""
+    from gramian.estimators.ppca_mixture import PPCAMixture
+
+    _, fold = content_folds(rows, CLUSTER_FOLDS)
+    candidates = list(range(1, min(MOST_CLUSTERS, len(rows) // 15) + 1))
+    scores = np.full((CLUSTER_FOLDS, len(candidates)), -np.inf)
+    for held in range(CLUSTER_FOLDS):
+        kept, new = rows[fold != held], rows[fold == held]
+        for k, size in enumerate(candidates):
+            try:
+                model = PPCAMixture(size, q, tol=1e-3, max_iter=CLUSTER_STEPS, random_state=random_state).fit(kept)
+                scores[held, k] = model.score_samples(new).mean()
+            except ValueError:  # too few rows for so many
+                break
+    return choose(candidates, scores, what="clusters")
+
+
+# ---------------------------------------------------------------- small tables
+
+
+def missing_patterns(analysis: Analysis, most: int = 6) -> list[tuple[str, int]]:
+    """The commonest combinations of missing columns, with how many rows have them."""
+    by_column = column_holes(analysis)
+    counts: Counter[tuple[int, ...]] = Counter(tuple(np.flatnonzero(row)) for row in by_column[by_column.any(axis=1)])
+    names = analysis.prepare.names
+    return [(", ".join(names[j] for j in pattern), count) for pattern, count in counts.most_common(most)]
+
+
+def column_holes(analysis: Analysis) -> Array:
+    """Holes by column of the table."""
+    return analysis.holes[:, first_features(analysis.prepare)]

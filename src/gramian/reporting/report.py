@@ -1,0 +1,150 @@
+"""write_report: analyse a table and write the page about it; write_model_report: the page of a fitted model alone."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from gramian.io.preprocessing import Preprocessing
+from gramian.io.table import ReadOptions, Table
+from gramian.io.table_model import TableModel
+from gramian.reporting.analysis import analyse
+from gramian.reporting.fitted_section import of_model
+from gramian.reporting.page import check_extras, write_page
+from gramian.reporting.sections import sections_of
+from gramian.reporting.table_sections import sized
+
+
+def check_name(path: str | os.PathLike[str]) -> None:
+    """Refuse names of other formats: the page is HTML."""
+    suffix = os.path.splitext(os.fspath(path))[1].lower()
+    if suffix in (".pdf", ".docx", ".doc", ".odt", ".png", ".md", ".ipynb", ".pptx"):
+        raise ValueError(
+            f"{os.fspath(path)}: the report is an HTML page. Give a name that ends in .html; a browser prints it to {suffix[1:].upper()}."
+            if suffix == ".pdf"
+            else f"{os.fspath(path)}: the report is an HTML page. Give a name that ends in .html."
+        )
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    table: Table,
+    prepare: Preprocessing | None = None,
+    *,
+    title: str = "Report",
+    n_components: Any = None,
+    random_state: int = 0,
+    options: ReadOptions | None = None,
+    model: TableModel | None = None,
+) -> dict[str, Any]:
+    """Write one self-contained HTML page about a table: its columns, its holes, its structure, its odd rows, its clusters.
+
+    Parameters
+    ----------
+    path : str or path
+        File to write, ``-`` for standard output.
+    table : Table
+        As `gramian.io.tables.read_table` gives it.
+    prepare : Preprocessing, optional
+        What the columns are; found out when None.
+    title : str
+        Heading of the page; also the file name in the Python that reproduces it.
+    n_components : int, float, "mle", "bic" or None
+        Latent dimension; None is the one that held-out rows, or hidden cells, prefer.
+    random_state : int
+    options : ReadOptions, optional
+        How the table was read, for the Python that reproduces the page.
+    model : TableModel, optional
+        A fitted model, as ``gramian fit`` saves it: what it says of the table is a section of its own, and a linear one is
+        taken in place of one fitted to the table.
+
+    Returns
+    -------
+    dict
+        Numbers of the report for machines.
+
+    References
+    ----------
+    docs/command_line.md: the same page by `gramian report`.
+
+    Examples
+    --------
+    >>> import os
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from gramian.io import read_table, write_table
+    >>> from gramian.reporting import write_report
+    >>> rng = np.random.default_rng(0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "table.csv")
+    ...     write_table(file, ["a", "b", "c"], list(rng.normal(size=(3, 30))))
+    ...     facts = write_report(os.path.join(folder, "report.html"), read_table(file))
+    ...
+    >>> facts["bytes"] > 10_000
+    True
+    """
+    check_name(path)
+    check_extras()
+    if model is not None:
+        prepare = model.preprocessing
+    prepare = prepare if prepare is not None else Preprocessing.fit([table])
+    analysis = analyse(table, prepare, n_components=n_components, random_state=random_state, fitted=model)
+    source = table.source.name if table.source is not None else title
+    lead = f"A report on {sized(analysis)} by probabilistic PCA. Point at a mark for its name; click a heading to sort."
+    size = write_page(path, title, lead, sections_of(analysis, source, options))
+    return {
+        "bytes": size,
+        "rows": table.n_rows,
+        "columns": len(prepare.names),
+        "missing": int(analysis.holes.any(axis=1).sum()),
+        "n_components": int(analysis.model.n_components_),
+        "flagged": int(analysis.flags.sum()),
+        "clusters": None if analysis.clusters is None else len(analysis.clusters.model.weights_),
+        "coverage": None if analysis.held_out is None else analysis.held_out.coverage,
+        "structure": analysis.strength,
+    }
+
+
+def write_model_report(path: str | os.PathLike[str], model: TableModel, *, title: str = "Report") -> dict[str, Any]:
+    """Write the page of a fitted model: what it is, how good it is, its columns.
+
+    Parameters
+    ----------
+    path : str or path
+    model : TableModel
+        As ``gramian.load`` gives it of a file that ``gramian fit`` wrote.
+    title : str
+
+    Returns
+    -------
+    dict
+        Numbers of the report for machines.
+
+    References
+    ----------
+    docs/command_line.md: the same page by `gramian report`.
+
+    Examples
+    --------
+    >>> import os
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from click.testing import CliRunner
+    >>> from gramian import load
+    >>> from gramian.cli import main
+    >>> from gramian.io import write_table
+    >>> from gramian.reporting import write_model_report
+    >>> rng = np.random.default_rng(0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table, model, page = (os.path.join(folder, name) for name in ("a.csv", "a.safetensors", "a.html"))
+    ...     write_table(table, ["a", "b", "c"], list(rng.normal(size=(3, 30))))
+    ...     _ = CliRunner().invoke(main, ["fit", table, "-m", model, "--quiet"])
+    ...     facts = write_model_report(page, load(model))
+    ...
+    >>> facts["bytes"] > 5_000
+    True
+    """
+    check_name(path)
+    check_extras()
+    size = write_page(path, title, f"A report on a fitted model of kind {model.kind}.", of_model(model))
+    return {"bytes": size, "kind": model.kind, "columns": len(model.preprocessing.names)}

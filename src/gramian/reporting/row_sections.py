@@ -1,0 +1,206 @@
+"""Sections about rows: their map, the odd ones, what was filled in, clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian.io.preprocessing import Preprocessing
+from gramian.reporting import row_drawings as draw
+from gramian.reporting.analysis import LEVEL, ODD_ROWS, SHOWN_CELLS, Analysis, column_holes, interval_factor
+from gramian.reporting.blocks import Drawing, Grid, Note, Section, Text, shortened
+from gramian.reporting.glance import STRENGTH
+from gramian.reporting.words import count, extrapolated, of_extrapolated, plural, responsible
+
+DRAWN_ROWS = 1200
+ROUNDING = 9
+"""Decimals of a distance: what is below is of the size of rounding."""
+
+
+def drawn_rows(analysis: Analysis) -> Array:
+    """Rows to draw: all, or some spread evenly and the odd ones."""
+    n = len(analysis.X)
+    if n <= DRAWN_ROWS:
+        return np.arange(n)
+    even = np.linspace(0, n - 1, DRAWN_ROWS).astype(int)
+    return np.unique(np.concatenate([even, np.flatnonzero(analysis.flags)[: DRAWN_ROWS // 2]]))
+
+
+def _names(analysis: Analysis, rows: Array) -> list[str]:
+    return [shortened(analysis.row_name(int(i)), 60) for i in rows]
+
+
+def row_map(analysis: Analysis) -> Section | None:
+    """Rows at their latent coordinates."""
+    if analysis.model.n_components_ == 0:
+        return None
+    section = Section("The map of rows")
+    if analysis.strength in ("none", "weak"):
+        section.add(Note(STRENGTH[analysis.strength]))
+    section.add(Text("Every row at its latent coordinates. Near rows are alike in all columns at once."))
+    rows = drawn_rows(analysis)
+    classes = None if analysis.target is None else [analysis.target[i] for i in rows]
+    points, axes = _plane(analysis, rows)
+    coloured = f"Coloured by {shortened(str(analysis.prepare.target))}. " if classes is not None else ""
+    some = f"{count(len(rows))} of {count(len(analysis.X))} rows are drawn. " if len(rows) < len(analysis.X) else ""
+    caption = f"{coloured}{some}Odd rows are far out along the structure, or off it, which this plane does not show."
+    names = _names(analysis, rows)
+    return section.add(Drawing(draw.row_map(points, names, classes, analysis.flags[rows], axes), caption))
+
+
+def _plane(analysis: Analysis, rows: Array) -> tuple[Array, tuple[str, str]]:
+    """Two coordinates of rows: the first two latents, or one over the row numbers."""
+    latents = analysis.latents[rows]
+    if latents.shape[1] > 1:
+        share = analysis.model.explained_variance_ratio_
+        return latents[:, :2], (f"z1 ({100 * share[0]:.0f} % of the variance)", f"z2 ({100 * share[1]:.0f} %)")
+    return np.column_stack([rows + 1.0, latents[:, 0]]), ("row", "z1")
+
+
+def odd_rows(analysis: Analysis) -> Section:
+    """Rows far out along the structure, or far off it."""
+    section, anomaly = Section("Odd rows"), analysis.anomaly
+    flagged = int(analysis.flags.sum())
+    section.add(
+        Text(
+            f"{count(flagged)} of {plural(len(analysis.X), 'row')} lie beyond what one ordinary row in a hundred would reach, far out "
+            "along the structure (T²) or far off it (SPE). What an ordinary row reaches was seen on rows held out of the fit. The "
+            "columns responsible are those without which the row would look ordinary."
+        )
+    )
+    if analysis.model.n_components_:
+        rows = drawn_rows(analysis)
+        names = _names(analysis, rows)
+        for values, label in ((anomaly.t2, "T²"), (anomaly.spe, "SPE")):
+            picked = analysis.flags[rows]
+            section.add(Drawing(draw.distances(values[rows], picked, rows, names, label), wide=True))
+        section.blocks[-1] = Drawing(
+            section.blocks[-1].svg, "Rows in the order of the table; odd ones in orange.", True
+        )
+    chance = np.minimum(anomaly.p_t2, anomaly.p_spe)
+    order = np.argsort(chance, kind="stable")[: max(ODD_ROWS, min(flagged, 5 * ODD_ROWS))]
+    cells = [
+        [
+            shortened(analysis.row_name(int(i))),
+            "yes" if analysis.flags[i] else "no",
+            float(anomaly.t2[i]),
+            round(float(anomaly.spe[i]), ROUNDING),
+            _chance(float(chance[i])),
+            responsible(anomaly.contributions[i], analysis.prepare),
+        ]
+        for i in order
+    ]
+    caption = f"The {len(cells)} oddest rows, oddest first. The chance is that of a Gaussian row to lie as far out."
+    return section.add(Grid(["row", "odd", "T²", "SPE", "chance", "columns responsible"], cells, caption))
+
+
+def _chance(probability: float) -> str:
+    return "< 1e-12" if probability < 1e-12 else f"{probability:.2g}"
+
+
+def imputed(analysis: Analysis) -> Section | None:
+    """Cells that were filled, with their intervals."""
+    holes = column_holes(analysis)
+    if not holes.any():
+        return None
+    prepare, section = analysis.prepare, Section("Imputed cells")
+    far = extrapolated(prepare, analysis.full, holes)
+    if far:
+        section.add(Note(f"Cells {of_extrapolated(far)}."))
+    columns, spreads = prepare.columns(analysis.full), prepare.spread(analysis.std)
+    factor = interval_factor(LEVEL)
+    cells = np.argwhere(holes)
+    share = np.array([_relative(prepare, spreads, r, c) for r, c in cells])
+    order = np.argsort(share, kind="stable")
+    picked = order if len(order) <= SHOWN_CELLS else order[np.linspace(0, len(order) - 1, SHOWN_CELLS).astype(int)]
+    rows = []
+    for row, column in cells[picked]:
+        value, spread = columns[column][row], float(spreads[column][row])
+        low, high = (None, None) if prepare.categories[column] else (value - factor * spread, value + factor * spread)
+        filled = f"{value} (likeliest value)" if prepare.categories[column] else value
+        rows.append([shortened(analysis.row_name(int(row))), shortened(prepare.names[column]), filled, low, high])
+    section.add(
+        Text(
+            "Each missing cell has a distribution given what was seen of its row, not only a value: its mean is filled in, and the "
+            f"interval should hold it in {100 * LEVEL:.0f} of 100 cases."
+        )
+    )
+    caption = (
+        f"{len(rows)} of {count(len(cells))} imputed cells, from the surest to the least sure. "
+        if len(cells) > len(rows)
+        else ""
+    )
+    section.add(Grid(["row", "column", "imputed", f"{100 * LEVEL:.0f} % from", "to"], rows, caption))
+    return section.add(Text("The whole filled table: gramian impute IN -o full.csv --std uncertainty.csv"))
+
+
+def _relative(prepare: Preprocessing, spreads: Any, row: int, column: int) -> float:
+    """How unsure a cell is, in units of its column's spread."""
+    feature = int(np.searchsorted(prepare.owner, column))
+    return float(spreads[column][row] / prepare.scale[feature])
+
+
+def clusters(analysis: Analysis) -> Section:
+    """The mixture that held-out rows prefer."""
+    section, found = Section("Clusters"), analysis.clusters
+    section.add(*(Note(note) for note in analysis.notes.get("clusters", [])))
+    if found is None:
+        return section
+    sizes = np.bincount(found.labels, minlength=len(found.model.weights_))
+    if len(sizes) == 1:
+        return section.add(
+            Text(
+                f"One Gaussian describes the table as well as mixtures of up to {found.candidates[-1]} clusters do, by the likelihood of "
+                "held-out rows."
+            )
+        )
+    section.add(
+        Text(
+            f"Held-out rows prefer a mixture of {len(sizes)} probabilistic PCA models. Each cluster has its own centre, its own "
+            "directions and its own noise."
+        )
+    )
+    header = ["cluster", "rows", "differs most in"]
+    if analysis.target is not None:
+        header.append(f"commonest {shortened(str(analysis.prepare.target), 20)}")
+    rows = []
+    for k in range(len(sizes)):
+        row: list[Any] = [str(k + 1), int(sizes[k]), _differences(analysis, found.labels == k)]
+        if analysis.target is not None:
+            row.append(_commonest([analysis.target[i] for i in np.flatnonzero(found.labels == k)]))
+        rows.append(row)
+    section.add(Grid(header, rows, "Differences of the cluster's centre from the table's, in column spreads."))
+    if analysis.model.n_components_:
+        shown = drawn_rows(analysis)
+        points, axes = _plane(analysis, shown)
+        kinds = [f"cluster {k + 1}" for k in found.labels[shown]]
+        section.add(
+            Drawing(
+                draw.row_map(points, _names(analysis, shown), kinds, None, axes), "The clusters on the map of rows."
+            )
+        )
+    known = [(c, s) for c, s in zip(found.candidates, found.scores) if np.isfinite(s)]
+    if len(known) > 1:
+        places, scores = zip(*known)
+        picture = draw.curve(places, scores, len(sizes), ("clusters", "log-likelihood of held-out rows"))
+        section.add(Drawing(picture, "How well held-out rows are described, for each number of clusters."))
+    return section
+
+
+def _differences(analysis: Analysis, members: Array, most: int = 4) -> str:
+    if not members.any():
+        return ""
+    traits = analysis.traits
+    shift = (analysis.full[members].mean(axis=0) - analysis.full.mean(axis=0)) @ traits.matrix
+    order = np.argsort(-np.abs(shift), kind="stable")[:most]
+    return ", ".join(f"{shortened(traits.names[j], 30)} {shift[j]:+.1f}" for j in order if abs(shift[j]) > 0.3)
+
+
+def _commonest(words: list[str]) -> str:
+    if not words:
+        return ""
+    values, counts = np.unique(np.array(words), return_counts=True)
+    best = int(np.argmax(counts))
+    return f"{shortened(str(values[best]), 24)} ({100 * counts[best] / len(words):.0f} %)"

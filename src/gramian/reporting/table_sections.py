@@ -1,0 +1,120 @@
+"""Sections about the table as it is: its columns, how they go together, what is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gramian.reporting import column_drawings as draw
+from gramian.reporting.analysis import Analysis, column_holes, missing_patterns
+from gramian.reporting.blocks import Drawing, Grid, Note, Section, Text, shortened
+from gramian.reporting.words import count, percent, plural
+
+SHOWN_COLUMNS = 60
+
+
+def columns(analysis: Analysis) -> Section:
+    """Every column with its numbers and its histogram."""
+    prepare, section = analysis.prepare, Section("The columns")
+    notes = [note[:1].upper() + note[1:] + "." for note in (*analysis.table.notes, *prepare.notes)]
+    if notes:
+        section.add(Note(" ".join(notes)))
+    rows = [_described(analysis, j) for j in range(min(len(prepare.names), SHOWN_COLUMNS))]
+    more = len(prepare.names) - SHOWN_COLUMNS
+    caption = f"The first {SHOWN_COLUMNS} of {len(prepare.names)} columns." if more > 0 else ""
+    header = ["column", "spread", "missing", "mean", "std", "smallest", "median", "largest"]
+    return section.add(Grid(header, rows, caption))
+
+
+def _described(analysis: Analysis, j: int) -> list[Any]:
+    name, values = analysis.prepare.names[j], analysis.table[analysis.prepare.names[j]]
+    label = shortened(name)
+    if analysis.prepare.categories[j]:
+        cells = values.tolist() if values.dtype == object else [None if v != v else f"{v:g}" for v in values.tolist()]
+        seen = [str(value) for value in cells if value is not None]
+        words, counts = np.unique(np.array(seen), return_counts=True)
+        common = ", ".join(shortened(str(w), 16) for w in words[np.argsort(-counts, kind="stable")][:3])
+        said = f"{label}: {len(words)} values ({common}{', ...' if len(words) > 3 else ''})"
+        return [said, Drawing(draw.value_bars(seen)), len(cells) - len(seen), *[None] * 5]
+    seen_numbers = values[~np.isnan(values)]
+    low, middle, high = np.quantile(seen_numbers, [0, 0.5, 1]) if len(seen_numbers) else [np.nan] * 3
+    moments = [float(seen_numbers.mean()), float(seen_numbers.std())] if len(seen_numbers) else [np.nan, np.nan]
+    picture = Drawing(draw.histogram(values))
+    return [label, picture, len(values) - len(seen_numbers), *moments, float(low), float(middle), float(high)]
+
+
+def together(analysis: Analysis) -> Section | None:
+    """Correlations of the columns of numbers."""
+    prepare = analysis.prepare
+    numbers = [j for j, values in enumerate(prepare.categories) if not values or prepare.codings[j] == "ranks"]
+    if len(numbers) < 2 or len(analysis.X) < 3:
+        return None
+    features = np.flatnonzero(np.isin(prepare.owner, numbers))
+    if len(features) > 1500:
+        return None
+    names = [prepare.features[f] for f in features]
+    R = draw.correlation_matrix(analysis.X[:, features])
+    strength = np.nan_to_num(np.abs(R - np.eye(len(R))))
+    picked = np.arange(len(names))
+    section = Section("How columns go together")
+    if len(names) > draw.SHOWN_CORRELATIONS:
+        picked = np.sort(np.argsort(-strength.max(axis=1), kind="stable")[: draw.SHOWN_CORRELATIONS])
+    caption = (
+        f"Correlations of {'the ' + str(len(picked)) + ' most correlated of ' if len(picked) < len(names) else ''}{len(names)} columns "
+        "of numbers, over the rows that show both. Orange rises together, blue against each other; the deeper, the stronger."
+    )
+    section.add(Drawing(draw.correlations(R[np.ix_(picked, picked)], [names[j] for j in picked]), caption))
+    above = np.argwhere(np.triu(strength, 1) > 0)
+    order = np.argsort(-strength[tuple(above.T)], kind="stable")[:8]
+    pairs = [[shortened(names[i]), shortened(names[j]), float(round(R[i, j], 3))] for i, j in above[order]]
+    if pairs:
+        section.add(Grid(["column", "and", "correlation"], pairs, "The strongest."))
+    return section
+
+
+def missing(analysis: Analysis) -> Section | None:
+    """Where the holes are."""
+    holes = column_holes(analysis)
+    if not holes.any():
+        return None
+    names = analysis.prepare.names
+    section, by_column = Section("What is missing"), holes.sum(axis=0)
+    rows = int(holes.any(axis=1).sum())
+    section.add(
+        Text(
+            f"{plural(int(by_column.sum()), 'cell')} missing, in {plural(rows, 'row')} and "
+            f"{plural(int((by_column > 0).sum()), 'column')}. The model uses every row as far as it was seen. It takes cells as "
+            "missing at random: whether a cell is missing may depend on what was seen, but not on the missing value itself."
+        )
+    )
+    order = np.argsort(-by_column, kind="stable")
+    shown = np.arange(len(names))
+    if len(names) > draw.MAP_COLUMNS:
+        shown = np.sort(order[: draw.MAP_COLUMNS])
+        section.add(
+            Note(
+                f"The map shows the {draw.MAP_COLUMNS} of {len(names)} columns that miss most; the others are left out."
+            )
+        )
+    caption = "Rows from top to bottom as in the table, columns from left to right. Coloured: missing."
+    section.add(Drawing(draw.hole_map(holes[:, shown], [names[j] for j in shown]), caption, wide=True))
+    section.add(
+        Grid(
+            ["column", "missing", "share"],
+            [
+                [shortened(names[j]), int(by_column[j]), percent(by_column[j] / len(holes))]
+                for j in order[:12]
+                if by_column[j]
+            ],
+        )
+    )
+    patterns = missing_patterns(analysis)
+    return section.add(
+        Grid(["missing together", "rows"], [[shortened(p, 100), n] for p, n in patterns], "The commonest combinations.")
+    )
+
+
+def sized(analysis: Analysis) -> str:
+    """Rows and columns, for the line under the title."""
+    return f"{count(analysis.table.n_rows)} rows and {count(len(analysis.table.names))} columns"

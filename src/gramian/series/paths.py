@@ -1,0 +1,198 @@
+"""Futures of a series: the models behind a forecast, run on from its end or from other values, and spread as far as is right [8].
+
+Each member frees the series from something and models what is left. The forecast is the weighted mean over members; paths are dealt out
+to them, and their distance to the forecast is stretched by a factor per step ahead: so far that held-out stretches lie inside
+their intervals as often as promised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian.evidence.calibration import INTERVAL, weighted_quantile
+from gramian.series.transform import LARGEST_LOG, Removed, SeriesTransform, back_table, forward_table
+from gramian.series.window_model import WindowModel
+
+NEIGHBOURS = 1.5
+"""A step is judged together with the steps up to this factor nearer and farther."""
+BELIEF = 3.0
+"""The model's own width counts as so many independent held-out stretches."""
+WIDTH_PATHS = 200
+"""Paths behind the model's own width."""
+NARROWEST, WIDEST = 0.7, 4.0
+"""Factors are held between these."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One fitted model behind a forecast: a transformation per series, and the model of what it leaves."""
+
+    transforms: tuple[SeriesTransform, ...]
+    model: WindowModel
+    weight: float = 1.0  # in the mean over members
+
+    @property
+    def needed(self) -> int:
+        """Values that a forecast begins with."""
+        return self.model.lags + max(t.lost for t in self.transforms)
+
+    def where(self, series: Array) -> tuple[Array, list[Removed], int]:
+        """The scaled last window, where each series stands, and how many values before the first step are unknown too."""
+        late = 0
+        if any(t.season or t.difference for t in self.transforms):
+            while np.isnan(series[len(series) - 1 - late]).all():
+                late += 1
+            series = series[: len(series) - late]
+        z, removed_parts = forward_table(self.transforms, series)
+        lost = max(t.lost for t in self.transforms)
+        window = self.model.last_window(z[lost:])
+        return window, [removed.at(len(series), t.season) for removed, t in zip(removed_parts, self.transforms)], late
+
+    def future(self, X: Array | None, past: Array | None, steps: int, late: int) -> Array | None:
+        """Scaled inputs (1, late + steps, k) of the steps ahead, after the inputs of the past where those are known."""
+        if X is None:
+            return None
+        transform = shared_transform(self.transforms)
+        before = np.full((transform.lost, X.shape[1]), np.nan) if past is None else past
+        whole = transformed_inputs(np.vstack([before, X[:steps]]), transform)
+        return self.model.scaled_inputs(whole[len(before) - late :])[None]
+
+
+@dataclass(frozen=True)
+class ForecastPaths:
+    """Members with the series that they go on from.
+
+    ``spread`` (h, d) holds the factor of the distance of paths to their middle, step by step; later steps have the last one.
+    """
+
+    members: Sequence[Member]
+    series: Array
+    inputs: Array | None
+    spread: Array
+
+    @property
+    def n_series(self) -> int:
+        return self.series.shape[1]
+
+    @property
+    def needed(self) -> int:
+        """Values that a forecast begins with."""
+        return max(member.needed for member in self.members)
+
+    def middle(self, steps: int, X: Array | None = None, history: Array | None = None) -> Array:
+        """The forecast, (steps, d): the mean over members."""
+        found = [self._of_member(member, steps, X, history, 1, None)[0] for member in self.members]
+        if len(found) == 1:
+            return found[0]
+        return np.asarray(np.average(found, axis=0, weights=[member.weight for member in self.members]))
+
+    def drawn(self, steps: int, X: Array | None, history: Array | None, count: int, rng: Any) -> Array:
+        """Paths (count, steps, d) as the members draw them, dealt out to the members by their weights."""
+        ends = np.cumsum([member.weight for member in self.members])
+        shares = np.diff(np.round(count * ends / ends[-1]).astype(int), prepend=0)
+        parts = [
+            self._of_member(member, steps, X, history, int(share), rng)
+            for member, share in zip(self.members, shares)
+            if share
+        ]
+        return np.concatenate(parts)
+
+    def calibrated(self, steps: int, X: Array | None, history: Array | None, count: int, rng: Any) -> Array:
+        """Paths (count, steps, d), spread as far as held-out stretches say."""
+        paths = self.drawn(steps, X, history, count, rng)
+        factors = self.spread[np.minimum(np.arange(steps), len(self.spread) - 1)]
+        if (factors == 1.0).all():
+            return paths
+        middle = self.spreading(self.middle(steps, X, history)[None])
+        spread = middle + factors * (self.spreading(paths) - middle)
+        for j in np.flatnonzero(self._logs):
+            spread[..., j] = np.exp(np.clip(spread[..., j], -LARGEST_LOG, LARGEST_LOG))
+        return spread
+
+    def spreading(self, values: Array) -> Array:
+        """Values (..., d) on the scale on which they spread."""
+        logs = self._logs
+        if not any(logs):
+            return values
+        out = np.array(values)
+        for j in np.flatnonzero(logs):
+            out[..., j] = np.log(np.maximum(values[..., j], np.finfo(float).tiny))
+        return out
+
+    @property
+    def _logs(self) -> list[bool]:
+        """Which series spread evenly on the logarithmic scale: those of which every member takes the logarithm."""
+        return [all(member.transforms[j].log for member in self.members) for j in range(self.n_series)]
+
+    def _of_member(
+        self, member: Member, steps: int, X: Array | None, history: Array | None, count: int, rng: Any
+    ) -> Array:
+        window, starts, late = member.where(self.series if history is None else history)
+        future = member.future(X, self.inputs if history is None else None, steps, late)
+        run = member.model.run(np.repeat(window[None], count, axis=0), late + steps, future, rng)
+        return back_table(member.transforms, run, starts)[:, late:]
+
+
+def shared_transform(transforms: Sequence[SeriesTransform]) -> SeriesTransform:
+    """What inputs are freed from: the season and the level, where all series are freed from the same."""
+    first = replace(transforms[0], log=False)
+    return first if all(replace(transform, log=False) == first for transform in transforms) else SeriesTransform()
+
+
+def transformed_inputs(inputs: Array, transform: SeriesTransform) -> Array:
+    """Inputs (T, k) freed from season and level as the series is: the model is linear in both."""
+    plain = replace(transform, log=False)
+    if plain.is_plain:
+        return inputs
+    return np.column_stack([plain.forward(column)[0] if not np.isnan(column).all() else column for column in inputs.T])
+
+
+# ---------------------------------------------------------------- how wide paths must be [12]
+
+
+def spread_factors(errors: Array, widths: Array) -> Array:
+    """Factors (h, d) for the distance of paths to their middle.
+
+    Parameters
+    ----------
+    errors : array of shape (n, h, d)
+        Held-out errors, NaN where the truth is not known.
+    widths : array of shape (h, d)
+        Half of the model's own 90 % interval.
+    """
+    _, steps, d = errors.shape
+    scaled = np.abs(errors) / np.where(widths > 0, widths, np.inf)
+    ahead = np.arange(1, steps + 1)
+    factors = np.ones((steps, d))
+    for h in range(steps):
+        near = (ahead >= ahead[h] / NEIGHBOURS) & (ahead <= ahead[h] * NEIGHBOURS)
+        for j in range(d):
+            own = scaled[:, near, j]
+            seen = own[~np.isnan(own)]
+            if not len(seen):
+                continue
+            independent = max(1.0, (~np.isnan(scaled[:, h, j])).sum() / (1.0 + h))
+            ratio = weighted_quantile(seen, np.ones(len(seen)), INTERVAL)
+            squared = (BELIEF + independent * ratio**2) / (BELIEF + independent)
+            factors[h, j] = np.clip(np.sqrt(squared), NARROWEST, WIDEST)
+    return factors
+
+
+def calibrated_spread(paths: ForecastPaths, errors: Array, rng: Any) -> Array:
+    """Factors (h, d) of the distance of paths to their middle, from held-out errors (n, h, d) on the scale on which they spread."""
+    steps = errors.shape[1]
+    future = None if paths.inputs is None else np.repeat(_last_known(paths.inputs)[None], steps, axis=0)
+    drawn = paths.spreading(paths.drawn(steps, future, None, WIDTH_PATHS, rng))
+    middle = paths.spreading(paths.middle(steps, future)[None])
+    return spread_factors(errors, np.quantile(np.abs(drawn - middle), INTERVAL, axis=0))
+
+
+def _last_known(inputs: Array) -> Array:
+    """The last known value of each input: what widths are judged at."""
+    seen = [column[~np.isnan(column)] for column in inputs.T]
+    return np.array([column[-1] if len(column) else np.nan for column in seen])

@@ -1,0 +1,45 @@
+"""What a forecaster says of itself: what was taken off the series and why, and what held-out stretches said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gramian.series.paths import Member
+
+
+def forecaster_words(model: Any, members: Sequence[Member]) -> str:
+    """The text of `RKMForecaster.explain`."""
+    first = members[0]
+    said = [
+        f"{first.model.algorithm}: {first.model.reason}. {model.n_components_} components, {_one_step(model.held_out_error_)}."
+    ]
+    if not all(t.is_plain for t in first.transforms):
+        said.append("Taken off: " + "; ".join(dict.fromkeys(t.words() for t in first.transforms)) + ".")
+    if len(members) > 1:
+        alike = [member for member in members[1:] if member.weight == first.weight]
+        others = "; ".join(member.transforms[0].words() for member in alike)
+        halfway = ", and half of it with the plain model" if len(alike) < len(members) - 1 else ""
+        said.append(f"Averaged with {len(alike)} other structures ({others}){halfway}.")
+    if hasattr(model, "selection_"):
+        said.append(f"Chosen on held-out stretches: {model.selection_.reason}.")
+    if model.skill_ is not None:
+        said.append(skill_words(model.skill_))
+    said += [note[0].upper() + note[1:] + "." for note in first.model.notes]
+    return " ".join(filter(None, said))
+
+
+def skill_words(skill: Mapping[str, float]) -> str:
+    """How far off forecasts were, beside naive ones."""
+    parts = [
+        f"{skill['error'] / skill[name]:.2f} of the {name} error"
+        for name in ("naive", "seasonal naive")
+        if skill.get(name)
+    ]
+    return f"Several steps ahead, on held-out stretches: {' and '.join(parts)}." if parts else ""
+
+
+def _one_step(error: float | None) -> str:
+    return (
+        "nothing was held out" if error is None else f"one-step error on held-out stretches {error:.3g} of the variance"
+    )

@@ -1,0 +1,271 @@
+"""What rows that a kernel model has not seen say of it: control limits, errors of pre-images, and which pre-image suits [10].
+
+Everything here is computed on first need from rows drawn by content, so that it is the same whenever it is asked for, and after a
+model has been saved and loaded. Each fold is held out once from a model of the same kernel, q and approximation.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from scipy.optimize import brentq
+from scipy.spatial.distance import cdist
+from scipy.special import gammaln, ndtri
+from sklearn.base import clone
+
+from gramian._arrays import Array
+from gramian._content import cell_uniforms, content_folds, row_hashes, smallest_positions
+from gramian.evidence import Selection, choose
+from gramian.preimage import has_identity_features
+
+HELD_OUT_ROWS = 2000
+"""Rows that limits come from."""
+ERROR_ROWS = 1000
+"""Rows that the errors of a pre-image come from."""
+CHOOSING_ROWS = 500
+"""Rows that pre-images are compared on."""
+MDS_COLUMNS = 50
+"""Above so many columns "mds" costs more than it may gain."""
+N_FOLDS = 5
+RESIDUAL_LEVEL = 0.99
+"""Rows farther off the subspace than this share of held-out rows are taken to be noisy."""
+ADDED_NOISE = 0.5
+"""Noise for the denoising test, in root mean squared deviations of the columns."""
+COVERED = 0.9
+"""What 1.645 standard deviations cover."""
+FARTHEST = 1e6
+"""Times the largest held-out value (on the scale of an exponential law), beyond which no limit is sought."""
+N_SAMPLES = 400
+"""Draws of each fold's model, for the energy distance."""
+
+
+@dataclass(frozen=True)
+class HeldOutRows:
+    """Rows, or a Gram matrix with perhaps the rows behind it, that folds are cut from."""
+
+    rows: Any  # (n, d), or None
+    weights: Array
+    gram: Array | None = None
+
+    def smallest(self, most: int) -> HeldOutRows:
+        """The at most so many distinct rows of smallest hash, weights of copies added up."""
+        hashes = self.hashes()
+        first = smallest_positions(hashes, most)
+        _, inverse = np.unique(hashes, return_inverse=True)
+        totals = np.bincount(inverse, self.weights)[: len(first)]
+        gram = None if self.gram is None else self.gram[np.ix_(first, first)]
+        return HeldOutRows(None if self.rows is None else self.rows[first], totals, gram)
+
+    def n_distinct(self) -> int:
+        """How many distinct rows there are."""
+        return len(np.unique(self.hashes()))
+
+    def hashes(self) -> Array:
+        """Of the rows, or of the sorted kernel values where there are no rows: neither knows their order."""
+        return row_hashes(np.sort(self.gram, axis=1) if self.rows is None and self.gram is not None else self.rows)
+
+    def fits(self, model: Any) -> Iterator[tuple[Any, Array]]:
+        """For each fold a model of the other rows, and which rows it has not seen."""
+        folds, fold = content_folds(self.rows, N_FOLDS, self.hashes())
+        for held_out in range(folds.n_folds):
+            out, kept = np.flatnonzero(fold == held_out), np.flatnonzero(fold != held_out)
+            yield self._fit(model, kept), out
+
+    def _fit(self, model: Any, kept: Array) -> Any:
+        q = max(0, min(model.n_components_, len(kept) - 1 - int(model.center)))
+        noise = 0.0 if model.noise_variance_ == 0 else "ml"
+        part = clone(model).set_params(
+            kernel=model.kernel_, n_components=q, noise_variance=noise, preimage="smoother", verbose=0, random_state=0
+        )
+        if part.n_landmarks is not None:
+            part.set_params(n_landmarks=min(part.n_landmarks, len(kept)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a part of the rows may miss what the whole has: rank, structure
+            if self.gram is None:
+                return part.fit(self.rows[kept], sample_weight=self.weights[kept])
+            inputs = None if self.rows is None else self.rows[kept]
+            self_gram = self.gram[np.ix_(kept, kept)]
+            part.fit(self_gram, sample_weight=self.weights[kept], inputs=inputs)
+        part._held_columns = kept
+        return part
+
+    def seen_by(self, part: Any, out: Array) -> Any:
+        """The projections of the held-out rows."""
+        if self.gram is None:
+            return part._project(self.rows[out])
+        return part._project(self.gram[np.ix_(out, part._held_columns)], diagonal=self.gram[out, out])
+
+
+def log_share_beyond(times: Any, total: float) -> Any:
+    """The log of the share of new rows beyond ``times`` the largest of ``total`` exponential values.
+
+    The largest is a draw itself: E exp(-c L) = Γ(c+1) Γ(N+1) / Γ(N+c+1) lies above (N+1)^-c, what L at its usual place would give.
+
+    >>> import numpy as np
+    >>> np.exp(log_share_beyond(np.array([1.0, 2.0]), 20.0)).round(5)
+    array([0.04762, 0.00433])
+    """
+    return gammaln(times + 1.0) + gammaln(total + 1.0) - gammaln(total + times + 1.0)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Held-out values of a distance: its p-values and limits, with the tail of a chi-squared law beyond the largest."""
+
+    values: Array  # rising
+    above: Array  # weight of the values at or above each
+    freedom: float
+
+    @classmethod
+    def of(cls, values: Array, weights: Array, freedom: float | None = None) -> Tally:
+        order = np.argsort(values)
+        values, weights = values[order], weights[order]
+        if freedom is None:  # Box: the chi-squared law of the same mean and variance
+            mean = np.average(values, weights=weights)
+            spread = np.average((values - mean) ** 2, weights=weights)
+            freedom = float(np.clip(2 * mean**2 / spread, 1.0, 1e6)) if spread > 0 else 1.0
+        return cls(values, np.cumsum(weights[::-1])[::-1], max(float(freedom), 1.0))
+
+    @property
+    def total(self) -> float:
+        return float(self.above[0]) if len(self.above) else 0.0
+
+    def p_values(self, found: Array) -> Array:
+        """The share of held-out rows, and of the row itself, at or above; beyond them all, by the tail."""
+        if not len(self.values):
+            return np.ones_like(found)
+        place = np.searchsorted(self.values, found, side="left")
+        rest = np.append(self.above, 0.0)[place]
+        shares = (1.0 + rest) / (1.0 + self.total)
+        largest = self.values[-1]
+        if not largest > 0:
+            return np.where(found > largest, 0.0, shares)
+        law = stats.chi2(self.freedom)
+        times = law.logsf(found / largest * law.isf(1.0 / (1.0 + self.total))) / -np.log1p(self.total)
+        beyond = np.exp(log_share_beyond(times, self.total))
+        return np.where(place == len(self.values), np.minimum(beyond, shares), shares)
+
+    def limit(self, level: float) -> float:
+        """The value that a share ``1 - level`` of new rows exceeds."""
+        if not len(self.values):
+            return float("inf")
+        alpha, smallest = 1.0 - level, 1.0 / (1.0 + self.total)
+        if alpha < smallest:
+            law = stats.chi2(self.freedom)
+            far = 1.0
+            while log_share_beyond(far, self.total) > np.log(alpha) and far < FARTHEST:
+                far *= 2.0
+            times = (
+                brentq(lambda c: log_share_beyond(c, self.total) - np.log(alpha), 1.0, far) if far < FARTHEST else far
+            )
+            return float(self.values[-1] * law.isf(smallest**times) / law.isf(smallest))
+        passed = (1.0 + self.above) / (1.0 + self.total) <= alpha
+        return float(self.values[passed.argmax()] if passed.any() else self.values[-1])
+
+
+@dataclass(frozen=True)
+class HeldOutLimits:
+    """T² and SPE of rows that their model has not seen."""
+
+    t2: Tally
+    spe: Tally
+
+    @classmethod
+    def of(cls, model: Any, source: HeldOutRows) -> HeldOutLimits:
+        source = source.smallest(HELD_OUT_ROWS)
+        t2, spe, weights = [np.empty(0)], [np.empty(0)], [np.empty(0)]
+        for part, out in source.fits(model):
+            seen = source.seen_by(part, out)
+            t2.append(part._gaussian.t_squared(seen))
+            spe.append(part._gaussian.residual(seen))
+            weights.append(source.weights[out])
+        total = np.concatenate(weights)
+        return cls(Tally.of(np.concatenate(t2), total, model.n_components_ or 1), Tally.of(np.concatenate(spe), total))
+
+    @property
+    def residual(self) -> float:
+        """The residual above which a row is taken to be noisy."""
+        return self.spe.limit(RESIDUAL_LEVEL)
+
+
+@dataclass(frozen=True)
+class PreimageEvidence:
+    """How pre-images did on held-out rows: the chosen names and their evidence."""
+
+    names: dict[str, str]
+    selections: dict[str, Selection]
+
+
+def preimage_evidence(model: Any, source: HeldOutRows) -> PreimageEvidence:
+    """Reconstruction, denoising and samples of held-out rows by each method that suits, and the one to take for each."""
+    if has_identity_features(model.kernel_):
+        return PreimageEvidence(dict.fromkeys(JOBS, "exact"), {})
+    source = source.smallest(CHOOSING_ROWS)
+    rows = np.asarray(source.rows, dtype=np.float64)
+    methods = candidates(model.kernel_, rows.shape[1])
+    spread = float(np.sqrt(rows.var(axis=0).mean())) or 1.0
+    draws = np.clip(cell_uniforms(source.hashes(), rows.shape[1], 0), 1e-12, 1 - 1e-12)
+    noise = ADDED_NOISE * spread * ndtri(draws)
+    scores: dict[str, list[list[float]]] = {job: [] for job in JOBS}
+    weights = []
+    for part, out in source.fits(model):
+        share = source.weights[out] / source.weights[out].sum()
+        weights.append(float(source.weights[out].sum()))
+        names = list(dict.fromkeys(name for allowed in methods.values() for name in allowed))
+        fitted = {name: part._fitted_preimage(name) for name in names}
+        questions = {"reconstruct": part._map_scores(source.seen_by(part, out))}
+        if source.gram is None:
+            questions["denoise"] = part._map_scores(part._project(rows[out] + noise[out]))
+        for job, asked in questions.items():
+            misses = [part._decoded(fitted[name], asked) - rows[out] for name in methods[job]]
+            scores[job].append([-float(share @ np.square(missed).sum(axis=1)) for missed in misses])
+        drawn = [part._drawn(fitted[name], N_SAMPLES, 0) for name in methods["sample"]]
+        scores["sample"].append([-energy_distance(found, rows[out], share) for found in drawn])
+    words = {"reconstruct": "held-out error", "denoise": "held-out error with noise added", "sample": "energy distance"}
+    selections = {
+        job: choose(methods[job], np.array(found), np.array(weights), what=f"preimage ({job})", score=words[job])
+        for job, found in scores.items()
+        if found
+    }
+    chosen = {job: selections[job].chosen if job in selections else methods[job][0] for job in JOBS}
+    return PreimageEvidence(chosen, selections)
+
+
+def held_out_std(model: Any, source: HeldOutRows, method: Any) -> Array:
+    """Per column, the error of rows that their model has not seen, such that 1.645 of it cover 90 % of them, (d,) [12]."""
+    source = source.smallest(ERROR_ROWS)
+    rows = np.asarray(source.rows, dtype=np.float64)
+    errors, weights = [], []
+    for part, out in source.fits(model):
+        found = part._decoded(part._fitted_preimage(method), part._map_scores(source.seen_by(part, out)))
+        errors.append(np.abs(found - rows[out]))
+        weights.append(source.weights[out])
+    if not errors:
+        return rows.std(axis=0)
+    misses, counts = np.concatenate(errors), np.concatenate(weights)
+    order = np.argsort(misses, axis=0)
+    reached = np.cumsum(counts[order], axis=0) >= COVERED * counts.sum() * (1 - 1e-12)
+    return np.take_along_axis(misses, order, axis=0)[reached.argmax(axis=0), np.arange(misses.shape[1])] / ndtri(
+        (1 + COVERED) / 2
+    )
+
+
+JOBS = ("reconstruct", "denoise", "sample")
+
+
+def candidates(kernel: Any, n_columns: int) -> dict[str, list[str]]:
+    """The methods that a kernel allows, the simplest first; costly ones are left to those who ask."""
+    near = ["smoother", "ridge"] + (["mds"] if kernel.isotropic and n_columns <= MDS_COLUMNS else [])
+    return {"reconstruct": near, "denoise": ["smoother", "ridge"], "sample": ["smoother", "transport"]}
+
+
+def energy_distance(X: Array, Y: Array, weights: Array | None = None) -> float:
+    """2 E|x - y| - E|x - x'| - E|y - y'|, with weights of the rows of Y that sum to one."""
+    weights = np.full(len(Y), 1.0 / len(Y)) if weights is None else weights
+    between = float(cdist(X, Y).mean(axis=0) @ weights)
+    return 2 * between - float(cdist(X, X).mean()) - float(weights @ cdist(Y, Y) @ weights)

@@ -1,0 +1,196 @@
+"""PPCA of rows that come batch by batch: only their moments are kept, and the model is made of them on its first use [1, 13]."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from gramian._arrays import float_dtype
+from gramian._checks import check_table, check_weights, positive_rows
+from gramian._progress import Progress
+from gramian._types import Batches, Points, Table, Weights
+from gramian.evidence.fold_stream import FoldStream
+from gramian.evidence.selection import Selection
+from gramian.evidence.tables import choose_for_moments
+from gramian.latent.sample import MomentSample
+from gramian.operators.moments import Moments
+from gramian.rows import BatchRows, is_one_shot
+from gramian.single.answers import BaseEstimator, atomic, forget
+from gramian.single.hole_fit import check_finite_or_missing, has_holes
+from gramian.single.primal_answers import PrimalMixin
+
+PRIVATE = ("_model", "_moments", "_n_rows", "_tail", "_stream", "_column_weights", "_dtype", "_held_out_spe")
+LAZY = frozenset(
+    [
+        "_model",
+        "mean_",
+        "components_",
+        "loadings_",
+        "n_components_",
+        "noise_variance_",
+        "explained_variance_",
+        "explained_variance_ratio_",
+        "residual_norm_",
+        "n_iter_",
+        "solver_",
+        "solver_reason_",
+        "log_likelihoods_",
+        "converged_",
+        "n_samples_",
+        "selection_",
+        "_tail",
+        "_column_weights",
+    ]
+)
+
+
+class PrimalStream(PrimalMixin, BaseEstimator):
+    """The ways of `PPCA` to batches. A subclass provides ``_check_params``, ``_chooses``, ``_fit_rows`` and ``_fit_sample``."""
+
+    center: bool
+    verbose: int
+    _moments: Moments
+    _n_rows: int
+    _dtype: str
+    _stream: FoldStream
+
+    @atomic
+    def partial_fit(self, X: Table, y: object = None, sample_weight: Weights = None) -> Self:
+        """Add a batch of complete rows; the result equals `fit` on all rows so far, whatever the batches.
+
+        Only moments are kept, one per fold where q is to be chosen; the decomposition is made when the model is first used.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Integer weights equal repeated rows, zero weight a removed row.
+
+        Returns
+        -------
+        PPCA
+
+        References
+        ----------
+        [1] docs/theory.md, section 1: weighted moments in primal and dual.
+        [13] docs/theory.md, section 13: faster, the same numbers.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> import numpy as np
+        >>> from gramian import PPCA
+        >>> X = load_iris().data
+        >>> model = PPCA(n_components=2).partial_fit(X[:50]).partial_fit(X[50:])
+        >>> np.allclose(model.components_, PPCA(n_components=2).fit(X).components_)
+        True
+        """
+        self._check_params()
+        fresh = "_moments" not in vars(self)
+        if fresh:
+            forget(self, *PRIVATE)
+        else:
+            for name in LAZY & vars(self).keys():
+                delattr(self, name)
+        X = check_table(self, X, reset=fresh, missing=True, accept_sparse=True, min_samples=0, ensure_all_finite=False)
+        if X.shape[0] == 0:
+            if fresh:
+                raise ValueError("The first batch has 0 rows. Give at least one row.")
+            return self
+        X, weights = positive_rows(X, check_weights(sample_weight, X))
+        with np.errstate(all="ignore"):  # what is not finite shows in the moments
+            batch = Moments.of(X, None if sample_weight is None else weights)
+        if not np.isfinite(np.trace(batch.scatter)):
+            check_finite_or_missing(X)
+            if has_holes(X):
+                raise ValueError(
+                    "partial_fit streams complete rows, but X contains NaN. Use fit, or fit_batches with a source that can be read "
+                    "again: both handle missing values exactly."
+                )
+        self._moments = batch if fresh else self._moments.merge(batch)
+        self._n_rows = X.shape[0] if fresh else self._n_rows + X.shape[0]
+        single = float_dtype(X) == np.float32 and (fresh or self._dtype == "float32")
+        self._dtype = "float32" if single else "float64"
+        if self._chooses:
+            stream = FoldStream() if fresh else vars(self).get("_stream")
+            if stream is None:
+                raise ValueError(
+                    "n_components was not 'auto' when the first rows came, so no folds were kept. Start anew, or give an integer."
+                )
+            self._stream = stream.add(X, weights)
+        return self
+
+    @atomic
+    def fit_batches(self, source: Batches) -> Self:
+        """Fit on all rows of batches, out of core; equal to `fit` on the concatenated rows, whatever the batches.
+
+        Parameters
+        ----------
+        source : list, other iterable that can be read again, or function that opens an iterator
+            A batch is an array, a frame or an Arrow batch, or (X, sample_weight). Rows with holes need several passes; an iterator that can
+            be read only once is taken for complete rows.
+
+        Returns
+        -------
+        PPCA
+
+        References
+        ----------
+        [5] docs/theory.md, section 5: EM.
+        [13] docs/theory.md, section 13: faster, the same numbers.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> import numpy as np
+        >>> from gramian import PPCA
+        >>> X = load_iris().data
+        >>> model = PPCA(n_components=2).fit_batches([X[:50], X[50:]])
+        >>> np.allclose(model.components_, PPCA(n_components=2).fit(X).components_)
+        True
+        """
+        self._check_params()
+        if not is_one_shot(source):
+            forget(self, *PRIVATE)
+            return self._fit_rows(BatchRows.of(source))
+        self.__dict__.pop("_moments", None)
+        with Progress("batches", verbose=self.verbose) as bar:
+            for batch in source:
+                X, weights = batch if isinstance(batch, tuple) else (batch, None)
+                if getattr(X, "num_rows", None) == 0 or (hasattr(X, "__len__") and len(X) == 0):
+                    continue
+                self._stream_batch(X, weights)
+                bar.step()
+        if "_moments" not in vars(self):
+            raise ValueError("source held no rows. Give an iterable of at least one non-empty batch.")
+        self._finalise()
+        return self
+
+    def _stream_batch(self, X: Points, weights: Any) -> None:
+        try:
+            self.partial_fit(X, sample_weight=weights)
+        except ValueError as error:
+            if "partial_fit streams complete rows" not in str(error):
+                raise
+            raise ValueError(
+                "The batches come from an iterator that can be read only once, but they contain NaN, which needs several passes. Give "
+                "fit_batches a list, or a function that opens the iterator anew."
+            ) from None
+
+    def _finalise(self) -> None:
+        """Decompose the moments that `partial_fit` has gathered."""
+        if self._n_rows < 2:
+            raise ValueError(
+                f"PPCA needs at least 2 rows, but partial_fit has seen {self._n_rows} (n_samples = {self._n_rows})."
+            )
+        sample = MomentSample(self._moments, self._n_rows, self.center, single=self._dtype == "float32")
+        self._column_weights = np.full(len(self._moments.mean), self._moments.weight)
+
+        def selected() -> Selection | None:
+            stream = vars(self).get("_stream")  # kept only where q was open while rows came
+            return choose_for_moments(stream.parts, sample) if stream is not None and stream.folds else None
+
+        self._fit_sample(sample, self._moments.weight, selected)

@@ -1,0 +1,367 @@
+"""Fitting a target model: the noises, the number of components, and how far new inputs can be trusted [8]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian._progress import Progress
+from gramian.evidence.calibration import calibrated_std, raised
+from gramian.latent.dimension import DEFAULT_FRACTION, for_fraction
+from gramian.latent.gaussian import LatentGaussian
+from gramian.latent.model import LatentModel, fit_latent_model
+from gramian.latent.sample import STORED_LIMIT
+from gramian.solvers.base import Solver
+from gramian.solvers.eigh import Eigh
+from gramian.solvers.spectrum import Spectrum
+from gramian.solvers.stiefel import Stiefel
+from gramian.targets.axes import Decomposition, joint_spectrum, target_inputs
+from gramian.targets.folds import Folds
+from gramian.targets.model import TargetModel
+from gramian.targets.moments import MomentInputs
+from gramian.targets.path import held_out
+from gramian.targets.single import (
+    Fold,
+    checked_at_its_word,
+    checked_model,
+    component_losses,
+    decomposed_folds,
+    view_noises,
+)
+from gramian.targets.spread import fit_spread
+from gramian.views.moments import MomentTable
+from gramian.views.noise import SMALLEST, fit_view_noises, pinned, scales_of, start_noises, view_inputs
+from gramian.views.view import ExplicitView, ViewSample, ViewSubspace, ViewTable, factored
+
+TARGET_WEIGHT_WHEN_COUNTING = 1e-5
+"""The weight of the target where components are counted: its own noise is large, so that the ECM weights it about as little."""
+MOST_COMPONENTS = 600
+"""A fractional n_components never grows beyond this."""
+UNCHECKED = 0.05
+"""Where nothing can be held out the target keeps at least this share of its variance as noise: it may not be interpolated."""
+
+
+def fit_target(
+    table: ViewTable,
+    n_components: int | float | None,
+    solver: Solver,
+    space: str,
+    *,
+    noise_variance: float | str,
+    view_weights: Array,
+    folds: Folds | None,
+    robust: bool = False,
+    local: bool = False,
+    columns: Array | None = None,
+    tol: float = 1e-3,
+    leaps: bool = True,
+    progress: Progress | None = None,
+) -> TargetModel:
+    """Fit all views together, and cross-validate the prediction of the last one.
+
+    ``n_components`` as a fraction is the smallest q that explains it of the weighted variance, raised while more components
+    lower the held-out error by more than 1 %; None is everything above a given noise, else 95 %. Only
+    "per-view" noise chooses the trust in the inputs: any other noise is taken at its word. With ``local``, the size of errors may
+    depend on the latents, and on the inputs themselves where they are given as ``columns``. ``leaps=False`` keeps to plain rounds of the ECM: a likelihood that is not higher, in more rounds.
+    """
+    sample = ViewSample(table, np.sqrt(view_weights), space)
+    looked_at = CheckedRows.of_table(table, folds, columns)
+    folds = folds if folds is not None and folds.usable and table.traces[-1] > 0 else None
+    if noise_variance != "per-view":
+        shared = _fit_shared(sample, n_components, solver, noise_variance, view_weights)
+        if folds is not None and shared.gaussian.n_components > 0:
+            count, noise = shared.gaussian.n_components, shared.gaussian.noise_variance
+            shared = replace(
+                shared, held_out=held_out(sample, [count], solver, folds, noise_variance=noise, choose=False)
+            )
+        return _with_std(looked_at, shared, folds, local)
+    n_components = DEFAULT_FRACTION if n_components is None else n_components
+    if single_view(sample, solver):
+        working = factored(table) if space == "dual" else None
+        inputs = target_inputs(sample, None if working is None else working.views[0], folds)
+        single = SingleInputs(
+            lambda: inputs.decomposed(np.arange(len(table.weights))),
+            lambda: [] if folds is None else decomposed_folds(inputs, folds, table.total_weight),
+            inputs.target,
+            table.weights,
+        )
+        return _with_std(
+            looked_at, _fit_single(sample, single, n_components, folds, robust, tol, leaps, progress), folds, local
+        )
+    # a smooth kernel has few components above rounding: cross-validation and ECM then decompose matrices of that size
+    working = factored(table) if space == "dual" and isinstance(solver, Eigh) else None
+    quick = sample if working is None else ViewSample(working, sample.scales, "primal")
+    with pinned(len(table.weights)):
+        counting = sample if isinstance(n_components, int) else quick
+        q = fit_latent_model(counting, n_components, solver, 0.0).gaussian.n_components
+    floors = _unchecked_floors(table)
+    if folds is not None and q > 0:
+        counted = replace(quick, scales=quick.scales * np.sqrt(_weights_when_counting(len(table.views))))
+        first = held_out(
+            counted, _sizes(q, n_components, sample, folds), solver, folds, noise_variance=0.0, robust=robust
+        )
+        if first.n_components > q:  # all rows carry more components than the part that was kept
+            q = min(round(first.n_components / folds.kept_share), sample.max_components, max(q, MOST_COMPONENTS))
+        floors[-1] = first.error * table.traces[-1] / table.dims[-1]
+    fitted = fit_view_noises(
+        table, q, solver, space, tol=tol, floors=floors, leaps=leaps, progress=progress, working=working
+    )
+    model, checked = fitted.model, None
+    subspace: ViewSubspace = model.subspace
+    if folds is not None and q > 0:
+        scaled = replace(quick, scales=scales_of(fitted.noise_variances))
+        checked = held_out(scaled, [q], solver, folds, noise_variance=1.0, robust=robust)
+        for view in range(len(table.views) - 1):
+            # the ridge of kernel regression is κσ²N: with all rows in, κ is smaller
+            subspace = subspace.trusting(view, 1.0 / (folds.kept_share * checked.ridge))
+        model = replace(model, subspace=subspace)
+    found = TargetModel(
+        model, fitted.noise_variances, np.empty(0), checked, fitted.n_iter, fitted.settled, table.total_weight
+    )
+    return _with_std(looked_at, found, folds, local)
+
+
+def fit_target_sums(
+    table: MomentTable,
+    inputs: MomentInputs,
+    weights: Array,
+    n_components: int | float | None,
+    solver: Solver,
+    *,
+    noise_variance: float | str,
+    view_weights: Array,
+    folds: Folds | None,
+    local: bool = False,
+    columns: Array | None = None,
+    tol: float = 1e-3,
+    progress: Progress | None = None,
+) -> TargetModel:
+    """As `fit_target`, from sums over rows: the moments of features and target fold by fold.
+
+    What is no sum is asked of the drawn rows in ``inputs``, with ``weights`` (normalised) and ``folds``.
+    """
+    sample = table.sample(np.sqrt(view_weights), "primal")
+    looked_at = CheckedRows([inputs.features], inputs.target, weights, folds, columns)
+    varies = table.traces > 0
+    folds = folds if folds is not None and folds.usable and varies.all() else None
+    if noise_variance != "per-view":
+        fitted = _fit_shared(sample, n_components, solver, noise_variance, view_weights)
+        q, noise = fitted.gaussian.n_components, fitted.gaussian.noise_variance
+        if folds is not None and q > 0:
+            parts = inputs.decomposed_folds(folds)
+            checked = checked_at_its_word(parts, inputs.target, sample.scales, q, noise, float(table.traces[-1]))
+            fitted = replace(fitted, held_out=checked)
+        return _with_std(looked_at, fitted, folds, local)
+    n_components = DEFAULT_FRACTION if n_components is None else n_components
+    if varies[0]:
+        single = SingleInputs(
+            inputs.decomposed,
+            lambda: [] if folds is None else inputs.decomposed_folds(folds),
+            inputs.target,
+            weights,
+        )
+        return _with_std(
+            looked_at, _fit_single(sample, single, n_components, folds, False, tol, True, progress), folds, local
+        )
+    # inputs that do not vary say nothing of the target
+    q = fit_latent_model(sample, n_components, solver, 0.0).gaussian.n_components
+    noises = fit_view_noises(
+        table,  # type: ignore[arg-type]
+        q,
+        solver,
+        "primal",
+        tol=tol,
+        floors=_unchecked_floors(table),
+        leaps=True,
+        progress=progress,
+    )
+    found = TargetModel(
+        noises.model, noises.noise_variances, np.empty(0), None, noises.n_iter, noises.settled, table.total_weight
+    )
+    return _with_std(looked_at, found, None, local)
+
+
+@dataclass(frozen=True)
+class SingleInputs:
+    """One input view decomposed along its own axes, and the rows whose held-out predictions are looked at."""
+
+    whole: Callable[[], Decomposition]
+    folds: Callable[[], list[Fold]]
+    target: Array
+    weights: Array  # normalised
+
+
+@dataclass(frozen=True)
+class CheckedRows:
+    """Rows whose held-out residuals say what error to expect: features or kernel values of the inputs, target, weights and folds.
+
+    ``columns`` are the inputs as numbers, where they are known as such.
+    """
+
+    inputs: Sequence[Any]
+    target: Array
+    weights: Array
+    folds: Folds | None
+    columns: Array | None = None
+
+    @classmethod
+    def of_table(cls, table: ViewTable, folds: Folds | None, columns: Array | None = None) -> CheckedRows:
+        """All rows of a table in memory."""
+        rows = np.arange(len(table.weights))
+        target = table.views[-1]
+        assert isinstance(target, ExplicitView)
+        inputs = LazyInputs(table, rows)
+        return cls(inputs, target.features, table.weights, folds, columns)
+
+
+class LazyInputs(Sequence[Any]):
+    """The input views of all rows of a table, made when they are asked for."""
+
+    def __init__(self, table: ViewTable, rows: Array) -> None:
+        self.table, self.rows = table, rows
+
+    def __len__(self) -> int:
+        return len(self.table.views) - 1
+
+    def __getitem__(self, v: Any) -> Any:
+        return view_inputs(self.table.views[:-1][v], self.rows, self.rows)
+
+
+def single_view(sample: ViewSample, solver: Solver) -> bool:
+    """Whether all can be had from one decomposition per fold: one input view, small enough to be stored, and no frame asked for."""
+    table = sample.table
+    stored = len(table.weights) <= STORED_LIMIT or (sample.space == "primal" and sum(table.widths) <= STORED_LIMIT)
+    return (
+        len(table.views) == 2
+        and stored
+        and not isinstance(solver, Stiefel)
+        and sample.positive_semidefinite
+        and table.traces[0] > 0
+    )
+
+
+def _fit_single(
+    sample: ViewSample,
+    inputs: SingleInputs,
+    n_components: int | float,
+    folds: Folds | None,
+    robust: bool,
+    tol: float,
+    leaps: bool,
+    progress: Progress | None,
+) -> TargetModel:
+    """One input view: every step reads the same decompositions of the inputs."""
+    table = sample.table
+    with pinned(table.n_rows):
+        whole = inputs.whole()
+        q = _counted(sample, whole, n_components)
+        least = np.maximum(SMALLEST * start_noises(table), _unchecked_floors(table))
+        parts: list[Fold] = []
+        if folds is not None and q > 0:
+            parts = inputs.folds()
+            losses = component_losses(
+                parts, inputs.target, inputs.weights, _sizes(q, n_components, sample, folds), robust
+            )
+            k, r = losses.best()
+            if losses.sizes[k] > q:  # all rows carry more components than the part that was kept
+                q = min(round(losses.sizes[k] / folds.kept_share), sample.max_components, max(q, MOST_COMPONENTS))
+            error = float(losses.squares[:, k, r].sum()) / float(table.traces[-1])
+            least[-1] = max(SMALLEST * start_noises(table)[-1], error * table.traces[-1] / table.dims[-1])
+        noises, n_iter, settled = view_noises(
+            whole.axes, table.traces, table.dims, q, least, tol=tol, leaps=leaps, progress=progress
+        )
+        scaled = replace(sample, scales=scales_of(noises))
+        spectrum = joint_spectrum(
+            scaled, whole, whole.axes.joint(scaled.scales, min(q, sample.max_components), above=1.0)
+        )
+        subspace: ViewSubspace = scaled.subspace(spectrum)
+        checked = None
+        if folds is not None and parts:
+            checked = checked_model(
+                parts, inputs.target, inputs.weights, scaled.scales, q, robust, float(table.traces[-1])
+            )
+            # the ridge of kernel regression is κσ²N: with all rows in, κ is smaller
+            subspace = subspace.trusting(0, 1.0 / (folds.kept_share * checked.ridge))
+    model = LatentModel(subspace, LatentGaussian(spectrum.eigenvalues, 1.0, sample.dim), spectrum)
+    return TargetModel(model, noises, np.empty(0), checked, n_iter, settled, table.total_weight)
+
+
+def _counted(sample: ViewSample, whole: Decomposition, n_components: int | float) -> int:
+    """The number of components asked for, counted on inputs and target as they are weighted."""
+    known = KnownSpectrum(sample, whole)
+    if isinstance(n_components, int):
+        return fit_latent_model(sample, n_components, known, 0.0).gaussian.n_components
+    pairs = whole.axes.joint(sample.scales, sample.max_components, vectors=False)
+    trace = float(sample.scales**2 @ sample.table.traces)
+    return for_fraction(pairs.values, trace, n_components) or len(pairs.values)
+
+
+@dataclass(frozen=True)
+class KnownSpectrum(Solver):
+    """A solver that has the answer: the eigenpairs of a sample whose inputs were decomposed."""
+
+    sample: ViewSample
+    whole: Decomposition
+
+    def solve(self, operator: Any, n_components: int, *, dim: Any = None, noise_variance: Any = None) -> Spectrum:
+        """The leading components of the sample."""
+        return joint_spectrum(self.sample, self.whole, self.whole.axes.joint(self.sample.scales, n_components))
+
+
+def _unchecked_floors(table: ViewTable | MomentTable) -> Array:
+    floors = np.zeros(len(table.views))
+    floors[-1] = UNCHECKED * table.traces[-1] / table.dims[-1]
+    return floors
+
+
+def _fit_shared(
+    sample: ViewSample,
+    n_components: int | float | None,
+    solver: Solver,
+    noise_variance: float | str,
+    view_weights: Array,
+) -> TargetModel:
+    table = sample.table
+    model = fit_latent_model(sample, n_components, solver, noise_variance, default_fraction=DEFAULT_FRACTION)
+    noise = model.gaussian.noise_variance
+    safe = np.where(view_weights > 0, view_weights, 1.0)
+    noises = np.where(view_weights > 0, noise / safe, 0.0)
+    return TargetModel(model, noises, np.empty(0), None, model.spectrum.n_iter, True, table.total_weight)
+
+
+def _with_std(rows: CheckedRows, fitted: TargetModel, folds: Folds | None, local: bool) -> TargetModel:
+    """Held-out residuals say what to expect; without them the model does."""
+    checked, total = fitted.held_out, fitted.total_weight
+    if checked is None:
+        return replace(fitted, std=np.sqrt(np.maximum(fitted.usual_spread, 0.0) + fitted.noise_variances[-1]))
+    residuals = rows.target - checked.predictions
+    spread = None
+    if local and folds is not None:
+        sizes = np.abs(residuals) / np.sqrt(1.0 + checked.leverages)[:, None]
+        usual = rows.weights @ sizes
+        if (usual > 0).all():
+            latents = fitted.posterior(fitted.model.subspace.without_maps().project([*rows.inputs, None])).mean
+            spread = fit_spread(latents, sizes / usual, rows.weights, folds, total, rows.columns)
+    if spread is not None:
+        residuals = residuals / spread[1]
+    std = raised(calibrated_std(residuals, checked.leverages, rows.weights, total), total)
+    return replace(fitted, std=std, spread=None if spread is None else spread[0])
+
+
+def _weights_when_counting(n_views: int) -> Array:
+    return np.append(np.ones(n_views - 1), TARGET_WEIGHT_WHEN_COUNTING)
+
+
+def _sizes(q: int, n_components: int | float, sample: ViewSample, folds: Folds) -> list[int]:
+    """Numbers of components to try: the one asked for, or from the fraction's upwards, half as many again each."""
+    if isinstance(n_components, int):
+        return [q]
+    most = min(sample.max_components, folds.fewest_kept - 1, max(q, MOST_COMPONENTS))
+    sizes = [q]
+    while sizes[-1] < most:
+        sizes.append(min(most, max(sizes[-1] + 1, int(1.5 * sizes[-1]))))
+    return sizes

@@ -1,0 +1,51 @@
+"""What landmarks lose: the held-out error of a kernel ridge with them and with all rows [10]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian._content import row_hashes, smallest_positions
+from gramian.kernels import Kernel
+from gramian.targets.design import landmark_map
+from gramian.targets.folds import dealt_folds
+from gramian.targets.kernel_choice import drawn_rows, ridge_losses
+
+COMPARED_ROWS = 1000
+"""Rows on which landmarks are compared with all rows: those of smallest hash."""
+
+
+@dataclass(frozen=True)
+class LandmarkLoss:
+    """Held-out errors over the variance of the target, on some of the rows, with as large a share of them as landmarks."""
+
+    n_landmarks: int
+    n_rows: int
+    approximate: float
+    exact: float
+
+
+def landmark_loss(
+    kernel: Kernel,
+    X: Array,
+    Y: Array,
+    raw_weights: Array,
+    n_landmarks: int,
+    n_folds: int,
+    hashes: Array | None = None,
+) -> LandmarkLoss | None:
+    """The loss on at most 1,000 rows, where all rows can be landmarks too; ``hashes`` as in `choose_target_kernel`."""
+    hashes = row_hashes(X) if hashes is None else hashes
+    rows = drawn_rows(hashes, COMPARED_ROWS)
+    X, Y, raw_weights, hashes = np.asarray(X[rows], dtype=np.float64), Y[rows], raw_weights[rows], hashes[rows]
+    folds = dealt_folds(None, n_folds, hashes)
+    errors = []
+    for count in (n_landmarks, len(X)):
+        features = np.asarray(landmark_map(kernel, X[smallest_positions(hashes, count)]).transform(X))
+        scored = ridge_losses(features, Y, raw_weights, folds)
+        if scored is None:
+            return None
+        errors.append(float(scored[0].mean()))
+    return LandmarkLoss(n_landmarks, len(X), errors[0], errors[1])

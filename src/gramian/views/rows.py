@@ -1,0 +1,159 @@
+"""MultiViewRKM from rows that are only summed over: batches and Dask [8, 10, 13]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian._content import ContentFolds, row_hashes
+from gramian.evidence.dimension import choose_dimension, moment_folds
+from gramian.evidence.selection import Selection
+from gramian.latent.model import LatentModel
+from gramian.latent.sample import STORED_LIMIT
+from gramian.rows import Rows
+from gramian.solvers.eigh import Eigh
+from gramian.views.choice import choose_by_rows, choose_view_components, from_all_others
+from gramian.views.fit import CHOICE_FOLDS, PILOT_ROUNDS, ViewFit, ViewOptions, fit_complete, rule
+from gramian.views.folds import FoldedViews
+from gramian.views.folds import moment_folds as view_moment_folds
+from gramian.views.moments import (
+    FeatureSums,
+    MomentTable,
+    StackedViews,
+    farthest_scores,
+    feature_sums,
+    moment_views,
+)
+from gramian.views.noise import fit_view_noises, scales_of, start_noises
+from gramian.views.sources import view_columns
+from gramian.views.specs import inverts_itself
+from gramian.views.survey import ViewSurvey
+from gramian.views.tables import ViewLayout, ViewRows
+from gramian.views.trusts import FEWEST_ROWS, HeldOutTrusts, held_out_trusts, questions_of, trusts_of_rows
+from gramian.views.view import ANCHOR_ROWS, ExplicitView, ViewSample, ViewTable
+
+
+@dataclass(frozen=True)
+class SummedViews:
+    """The views of all rows in moments, fold by fold, and those of the drawn rows one by one."""
+
+    features: StackedViews
+    table: MomentTable
+    drawn: ViewTable
+    inputs: tuple[Array, ...]  # of the drawn rows
+    folds: ContentFolds
+    of_folds: Callable[[int], FeatureSums]  # one more pass, with so many folds
+
+    @classmethod
+    def of(cls, layout: ViewLayout, rows: Rows, survey: ViewSurvey, maps: tuple[Any, ...], n_folds: int) -> SummedViews:
+        """One pass over the features, complete rows only."""
+        columns = view_columns(layout)
+        features = StackedViews(columns, maps)
+        folds = ContentFolds.of(survey.distinct, n_folds)
+        inputs = survey.inputs(columns)
+        made = [features.of_inputs(X, v) for v, X in enumerate(inputs)]
+        ends = np.cumsum([0, *(part.shape[1] for part in made)])
+        if ends[-1] > STORED_LIMIT:
+            raise ValueError(
+                f"The views have {ends[-1]} features together, more than the {STORED_LIMIT} whose covariance is stored. Use fewer, or "
+                "call fit on rows that fit into memory."
+            )
+        order = np.concatenate(columns)
+
+        def of_folds(count: int) -> FeatureSums:
+            dealt = ContentFolds.of(survey.distinct, count)
+            return rows.fold(feature_sums, features, dealt, int(ends[-1]), order)
+
+        sums = of_folds(n_folds)
+        views = moment_views(maps, made, survey.of_views)
+
+        def signs(axes: Array, mean: Array) -> Array:
+            return rows.fold(farthest_scores, features, axes, mean).signs
+
+        table = MomentTable(views, sums, signs)
+        weights = survey.drawn.weights / survey.drawn.weights.sum()
+        explicit = tuple(
+            ExplicitView(part, m, None if m is None or inverts_itself(m) else X)
+            for part, m, X in zip(made, maps, inputs)
+        )
+        drawn = ViewTable(explicit, weights, table.total_weight)
+        return cls(features, table, drawn, inputs, folds, of_folds)
+
+    @property
+    def folded(self) -> FoldedViews:
+        """Folds from the moments of all rows; the drawn ones stand for the rows themselves."""
+        fold = self.folds.assign(row_hashes(np.hstack(self.inputs)))
+        return FoldedViews(self.drawn, fold, self.table.sums.folds)
+
+    def choose(self, sample: ViewSample, options: ViewOptions) -> tuple[Any, Selection]:
+        """q by held-out views, or rows of a single view."""
+        noise, several = options.noise_variance, len(options.names) > 1
+        fixed = None if isinstance(noise, str) else float(noise)
+        if fixed is not None and (fixed > 0 or not several):
+            taken = f"the components above noise_variance={fixed:g}" if fixed > 0 else "95 % of the variance"
+            return None, rule(f"{taken}, since the noise is given")
+        if not self.folds or not (self.table.traces > 0).any():
+            return None, rule("95 % of the variance, since there are too few distinct rows to hold any out")
+        most = sample.max_components
+        if not several:
+            parts = [part for part in self.table.sums.folds.parts if part is not None]
+            selection = choose_dimension(moment_folds(parts), float(self.table.dims[0]))
+        elif noise != "per-view":
+            selection = choose_view_components(self.folded.folds(sample.scales, most, Eigh()), noise_variance=fixed)
+        else:
+            table: Any = self.table
+            pilot = choose_by_rows(self.folded.folds(scales_of(start_noises(table)), most, Eigh()))
+            fitted = fit_view_noises(table, pilot, Eigh(), "primal", tol=0.1, max_iter=PILOT_ROUNDS, leaps=True)
+            selection = choose_view_components(self.folded.folds(scales_of(fitted.noise_variances), most, Eigh()))
+        return min(selection.chosen, most), selection
+
+    def fit(self, options: ViewOptions) -> ViewFit:
+        """The model of all rows."""
+        return fit_complete(self.table, self.residuals if self.folds else None, options, self.choose)
+
+    def residuals(self, q: int, noises: Array) -> Array:
+        """Mean squared residual per coordinate of every view, predicted from the others on the first of five folds."""
+        moments = self.table.sums.folds
+        if self.folds.n_folds != CHOICE_FOLDS:
+            moments = self.of_folds(CHOICE_FOLDS).folds
+        scales = scales_of(noises)
+        fold = view_moment_folds(FoldedViews(self.drawn, self.folded.fold, moments), scales, q, Eigh())[0]
+        found = np.zeros(len(noises))
+        for others, v in from_all_others(len(noises)):
+            if scales[v] > 0:
+                error = float(fold.errors((others, v), q, np.ones(1), 1.0)[0])
+                found[v] = error / (scales[v] ** 2 * self.table.dims[v])
+        return found
+
+    def trusts(self, model: LatentModel[Any], preimage: Any, names: Sequence[Any]) -> HeldOutTrusts | None:
+        """As `trusts_of_rows`: errors from the moments of all rows, residuals of the drawn ones."""
+        parts, gaussian = model.subspace.parts, model.gaussian
+        if (
+            gaussian.n_components == 0
+            or gaussian.noise_variance == 0
+            or not self.folds
+            or len(self.drawn.weights) < FEWEST_ROWS
+        ):
+            return None
+        if self.table.n_rows <= ANCHOR_ROWS:  # the drawn rows are all: as in memory
+            weights = self.drawn.weights * self.drawn.total_weight
+            rows, n_folds = ViewRows.of(self.inputs), self.folds.n_folds
+            return trusts_of_rows(rows, weights, model, None, n_folds=n_folds, preimage=preimage, names=names)
+        scales = np.array([part.scale for part in parts])
+        folded = self.folded
+        return held_out_trusts(
+            self.drawn,
+            self.inputs,
+            folded.fold,
+            scales,
+            gaussian.n_components,
+            gaussian.noise_variance,
+            questions_of(range(len(parts)), len(parts)),
+            preimage,
+            names,
+            folded=folded,
+        )

@@ -1,0 +1,66 @@
+"""q and noise by hidden cells: fits that are only compared may be loose."""
+
+import numpy as np
+import pytest
+
+from gramian.evidence import cells
+from gramian.evidence.cells import STANDS_OUT, choose_by_cells, choose_noise_by_cells, standing_out
+from gramian.latent.missing import fit_missing
+
+
+def table(kind, n=150):
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((n, 3))
+    W = rng.standard_normal((3, 8))
+    X = Z @ W if kind == "straight" else np.cos(Z @ W + rng.uniform(0, 6, 8))
+    X = X + 0.3 * rng.standard_normal(X.shape)
+    X[rng.random(X.shape) < 0.15] = np.nan
+    return X
+
+
+def test_the_loose_fits_are_as_documented():
+    assert (cells.LOOSE, cells.LOOSE_STEPS) == (1e-2, 5)
+    assert (cells.ALMOST_NONE, cells.TIGHT, cells.TIGHT_STEPS) == (1e-4, 1e-6, 100)
+    assert (cells.N_DRAWS, cells.SHARE, cells.MOST_ROWS, cells.EVERY, cells.PATIENCE) == (5, 0.1, 2000, 6, 2)
+
+
+@pytest.mark.parametrize("kind", ["straight", "curved"])
+def test_fits_to_the_end_choose_the_same_q(monkeypatch, kind):
+    X = table(kind)
+    loose = choose_by_cells(X, np.ones(len(X)), 8).selection
+    monkeypatch.setattr(cells, "LOOSE", 1e-8)
+    monkeypatch.setattr(cells, "LOOSE_STEPS", 500)
+    tight = choose_by_cells(X, np.ones(len(X)), 8).selection
+    assert loose.chosen == tight.chosen
+    np.testing.assert_allclose(loose.scores[:3], tight.scores[:3], rtol=0.02)
+
+
+def test_the_noise_that_hidden_cells_prefer_is_that_of_fits_to_the_end(monkeypatch):
+    X = table("curved")
+    loose = choose_noise_by_cells(X, np.ones(len(X)), 7).selection
+    monkeypatch.setattr(cells, "LOOSE", 1e-8)
+    monkeypatch.setattr(cells, "NOISE_STEPS", 500)
+    tight = choose_noise_by_cells(X, np.ones(len(X)), 7).selection
+    assert loose.chosen["noise_variance"] == tight.chosen["noise_variance"]
+    np.testing.assert_allclose(loose.scores[:2], tight.scores[:2], rtol=0.01)
+    noises = [candidate["noise_variance"] for candidate in loose.candidates[1:]]
+    assert noises == sorted(noises, reverse=True)
+    counts = [candidate["n_components"] for candidate in loose.candidates[1:]]
+    assert counts == sorted(counts)
+
+
+def test_components_that_do_not_stand_out_of_the_noise_are_none():
+    X = table("straight")
+    noise = 0.5 * float(np.nanvar(X, axis=0).mean())
+    fit = fit_missing(X, 7, noise_variance=noise)
+    kept = standing_out(fit)
+    assert kept.loadings.shape[1] <= 3
+    lengths = np.square(fit.loadings).sum(axis=0)
+    assert (lengths[kept.loadings.shape[1] :] <= STANDS_OUT * noise).all()
+
+
+def test_columns_that_determine_each_other_are_left_no_noise():
+    rng = np.random.default_rng(0)
+    exact = rng.standard_normal((120, 3)) * [1.0, 0.1, 0.01] @ rng.standard_normal((3, 6))
+    X = np.where(rng.random(exact.shape) < 0.1, np.nan, exact)
+    assert choose_noise_by_cells(X, np.ones(120), 5).selection.chosen == 3

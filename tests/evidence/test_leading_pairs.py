@@ -1,0 +1,122 @@
+"""Leading pairs are those of the dense decomposition, and q chosen by them is the q chosen by all pairs."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_digits, make_moons
+
+from gramian._content import content_folds
+from gramian.evidence import dimension
+from gramian.evidence.dimension import (
+    MOST,
+    HeldOutFold,
+    choose_by_kernel,
+    choose_dimension,
+    gram_folds,
+    held_out_log_likelihoods,
+)
+from gramian.evidence.leading_pairs import SEEN, in_single, leading_pairs
+from gramian.kernels import as_kernel
+
+
+@pytest.mark.parametrize("decay", [0.6, 0.97])
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+def test_leading_pairs_are_those_of_the_dense_decomposition(decay, scale):
+    axes = np.linalg.qr(np.random.default_rng(0).standard_normal((120, 120)))[0]
+    exact = scale * decay ** np.arange(120.0)
+    matrix = (axes * exact) @ axes.T
+    values, vectors = leading_pairs(0.5 * (matrix + matrix.T), 20)
+    assert_allclose(values / scale, exact[:20] / scale, rtol=1e-9, atol=1e-14)
+    assert_allclose(np.abs(np.einsum("np,np->p", vectors, axes[:, :20])), 1.0, atol=1e-6)
+    assert_allclose(vectors.T @ vectors, np.eye(20), atol=1e-12)
+    known = leading_pairs(0.5 * (matrix + matrix.T), 20, in_single(matrix))
+    assert_allclose(known[0], values, rtol=1e-12)
+
+
+def test_pairs_that_float32_does_not_see_are_mended():
+    axes = np.linalg.qr(np.random.default_rng(0).standard_normal((120, 120)))[0]
+    exact = 0.3 ** np.arange(120.0)
+    matrix = (axes * exact) @ axes.T
+    assert exact[14] < 1e-2 * SEEN
+    values, vectors = leading_pairs(0.5 * (matrix + matrix.T), 15)
+    assert_allclose(values, exact[:15], rtol=1e-6, atol=1e-15)
+    assert_allclose(vectors.T @ vectors, np.eye(15), atol=1e-12)
+
+
+TABLES = {"digits": load_digits().data[::2], "moons": make_moons(800, noise=0.1, random_state=0)[0]}
+
+
+def fold_by_eigenvectors(gram, weights, held_out, center):
+    """A fold from all eigenvectors of its training rows, each score by itself: what the faster ways must equal."""
+    out, into = np.flatnonzero(held_out), np.flatnonzero(~held_out)
+    s = weights[into] / weights[into].sum()
+    J = (np.eye(len(into)) - np.outer(s, np.ones(len(into))) * center) * np.sqrt(s)
+    K = gram[np.ix_(into, into)]
+    values, vectors = np.linalg.eigh(J.T @ K @ J)
+    kept = np.flatnonzero(values > 1e-12 * values[-1])[::-1]
+    mean = center * (K @ s)
+    scores = (gram[np.ix_(out, into)] - mean) @ J @ vectors[:, kept] / np.sqrt(values[kept])
+    norms = gram[out, out] - center * (2 * gram[np.ix_(out, into)] @ s - s @ K @ s)
+    part = weights[out] / weights[out].sum()
+    return HeldOutFold(values[kept], values[values > 0].sum(), part @ scores**2, part @ norms, weights[out].sum())
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+def test_folds_without_eigenvectors_are_those_with_them(kernel, center):
+    X = TABLES["digits"][:300]
+    gram = np.asarray(as_kernel(kernel).resolve(X)(X), dtype=np.float64)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
+    fold = content_folds(X, 5)[1]
+    for number, found in enumerate(gram_folds(gram, weights, fold, center)):
+        exact = fold_by_eigenvectors(gram, weights, fold == number, center)
+        assert_allclose(found.eigenvalues, exact.eigenvalues, rtol=1e-9, atol=1e-14)
+        assert_allclose(
+            held_out_log_likelihoods(found, 300.0)[:200], held_out_log_likelihoods(exact, 300.0)[:200], rtol=1e-9
+        )
+        assert_allclose(
+            [found.trace, found.squared_norm, found.weight], [exact.trace, exact.squared_norm, exact.weight]
+        )
+
+
+@pytest.mark.parametrize("most", [MOST, 0.0])
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+def test_q_by_leading_pairs_is_q_by_all_pairs(monkeypatch, table, kernel, most):
+    monkeypatch.setattr(dimension, "MOST", most)
+    X = TABLES[table]
+    gram = np.asarray(as_kernel(kernel).resolve(X)(X), dtype=np.float64)
+    fold = content_folds(X, 5)[1]
+    dims = [float((fold != f).sum()) for f in np.unique(fold)]
+    weights = np.ones(len(X))
+    few, folds = choose_by_kernel(gram, weights, fold, dims)
+    every = choose_dimension(gram_folds(gram, weights, fold), dims)
+    assert few.chosen == every.chosen
+    if most:
+        assert max(len(part.eigenvalues) for part in folds) <= most * len(X)
+    steep = (table, kernel) == ("moons", "rbf")  # down to the last eigenvalue that is not rounding
+    assert_allclose(few.scores[: few.chosen], every.scores[: few.chosen], rtol=1e-3 if steep else 1e-9)
+
+
+def test_too_few_pairs_are_doubled(monkeypatch):
+    """A first look that shows nothing costs time, not the answer."""
+    X = TABLES["digits"]
+    gram = np.asarray(as_kernel("rbf").resolve(X)(X), dtype=np.float64)
+    fold = content_folds(X, 5)[1]
+    dims = [float((fold != f).sum()) for f in np.unique(fold)]
+    exact, _ = choose_by_kernel(gram, np.ones(len(X)), fold, dims)
+    asked = []
+    monkeypatch.setattr(dimension, "leading_pairs", lambda m, n, *more: asked.append(n) or leading_pairs(m, n, *more))
+    monkeypatch.setattr(dimension, "BEYOND", 0.0)
+    found, _ = choose_by_kernel(gram, np.ones(len(X)), fold, dims)
+    assert found.chosen == exact.chosen > 32
+    assert sorted(set(asked)) == [32, 64, 128]
+
+
+def test_a_kernel_that_may_be_indefinite_is_decomposed_whole():
+    X = TABLES["digits"]
+    gram = np.asarray(as_kernel("rbf").resolve(X)(X), dtype=np.float64)
+    fold = content_folds(X, 5)[1]
+    dims = [float((fold != f).sum()) for f in np.unique(fold)]
+    _, folds = choose_by_kernel(gram, np.ones(len(X)), fold, dims, semidefinite=False)
+    assert min(len(part.eigenvalues) for part in folds) > len(X) // 2

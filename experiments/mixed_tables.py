@@ -27,9 +27,9 @@ from experiments._tables import names
 from gramian import LatentImputer
 from gramian.cli._models import fitted
 from gramian.cli._scores import scorer
-from gramian.io.frames import as_table
-from gramian.io.preprocessing import Preprocessing
-from gramian.io.table import Table
+from gramian.tables.frames import as_table
+from gramian.tables.preprocessing import Preprocessing
+from gramian.tables.table import Table
 
 PAGE, BLOCK = Path(__file__).parents[1] / "docs" / "command_line.md", "mixed tables"
 MAX_ROWS, MIN_ROWS, MAX_FEATURES = 1000, 40, 60

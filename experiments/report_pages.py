@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from gramian.datasets import data_file
-from gramian.io.preprocessing import Preprocessing, Roles
 from gramian.io.tables import read_table, write_table
 from gramian.reporting import write_report
+from gramian.tables.preprocessing import Preprocessing, Roles
 
 TABLES = {
     "small": ("datasets", "mtcars", None),

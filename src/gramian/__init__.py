@@ -17,6 +17,8 @@ _HOMES = {
     "save": "gramian.io.model_file",
     "load": "gramian.io.model_file",
     "stack_views": "gramian.views.view",
+    "TablePreprocessor": "gramian.estimators.table_preprocessor",
+    "DataWarning": "gramian.exceptions",
     "ModelFileError": "gramian.exceptions",
     "NumericalWarning": "gramian.exceptions",
 }

@@ -14,6 +14,10 @@ class NumericalWarning(UserWarning):
     """The answer is finite and usable, but the numbers behind it deserve a look."""
 
 
+class DataWarning(UserWarning):
+    """Something in the data was taken for what it seems to be: a code of missing, a total, a row name. It says how to keep it as it is."""
+
+
 class ModelFileError(ValueError):
     """A model file is damaged, foreign, too new, or not a model file at all."""
 

@@ -10,8 +10,8 @@ from gramian.cli import main
 from gramian.cli._goodness import agreement, class_sets, of_classes, of_values
 from gramian.cli._held_out import FOLDS, LEAST_ROWS, LEVEL, MOST_ROWS, held_out, splits
 from gramian.cli._words import in_own_words
-from gramian.io.preprocessing import Preprocessing
 from gramian.io.tables import read_table, write_table
+from gramian.tables.preprocessing import Preprocessing
 
 
 def texts(values):

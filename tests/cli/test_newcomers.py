@@ -9,8 +9,8 @@ import pytest
 
 from gramian import KernelPPCA
 from gramian.cli._demo_steps import timings
-from gramian.io.clocks import Clock
 from gramian.io.tables import read_table, write_table
+from gramian.tables.clocks import Clock
 
 
 def texts(values):
@@ -89,7 +89,7 @@ def test_decimal_commas_with_thousands_points(tmp_path):
     ],
 )
 def test_dates_are_recognised_as_the_clock_and_carried_on(tmp_path, cells, following):
-    from gramian.io.table import Table
+    from gramian.tables.table import Table
 
     clock = Clock.of(Table(["when", "y"], [texts(cells), np.arange(4.0)]))
     assert clock.after(1).tolist() == [following]

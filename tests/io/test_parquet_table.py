@@ -10,8 +10,9 @@ import pytest
 
 from gramian.io import parquet_table
 from gramian.io.parquet_table import ParquetReader
-from gramian.io.table import ReadOptions, concatenated
+from gramian.io.table import ReadOptions
 from gramian.io.tables import TableError, open_table, read_table, whole_table
+from gramian.tables.table import concatenated
 
 arrow = pytest.importorskip("pyarrow", reason="needs the extra io")
 parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra io")

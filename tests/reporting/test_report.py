@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 from gramian import PPCA
-from gramian.io.preprocessing import Preprocessing, Roles
-from gramian.io.table import Table
 from gramian.io.table_model import TableModel
 from gramian.io.tables import read_table, write_table
 from gramian.reporting import analysis, write_model_report, write_report
@@ -22,6 +20,8 @@ from gramian.reporting.page import render, together
 from gramian.reporting.pictures import picture
 from gramian.reporting.row_drawings import near_the_best
 from gramian.reporting.words import about, count
+from gramian.tables.preprocessing import Preprocessing, Roles
+from gramian.tables.table import Table
 
 LIMIT = 2_000_000
 

@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from gramian import PPCA
-from gramian.io.preprocessing import Preprocessing
-from gramian.io.table import Table
 from gramian.reporting.traits import Traits
 from gramian.reporting.words import extrapolated, of_extrapolated
+from gramian.tables.preprocessing import Preprocessing
+from gramian.tables.table import Table
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from gramian._arrays import Array
 from gramian._content import content_folds, row_hashes, smallest_positions
 from gramian.cli._goodness import Facts, of_classes, of_values, share_inside
 from gramian.evidence.cells import hidden_cells
-from gramian.io.preprocessing import Preprocessing
+from gramian.tables.preprocessing import Preprocessing
 
 FOLDS = 5
 LEVEL = 0.9

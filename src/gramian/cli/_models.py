@@ -15,10 +15,10 @@ from gramian._catalogue import entry_of_word, name_of_word
 from gramian._content import cell_uniforms, row_hashes, smallest_positions
 from gramian.estimators.outliers import out_of_fold_scores
 from gramian.exceptions import NumericalWarning, warn
-from gramian.io.preprocessing import Preprocessing
 from gramian.io.table_model import TableModel
 from gramian.reporting.oddness import odd_limits
 from gramian.reporting.words import FACTS
+from gramian.tables.preprocessing import Preprocessing
 
 LEVELS = (0.9, 0.95, 0.99, 0.995, 0.999)
 SCORED_ROWS = 2000

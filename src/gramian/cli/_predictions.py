@@ -13,8 +13,8 @@ from scipy.special import ndtri
 
 from gramian._arrays import Array
 from gramian.cli._goodness import ClassTally, GroupTally, ValueTally, class_sets
-from gramian.io.table import Table
 from gramian.io.table_model import TableModel
+from gramian.tables.table import Table
 
 LEVEL = 0.9
 Summary = tuple[dict[str, Any], list[str]]

@@ -16,11 +16,12 @@ import numpy as np
 
 from gramian._catalogue import ESTIMATORS
 from gramian.io.model_file import load
-from gramian.io.preprocessing import Preprocessing, Roles, resolve_columns
-from gramian.io.source import Source, shown
-from gramian.io.table import ReadOptions, Table
+from gramian.io.source import Source
+from gramian.io.table import ReadOptions
 from gramian.io.table_model import TableModel
 from gramian.io.tables import TableWriter, open_table, output_format, whole_table
+from gramian.tables.preprocessing import Preprocessing, Roles, resolve_columns
+from gramian.tables.table import Table, shown
 
 
 class Session:

@@ -12,10 +12,10 @@ from gramian._arrays import Array
 from gramian._content import SmallestRows
 from gramian._progress import Progress
 from gramian.cli._models import LANDMARKS, estimator_for, facts_of, limits_of
-from gramian.io.preprocessing import Preprocessing
 from gramian.io.source import memory_available
 from gramian.io.table_model import TableModel
 from gramian.reporting.oddness import odd_limits
+from gramian.tables.preprocessing import Preprocessing
 
 STREAMED = ("ppca", "mixture", "kernel", "kernel-mixture", "regressor", "views")
 """Kinds of models whose fits are sums over rows."""

@@ -12,9 +12,9 @@ import numpy as np
 from gramian._arrays import Array
 from gramian.evidence import choose
 from gramian.exceptions import NumericalWarning
-from gramian.io.clocks import Clock
-from gramian.io.preprocessing import Preprocessing
-from gramian.io.table import Table
+from gramian.tables.clocks import Clock
+from gramian.tables.preprocessing import Preprocessing
+from gramian.tables.table import Table
 
 HIDDEN_GAPS = 12
 """Copies of a column's gaps that are hidden to judge its filling."""

@@ -57,8 +57,8 @@ def forecast(
     import numpy as np
 
     from gramian.cli._session import Session, check_output, place
-    from gramian.io.clocks import Clock
     from gramian.io.tables import write_table
+    from gramian.tables.clocks import Clock
 
     check_output(output, force)
     level = 0.9 if level is None else level
@@ -98,8 +98,8 @@ def _model_of(session: Any, path: str, target: str | None, last: int, options: A
 
     from gramian.cli._models import fitted
     from gramian.cli._session import Input, is_model, load_model
-    from gramian.io.clocks import Clock
-    from gramian.io.source import TableError
+    from gramian.tables.clocks import Clock
+    from gramian.tables.table import TableError
 
     try:
         opened = Input(session, path, options)
@@ -117,7 +117,7 @@ def _model_of(session: Any, path: str, target: str | None, last: int, options: A
 
 def _about_dates(whole: Any, skip: set[str]) -> list[str]:
     """A remark where a column of dates cannot be the clock."""
-    from gramian.io.column_summary import summaries
+    from gramian.tables.column_summary import summaries
 
     dates = [summary.name for summary in summaries([whole])[0] if summary.kind == "date" and summary.name not in skip]
     return [
@@ -134,8 +134,8 @@ def prepared_series(
     from dataclasses import replace
 
     from gramian.cli._session import columns_of
-    from gramian.io.clocks import Clock, calendar_columns
-    from gramian.io.preprocessing import Roles
+    from gramian.tables.clocks import Clock, calendar_columns
+    from gramian.tables.preprocessing import Roles
 
     whole = opened.table()
     if last and whole.n_rows > last:

@@ -117,7 +117,7 @@ def _held(session: Any, opened: Any, kind: str, options: Any) -> tuple[Any, Any]
 
 def _clock_of(whole: Any, drop: Any, session: Any) -> Any:
     """The clock of a table; rows that run backwards have none, which is said."""
-    from gramian.io.clocks import Clock
+    from gramian.tables.clocks import Clock
 
     try:
         return Clock.of(whole, skip=drop)

@@ -7,11 +7,11 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "TablePreprocessor": "gramian.io.table_preprocessor",
-    "Preprocessing": "gramian.io.preprocessing",
+    "TablePreprocessor": "gramian.estimators.table_preprocessor",
+    "Preprocessing": "gramian.tables.preprocessing",
     "ReadOptions": "gramian.io.table",
-    "Table": "gramian.io.table",
-    "TableError": "gramian.io.source",
+    "Table": "gramian.tables.table",
+    "TableError": "gramian.tables.table",
     "TableModel": "gramian.io.table_model",
     "read_table": "gramian.io.tables",
     "write_table": "gramian.io.tables",

@@ -14,7 +14,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.io.source import Source
-from gramian.io.table import MISSING
+from gramian.tables.table import MISSING
 
 SMALLEST = 1 << 18
 """Bytes below which the import of pyarrow takes longer than the parsing."""

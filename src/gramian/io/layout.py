@@ -8,34 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gramian.io.cells import dressed_number
-from gramian.io.dates import are_dates
+from gramian.tables.dates import are_dates
 
 MOST_BANNER_LINES = 30
-TOTALS = frozenset(
-    [
-        "total",
-        "totals",
-        "grand total",
-        "sum",
-        "sums",
-        "subtotal",
-        "sub-total",
-        "overall",
-        "summe",
-        "gesamt",
-        "insgesamt",
-        "gesamtsumme",
-        "somme",
-        "totaal",
-        "totale",
-        "suma",
-        "soma",
-        "average",
-        "mean",
-        "mittelwert",
-        "moyenne",
-    ]
-)
 _UNIT = re.compile(r"[\[(<].{1,20}[\])>]|[^\d\W]{0,6}[%°µ/·²³^*].{0,12}|[a-zA-Z]{1,3}")
 _ERROR = re.compile(r"#(N/A|NAME\?|NUM!|VALUE!|DIV/0!|REF!|NULL!)", re.IGNORECASE)
 
@@ -65,12 +40,6 @@ def is_comment(cells: Sequence[str]) -> bool:
     """Whether a record begins like a comment. ``#`` alone is a name of a column, ``#N/A`` a missing cell."""
     first = cells[0].lstrip()
     return first.startswith("#") and first != "#" and _ERROR.match(first) is None
-
-
-def is_total(cells: Sequence[str]) -> bool:
-    """Whether a record is the sum or mean of those above: its first cell that is not empty says so."""
-    first = next((cell.strip() for cell in cells if cell.strip()), "")
-    return first.rstrip(":").strip().lower() in TOTALS
 
 
 class LayoutFinder:

@@ -13,8 +13,9 @@ from numpy.lib import format as npy
 
 from gramian._arrays import Array
 from gramian.io.packing import bound, too_large
-from gramian.io.source import Source, TableError, check_cells, shown
-from gramian.io.table import ReadOptions, Table, batch_rows, checked_names
+from gramian.io.source import Source, check_cells
+from gramian.io.table import ReadOptions, batch_rows, checked_names
+from gramian.tables.table import Table, TableError, shown
 
 COLUMN_NAMES = ("columns", "column_names", "feature_names", "names", "num_names")
 TABLE_NAMES = ("X", "x", "data", "table", "values", "x_train")

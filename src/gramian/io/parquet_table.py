@@ -12,8 +12,9 @@ import numpy as np
 from gramian._arrays import Array
 from gramian.io.numpy_table import finite_or_missing
 from gramian.io.packing import bound, too_large
-from gramian.io.source import Source, check_bytes, shown
-from gramian.io.table import TEXT_BYTES, ReadOptions, Table, batch_rows, checked_names, joined
+from gramian.io.source import Source, check_bytes
+from gramian.io.table import TEXT_BYTES, ReadOptions, batch_rows, checked_names
+from gramian.tables.table import Table, joined, shown
 
 
 def pyarrow() -> Any:

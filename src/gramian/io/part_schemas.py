@@ -86,7 +86,7 @@ PART_ROWS: Rows = {
     "operators.LazyGram": {"": {"kernel": "Kernel", "memory?": "count"}},
     "operators.SumGram": {"": {"parts": "list p", "parts*": "object", "scales": "list p", "scales*": "number"}},
     # tables
-    "io.TablePreprocessor": {
+    "TablePreprocessor": {
         "*": {
             "preprocessing_": "io.Preprocessing",
             "feature_names_in_": "labels c",

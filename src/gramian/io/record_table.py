@@ -10,9 +10,10 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.io.cells import Dress, decimal_evidence, dressed_number
-from gramian.io.layout import LayoutFinder, Record, is_comment, is_total
-from gramian.io.source import Source, shown
-from gramian.io.table import MISSING, NO_SUCH_THING, ReadOptions, Table, batch_rows, checked_names
+from gramian.io.layout import LayoutFinder, Record, is_comment
+from gramian.io.source import Source
+from gramian.io.table import ReadOptions, batch_rows, checked_names
+from gramian.tables.table import MISSING, NO_SUCH_THING, Table, is_total, shown
 
 SAMPLE_RECORDS = 200
 NAMES = {"\t": "tab", ";": "';'", "|": "'|'", ",": "','", " ": "space"}

@@ -92,8 +92,8 @@ CLASSES: dict[str, str] = {
     "solvers.Stiefel": "gramian.solvers.stiefel:Stiefel",
     "solvers.Arpack": "gramian.solvers.arpack:Arpack",
     "io.TableModel": "gramian.io.table_model:TableModel",
-    "io.Preprocessing": "gramian.io.preprocessing:Preprocessing",
-    "io.TablePreprocessor": "gramian.io.table_preprocessor:TablePreprocessor",
+    "io.Preprocessing": "gramian.tables.preprocessing:Preprocessing",
+    "TablePreprocessor": "gramian.estimators.table_preprocessor:TablePreprocessor",
     "estimators.ViewLayout": "gramian.views.tables:ViewLayout",
     "deep.DeepRKM": "gramian.deep.deep_rkm:DeepRKM",
     "deep.TorchMap": "gramian.deep.torch_map:TorchMap",
@@ -139,7 +139,7 @@ def _plug_ins(table: str) -> dict[str, type]:
 
 
 PARTS = ("solvers.Spectrum",)
-WHOLE = ("kernels.", "features.", "solvers.", "preimage.", "io.TableModel", "io.TablePreprocessor", "deep.")
+WHOLE = ("kernels.", "features.", "solvers.", "preimage.", "io.TableModel", "TablePreprocessor", "deep.")
 """What the names of classes that may be saved on their own begin with, beside the estimators."""
 
 

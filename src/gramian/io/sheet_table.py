@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from gramian.io.layout import Record
 from gramian.io.packing import PackingError, check_members
 from gramian.io.record_table import RecordReader
-from gramian.io.source import TableError, shown
+from gramian.tables.table import TableError, shown
 
 MOST_CELLS = 50_000_000
 """A sheet is held as a full rectangle: this many cells take 1.2 GB."""

@@ -8,17 +8,14 @@ import sys
 import zipfile
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from gramian._memory import available_memory
 from gramian.io.model_file import is_pickle
 from gramian.io.packing import MAGIC, unpacked
+from gramian.tables.table import TableError, shown
 
 STDIN = "-"
-
-
-class TableError(ValueError):
-    """A table that cannot be read, in one line: the file, the line, the column, what is wrong, what to do."""
 
 
 class Source:
@@ -139,12 +136,6 @@ _MARKED = {
     b"<?xml": "this is XML. Export the table as CSV.",
 }
 _MARKED |= {b'{"': _JSON, b"[{": _JSON, b"[[": _JSON}
-
-
-def shown(text: Any, width: int = 60) -> str:
-    """A name or cell for a one-line message: quoted, control characters escaped, cut when long."""
-    text = str(text)
-    return repr(text if len(text) <= width else text[: width - 1] + "…")
 
 
 def memory_available() -> int:

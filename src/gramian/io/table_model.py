@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from gramian.io.preprocessing import Preprocessing
+from gramian.tables.preprocessing import Preprocessing
 
 
 @dataclass

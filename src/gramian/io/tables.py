@@ -22,9 +22,10 @@ from gramian.io.packing import SUFFIXES as PACKED_SUFFIXES
 from gramian.io.packing import packed
 from gramian.io.parquet_table import ParquetReader, pyarrow
 from gramian.io.sheet_table import SheetReader
-from gramian.io.source import Source, TableError, check_bytes
-from gramian.io.table import TEXT_BYTES, ReadOptions, Table, TableReader, concatenated
+from gramian.io.source import Source, check_bytes
+from gramian.io.table import TEXT_BYTES, ReadOptions, TableReader
 from gramian.io.text_table import Dialect, TextReader
+from gramian.tables.table import Table, TableError, concatenated
 
 __all__ = ["ReadOptions", "Table", "TableError", "TableWriter", "open_table", "read_table", "write_table"]
 

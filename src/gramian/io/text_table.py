@@ -17,9 +17,8 @@ from gramian._arrays import Array
 from gramian.io.arrow_text import DELIMITERS as PLAIN_DELIMITERS
 from gramian.io.arrow_text import SMALLEST, ArrowBody, body_offset
 from gramian.io.cells import looks_numeric, plain_number
-from gramian.io.layout import is_total
 from gramian.io.record_table import SAMPLE_RECORDS, Dialect, RecordReader
-from gramian.io.table import Table
+from gramian.tables.table import Table, is_total
 
 __all__ = ["Dialect", "TextReader"]
 

@@ -17,12 +17,12 @@ from gramian.estimators.imputer import LatentImputer
 from gramian.estimators.ppca import PPCA
 from gramian.evidence import Selection, choose
 from gramian.evidence.cells import hidden_cells
-from gramian.io.preprocessing import Preprocessing
-from gramian.io.table import Table
 from gramian.io.table_model import TableModel
 from gramian.reporting.oddness import limit_at, odd_limits, oddness
 from gramian.reporting.traits import Traits
 from gramian.reporting.words import count
+from gramian.tables.preprocessing import Preprocessing
+from gramian.tables.table import Table
 
 LEVEL = 0.9
 FLAG_LEVEL = 0.99

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from gramian.io.preprocessing import Preprocessing
-from gramian.io.table import ReadOptions, Table
+from gramian.io.table import ReadOptions
 from gramian.io.table_model import TableModel
 from gramian.reporting.analysis import analyse
 from gramian.reporting.fitted_section import of_model
 from gramian.reporting.page import check_extras, write_page
 from gramian.reporting.sections import sections_of
 from gramian.reporting.table_sections import sized
+from gramian.tables.preprocessing import Preprocessing
+from gramian.tables.table import Table
 
 
 def check_name(path: str | os.PathLike[str]) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.io.preprocessing import Preprocessing
 from gramian.reporting import row_drawings as draw
 from gramian.reporting.analysis import LEVEL, ODD_ROWS, SHOWN_CELLS, Analysis, column_holes, interval_factor
 from gramian.reporting.blocks import Drawing, Grid, Note, Section, Text, shortened
 from gramian.reporting.glance import STRENGTH
 from gramian.reporting.words import count, extrapolated, of_extrapolated, plural, responsible
+from gramian.tables.preprocessing import Preprocessing
 
 DRAWN_ROWS = 1200
 ROUNDING = 9

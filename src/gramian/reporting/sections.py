@@ -39,7 +39,7 @@ def _python(analysis: Analysis, path: str, options: ReadOptions) -> Section:
     q = analysis.model.n_components_
     lines = [
         "from gramian import LatentImputer, PPCA, PPCAMixture",
-        "from gramian.io.preprocessing import Preprocessing, Roles",
+        "from gramian.tables.preprocessing import Preprocessing, Roles",
         "from gramian.io.tables import ReadOptions, read_table",
         "from gramian.reporting.oddness import odd_limits, oddness",
         "",

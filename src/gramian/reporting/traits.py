@@ -1,6 +1,6 @@
 """Features as readers know them: a column of numbers as it is, a column of categories as one trait per value.
 
-Contrasts of a column of categories are coordinates in which no value plays a special part [gramian.io.coding]; nobody reads
+Contrasts of a column of categories are coordinates in which no value plays a special part [gramian.tables.coding]; nobody reads
 them. Whether a row has a value is a linear function of them, so loadings and differences are said of values instead.
 """
 
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.io.coding import code_of
-from gramian.io.preprocessing import Preprocessing
 from gramian.reporting.blocks import shortened
+from gramian.tables.coding import code_of
+from gramian.tables.preprocessing import Preprocessing
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Traits:
     Examples
     --------
     >>> import numpy as np
-    >>> from gramian.io.table import Table
+    >>> from gramian.tables.table import Table
     >>> colours = np.array(["red", "blue", "green", "red"] * 2, dtype=object)
     >>> table = Table(["size", "colour"], [np.arange(8.0), colours])
     >>> prepare = Preprocessing.fit([table])

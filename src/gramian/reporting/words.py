@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.io.preprocessing import Preprocessing
-from gramian.io.source import shown
 from gramian.reporting.blocks import THOUSANDS, shortened
+from gramian.tables.preprocessing import Preprocessing
+from gramian.tables.table import shown
 
 FACTS = {"n_components": "latent dimensions", "noise_variance": "noise variance", "n_iter": "iterations"}
 """Facts about a model as people read them."""

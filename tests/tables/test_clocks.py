@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gramian.io.clocks import Clock, calendar_columns
-from gramian.io.table import Table
+from gramian.tables.clocks import Clock, calendar_columns
+from gramian.tables.table import Table
 
 
 def texts(cells):

@@ -8,10 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.io.dates import are_dates
-from gramian.io.layout import is_total
-from gramian.io.source import shown
-from gramian.io.table import Table
+from gramian.tables.dates import are_dates
+from gramian.tables.table import Table, is_total, shown
 
 MAX_CATEGORIES = 50
 LONG_TEXT, LONG_WORDS = 40, 5

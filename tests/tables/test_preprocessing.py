@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from gramian.io.coding import coordinates
-from gramian.io.column_summary import Summary
-from gramian.io.preprocessing import BLOCK_ROWS, Preprocessing, Roles, resolve_columns
-from gramian.io.table import Table
 from gramian.io.tables import TableError, read_table
+from gramian.tables.coding import coordinates
+from gramian.tables.column_summary import Summary
+from gramian.tables.preprocessing import BLOCK_ROWS, Preprocessing, Roles, resolve_columns
+from gramian.tables.table import Table
 
 
 def texts(*values):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.io.table import MISSING, NO_SUCH_THING, Table
+from gramian.tables.table import MISSING, NO_SUCH_THING, Table
 
 
 def as_table(X: Any) -> Table:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from gramian.io.dates import are_dates, moments, readings
+from gramian.tables.dates import are_dates, moments, readings
 
 FIRST_OF_MARCH = [
     "2024-03-01",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from gramian.io.coding import code_of, contrasts, coordinates, order_of, probabilities
+from gramian.tables.coding import code_of, contrasts, coordinates, order_of, probabilities
 
 CODINGS = ["contrasts", "ranks", "indicators"]
 

@@ -1,6 +1,6 @@
 """The column of a table that tells the time: recognised, checked, and carried on.
 
-Recognised is whatever :mod:`gramian.io.dates` reads, d/m/Y and m/d/Y where the days decide which, numbers under a name of
+Recognised is whatever :mod:`gramian.tables.dates` reads, d/m/Y and m/d/Y where the days decide which, numbers under a name of
 time (years, days, ...), and columns of years and months, years and quarters, or years, months and days. Steps may be of equal
 length, months, quarters, years, or business days.
 """
@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.io.dates import Moment, Reading, Style, readings
-from gramian.io.table import Table
+from gramian.tables.dates import Moment, Reading, Style, readings
+from gramian.tables.table import Table
 
 NAMES = frozenset(
     ("year", "month", "day", "date", "time", "datetime", "timestamp", "t", "hour", "week", "quarter", "when", "ds")

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.io.coding import code_of, coordinates, labels, order_of, probabilities
-from gramian.io.column_summary import Summary, described, summaries
-from gramian.io.source import TableError, shown
-from gramian.io.table import Table
+from gramian.tables.coding import code_of, coordinates, labels, order_of, probabilities
+from gramian.tables.column_summary import Summary, described, summaries
+from gramian.tables.table import Table, TableError, shown
 
 COUNTER_NAMES = frozenset(
     ("id", "index", "row", "rowid", "row_id", "row id", "rownames", "unnamed: 0", "nr", "no", "#")
@@ -67,13 +66,13 @@ class Preprocessing:
     """How the columns of a table become the features of a model: which, in which units, and back.
 
     A column of numbers is one feature, standardised. A column of K categories is K - 1 contrasts of unit variance on
-    average, in which all categories are equally far apart [:mod:`gramian.io.coding`]; ordered categories are ranks,
+    average, in which all categories are equally far apart [:mod:`gramian.tables.coding`]; ordered categories are ranks,
     standardised. A missing cell is NaN in all of its features.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from gramian.io.table import Table
+    >>> from gramian.tables.table import Table
     >>> table = Table(["a", "c"], [np.array([1.0, 3.0]), np.array(["u", "v"], dtype=object)])
     >>> prepare = Preprocessing.fit([table])
     >>> prepare.features, prepare.matrix(table).round(9).tolist()
@@ -128,7 +127,7 @@ class Preprocessing:
 
     @property
     def codings(self) -> list[str]:
-        """How each column is coded: ``""`` for numbers, else a word of :func:`gramian.io.coding.code_of`."""
+        """How each column is coded: ``""`` for numbers, else a word of :func:`gramian.tables.coding.code_of`."""
         return [
             "" if not values else "ranks" if name in self.ordered else self.coding
             for name, values in zip(self.names, self.categories)

@@ -9,9 +9,9 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from gramian._arrays import Array
-from gramian.io.frames import as_table, frame_like, orders_of
-from gramian.io.preprocessing import Preprocessing, Roles
 from gramian.single.answers import BaseEstimator, atomic, forget
+from gramian.tables.frames import as_table, frame_like, orders_of
+from gramian.tables.preprocessing import Preprocessing, Roles
 
 UNKNOWN = ("missing", "error")
 

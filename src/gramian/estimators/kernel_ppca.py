@@ -391,7 +391,7 @@ class KernelPPCA(KernelFeatures):
                 f"n_components={q} exceeds the {self.n_components_} components of the model. Fit anew for more."
             )
         model = clone(self).set_params(n_components=q)
-        left_out = ("_preimage", "selection_", "log_likelihoods_", "converged_")
+        left_out = ("_preimage", "selection_", "log_likelihoods_", "converged_", "objectives_")
         parameters = set(self.get_params(deep=False))
         model.__dict__.update({k: v for k, v in vars(self).items() if k not in parameters and k not in left_out})
         model._kept = Kept()

@@ -339,6 +339,8 @@ class MultiViewRKM(NestedKernels, TrustedViews, BaseEstimator):
             self.n_iter_ = fitted.n_iter
         self.latents_ = fitted.latents if rotation is None else fitted.latents @ rotation
         self.eigenvalues_ = fitted.total_weight * self._gaussian.eigenvalues
+        if hasattr(self, "objectives_"):
+            self.objectives_ = fitted.total_weight * self.objectives_  # in the units of eigenvalues_, as AC has them
         diagonal = np.diag(self.eigenvalues_)
         self.gamma_ = diagonal if rotation is None else rotation.T @ diagonal @ rotation
         loadings = [part.loadings(gains) for part in self._subspace.parts]

@@ -289,7 +289,7 @@ class PPCA(PrimalStream):
         self.solver_, self.solver_reason_ = chosen_solver(solver, operator.size, q)
         if q == "mle" and sample.max_components < sample.dim:
             raise ValueError(
-                f"n_components='mle' needs more samples than features ({sample.max_components + 1} <= {int(sample.dim)}). Use 'bic'."
+                f"n_components='mle' needs more samples than features ({sample.max_components + 1} <= {int(sample.dim)}). Use 'auto'."
             )
         with warnings.catch_warnings():
             if self._chooses:  # constant rows have no component to keep, and nobody asked for one

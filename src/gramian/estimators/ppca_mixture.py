@@ -66,6 +66,10 @@ class PPCAMixture(PrimalMixture):
         Mixing weights to start from.
     means_init : array of shape (n_clusters, n_features), optional
         Means to start from, instead of ``init``.
+    solver : {"auto", "em"}, default="auto"
+        The M-step of complete rows. "auto": the closed form of the weighted covariances, or a step of PX-EM where the columns are many.
+        "em": one EM step of W and σ² about the new mean, as [MM] writes it; it needs more steps, and no d x d matrix. With holes it is
+        PX-EM always.
     n_init : int, default=1
         How many different starts to try; the one of the largest likelihood is kept.
     standardize : bool or "auto", default=False
@@ -132,6 +136,7 @@ class PPCAMixture(PrimalMixture):
         init: Any = "kmeans",
         weights_init: Any = None,
         means_init: Any = None,
+        solver: str = "auto",
         n_init: int = 1,
         standardize: bool | str = False,
         tol: float = 1e-6,
@@ -145,6 +150,7 @@ class PPCAMixture(PrimalMixture):
         self.init = init
         self.weights_init = weights_init
         self.means_init = means_init
+        self.solver = solver
         self.n_init = n_init
         self.standardize = standardize
         self.tol = tol
@@ -293,6 +299,7 @@ class PPCAMixture(PrimalMixture):
                     max_iter=self.max_iter,
                     progress=bar,
                     with_responsibilities=with_responsibilities,
+                    em=self.solver == "em",
                 )
                 if best is None or found.objective > best.objective:
                     best = found
@@ -309,6 +316,7 @@ class PPCAMixture(PrimalMixture):
             raise ValueError("n_clusters='auto' does not go with a given start (init, means_init, weights_init).")
         check_count("n_init", self.n_init, 1)
         check_choice("noise", self.noise, ("separate", "shared"))
+        check_choice("solver", self.solver, ("auto", "em"))
         if isinstance(self.init, str):
             check_choice("init", self.init, ("kmeans", "random"))
         check_tolerance(self.tol, self.max_iter)

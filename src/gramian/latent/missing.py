@@ -122,9 +122,11 @@ def fit_missing(
         return problem.result(problem.climb(problem.scaled(start), tol, max_iter, progress))
     first = problem.start(n_components)
     others = problem.random_starts(n_components)
+    before: list[float] = []
     if others and max_iter >= 4 * RACE_STEPS:
-        first = problem.race(with_random(first, others, rng))
-    return problem.result(problem.climb(first, tol, max_iter, progress))
+        first, before = problem.race(with_random(first, others, rng))
+    found = problem.climb(first, tol, max(max_iter - len(before), 1), progress)
+    return problem.result(replace(found, levels=before + found.levels))
 
 
 @dataclass(frozen=True)
@@ -205,10 +207,14 @@ class MissingProblem:
     def random_starts(self, q: int) -> int:
         return random_starts(q, self.cells, int(self.sums.shown), self.dim)
 
-    def race(self, parameters: Parameters) -> Parameters:
-        """The best of several starts: all run some steps, the better third goes on for twice as many, until one is left."""
+    def race(self, parameters: Parameters) -> tuple[Parameters, list[float]]:
+        """The best of several starts: all run some steps, the better third goes on for twice as many, until one is left.
+
+        With the log-likelihoods of the steps by which the best one came.
+        """
         parameters = self.settled(parameters)
         n_steps = RACE_STEPS
+        levels = np.empty((0, len(parameters.mean)))
         while len(parameters.mean) > 1:
             statistics = self.expectation(parameters)
             for _ in range(n_steps):
@@ -217,10 +223,11 @@ class MissingProblem:
                     parameters, noise_variance=np.maximum(parameters.noise_variance, 10.0 * ZERO_NOISE)
                 )
                 statistics = self.expectation(parameters)
-            best = _distinct(statistics.log_likelihood, SAME_LEVEL * self.cells)
-            parameters = parameters[best[: max(len(parameters.mean) // 3, 1)]]
+                levels = np.vstack([levels, statistics.log_likelihood])
+            best = _distinct(statistics.log_likelihood, SAME_LEVEL * self.cells)[: max(len(parameters.mean) // 3, 1)]
+            parameters, levels = parameters[best], levels[:, best]
             n_steps *= 2
-        return parameters
+        return parameters, levels[:, 0].tolist()
 
     # ------------------------------------------------------------ steps
 

@@ -17,6 +17,7 @@ from gramian.mixtures.whitened_components import WhitenedComponents, at_the_mean
 from gramian.operators.covariance import Stored
 from gramian.rows import Block
 from gramian.solvers.eigh import Eigh
+from gramian.solvers.em import em_step
 from gramian.solvers.spectrum import Spectrum
 
 CLOSED_SIZE = 64
@@ -149,7 +150,7 @@ class CompleteRows(GaussianRows):
     """Rows without holes.
 
     The M-step is the closed form of the weighted covariances where d is small, and where nearly every row belongs to one cluster and
-    d is not too large; otherwise a step of PX-EM.
+    d is not too large; otherwise a step of PX-EM. With ``em`` it is a step of EM always.
     """
 
     @property
@@ -163,9 +164,9 @@ class CompleteRows(GaussianRows):
         return self.closed and self.n_clusters == 1
 
     def expands(self, n_rows: int, pairs: int) -> bool:
-        """Whether an M-step of PX-EM costs less than the closed form with so many pairs of a row and a component."""
-        if self.closed:
-            return False
+        """Whether an M-step of PX-EM costs less than the closed form with so many pairs of a row and a component, or EM was asked for."""
+        if self.em or self.closed:
+            return self.em
         d, K, q = self.dim, self.n_clusters, max(self.counts)
         return pairs * d * d + 4 * K * d**3 > 8 * n_rows * d * K * (q + 1)
 
@@ -173,9 +174,10 @@ class CompleteRows(GaussianRows):
         rows = self.table.rows
         first = rows.fold(start_rows, responsibilities, None, False)
         centers = first.sums / np.where(first.masses > 0, first.masses, 1.0)[:, None]
-        if not self.expands(first.n_rows, first.pairs):
+        expand = self.expands(first.n_rows, first.pairs)
+        if self.closed or not expand:
             about = rows.fold(start_rows, responsibilities, centers, True)
-            return Components(self._closed_form(about, replace(self.nothing(), mean=centers)), False), first.masses
+            return Components(self._closed_form(about, replace(self.nothing(), mean=centers)), expand), first.masses
         parameters = replace(self.nothing(), mean=centers)
         limit = max(START_ROWS, 20 * (max(self.counts) + 1))
         for k, drawn in enumerate(rows.fold(component_rows, responsibilities, limit).parts):
@@ -200,7 +202,8 @@ class CompleteRows(GaussianRows):
         sums: CompleteSums = seen.details
         expand = self.expands(sums.weighted.n_rows, sums.weighted.pairs)
         if sums.statistics is not None:
-            return Components(self.expanded_step(sums.statistics, components.parameters), expand)
+            step = self._em_step if self.em else self.expanded_step
+            return Components(step(sums.statistics, components.parameters), expand)
         return Components(self._closed_form(sums.weighted, components.parameters), expand)
 
     def view(self, components: Components, mixing: Array) -> CompleteView:
@@ -209,6 +212,31 @@ class CompleteRows(GaussianRows):
     def spectrum_of(self, drawn: SmallestRows) -> tuple[Array, float]:
         spectrum = weighted_spectrum(self.table.scaled(drawn.rows), drawn.weights, self.dim)[1]
         return spectrum.eigenvalues, spectrum.trace
+
+    def _em_step(self, statistics: Statistics, parameters: Parameters) -> Parameters:
+        """[MM]'s two stages with EM in the second: the mean, then one EM step of W and σ² about it ([MM] 2.4.2 with S_k for S) [6].
+
+        S_k W_k M⁻¹ is Σ r (x - μ_k)E[z]ᵀ / N_k, so that S_k is never formed.
+        """
+        mean, loadings = parameters.mean.copy(), parameters.loadings.copy()
+        noise = parameters.noise_variance.copy()
+        models, masses = self.models(parameters), statistics.totals[-1]
+        active = self.active(masses)
+        for k in active:
+            gaussian, subspace = models[k].gaussian, models[k].subspace
+            q, W = gaussian.n_components, subspace.loadings(gaussian.gains)
+            mean[k] = statistics.first[-1, k] / masses[k]
+            moves = statistics.totals[-1 - max(self.counts) : -1, k][:q]  # Σ r E[z]
+            gram = W.T @ W
+            products = (statistics.first[:q, k] - np.outer(moves, mean[k])).T / masses[k]
+            image = products @ (gram + gaussian.noise_variance * np.eye(q))
+            step, explained = em_step(image, W.T @ image, gram, gaussian.noise_variance)
+            noise[k] = (statistics.square[k] / masses[k] - mean[k] @ mean[k] - explained) / self.dim
+            loadings[k] = 0.0
+            loadings[k][:, :q] = step
+        found = self.bounded(Parameters(mean[active], loadings[active], noise[active]), masses[active])
+        noise[slice(None) if self.shared else active] = found.noise_variance[0] if self.shared else found.noise_variance
+        return Parameters(mean, loadings, noise)
 
     def _closed_form(self, about: ClusterSums, parameters: Parameters) -> Parameters:
         """Section 2 in each component: mean, leading eigenpairs and noise of its weighted covariance; the empty ones stay."""

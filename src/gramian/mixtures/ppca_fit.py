@@ -25,11 +25,11 @@ ABOVE = 1e-9
 
 
 def gaussian_rows(
-    table: MixtureTable, counts: Sequence[int], *, shared: bool, rng: np.random.Generator
+    table: MixtureTable, counts: Sequence[int], *, shared: bool, rng: np.random.Generator, em: bool = False
 ) -> GaussianRows:
     """The rows ready for components of these numbers of latents."""
     kind = CompleteRows if table.complete else RowsWithHoles
-    return kind(table, tuple(counts), shared, ZERO_NOISE, rng)
+    return kind(table, tuple(counts), shared, ZERO_NOISE, rng, em)
 
 
 def fit_mixture(
@@ -44,21 +44,23 @@ def fit_mixture(
     max_iter: int = 200,
     progress: Progress | None = None,
     with_responsibilities: bool = True,
+    em: bool = False,
 ) -> MixtureFit[PrimalSubspace]:
     """One EM; where fractions were asked for, again with the numbers of latents that its clusters call for.
 
     ``asked`` has a number of latents, or a fraction of the variance, per component. Responsibilities of all rows are only kept if asked for.
+    ``em``: the M-step of complete rows is one of EM, and not the closed form.
     """
     asked = list(asked)
     start = nonempty_start(table, start)
-    rows = gaussian_rows(table, [1] * len(asked), shared=shared, rng=rng)
+    rows = gaussian_rows(table, [1] * len(asked), shared=shared, rng=rng, em=em)
     counts: list[int] = []
     for _ in range(COUNT_ROUNDS):
         new = rows.fraction_counts(start, asked)
         if new == counts:
             break
         counts = new
-        rows = gaussian_rows(table, counts, shared=shared, rng=rng)
+        rows = gaussian_rows(table, counts, shared=shared, rng=rng, em=em)
         ascent = climb(rows, start, mixing=mixing, tol=tol, max_iter=max_iter, progress=progress)
         start, mixing = rows.view(ascent.components, ascent.mixing), None
     return fitted(rows, ascent, with_responsibilities)

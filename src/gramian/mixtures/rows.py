@@ -157,6 +157,7 @@ class GaussianRows(ABC):
     shared: bool  # one noise for all
     floor: float  # the least noise, in scaled units
     rng: np.random.Generator
+    em: bool = False  # whether the M-step of complete rows is one of EM in any case
 
     @property
     def n_clusters(self) -> int:

@@ -108,6 +108,8 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         if spectrum.log_likelihoods.size:
             self.log_likelihoods_ = spectrum.log_likelihoods
             self.converged_ = spectrum.converged
+        if spectrum.objectives.size:
+            self.objectives_ = spectrum.objectives
 
     @property
     def _gaussian(self) -> LatentGaussian:

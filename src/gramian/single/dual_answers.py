@@ -18,6 +18,7 @@ from gramian._types import Points, RandomState, Table
 from gramian.kernels import as_kernel, is_precomputed
 from gramian.kernels.precomputed import check_diagonal
 from gramian.latent.gaussian import LatentGaussian, Projection
+from gramian.latent.kernel_coordinates import KernelCoordinates
 from gramian.latent.model import KernelModel
 from gramian.latent.subspace import KernelSubspace
 from gramian.rows import lazily
@@ -305,6 +306,86 @@ class DualMixin(LatentModelMixin):
         Z = self._latents(n_samples, latent, rng)
         noise = subspace.unit_noise(len(Z), rng).centred if self.noise_variance_ > 0 else 0.0
         return self._kernel_mean(Z) + np.sqrt(self.noise_variance_) * noise
+
+    def log_kernel_density(self, k_c: Table, latent: Table | None = None) -> Array:
+        """log p(k_c), or log p(k_c | z): densities of kernel vectors on the span of the centred points ([DP] eqs. 53, 51, corrected) [3, 9].
+
+        k_c ~ N(0, K_c A Aᵀ K_c + σ²K_c), and given z N(K_c A z, σ²K_c), over the rank of K_c (at most N - 1, and not N). It decomposes K_c: N³.
+
+        Parameters
+        ----------
+        k_c : array-like of shape (n, n_training_rows)
+            Centred kernel vectors: rows of `center_kernel`, `kernel_mean` or `sample_kernel`.
+        latent : array-like of shape (n, n_components_) or (1, n_components_), optional
+            The latents that the rows are given.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Natural logarithms.
+
+        References
+        ----------
+        [3] docs/theory.md, section 3: generation in the kernel space.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import KernelPPCA
+        >>> X = load_iris().data[::5]
+        >>> model = KernelPPCA(n_components=2).fit(X)
+        >>> k_c = model.center_kernel(X[:4])
+        >>> bool((model.log_kernel_density(k_c, latent=model.transform(X[:4])) > model.log_kernel_density(k_c)).all())
+        True
+        """
+        coordinates, x = self._span("log_kernel_density", check_table(None, k_c, reset=False, name="k_c"))
+        if latent is None:
+            return coordinates.log_density(self._gaussian, x) - coordinates.log_volume
+        Z = self._check_latents(latent)
+        if len(Z) not in (1, len(x)):
+            raise ValueError(f"latent has {len(Z)} rows, but k_c has {len(x)}. Give one for each, or one for all.")
+        return coordinates.log_density_given(self._gaussian, x, Z) - coordinates.log_volume
+
+    def log_projected_density(self, X: Table) -> Array:
+        """log p of the rows' features projected to the span of the training rows ([DP] sec. 3.4: φ = I_E φ(x)) [2, 3].
+
+        A density on the span, where `score_samples` counts what leaves the span too. It decomposes K_c: N³.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Natural logarithms.
+
+        References
+        ----------
+        [3] docs/theory.md, section 3: generation in the kernel space.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> import numpy as np
+        >>> from gramian import KernelPPCA
+        >>> X = load_iris().data[::5]
+        >>> model = KernelPPCA(n_components=2).fit(X)
+        >>> shift = model.log_projected_density(X) - model.score_samples(X)  # of training rows nothing leaves the span
+        >>> np.allclose(shift, shift[0])
+        True
+        """
+        coordinates, x = self._span("log_projected_density", self.center_kernel(X))
+        return coordinates.log_density(self._gaussian, x)
+
+    def _span(self, method: str, k_c: Array) -> tuple[KernelCoordinates, Array]:
+        subspace = self._kernel_space(method)
+        k_c = np.asarray(k_c, dtype=np.float64)
+        if k_c.shape[1] != subspace.size:
+            raise ValueError(f"k_c has {k_c.shape[1]} columns, but the model has {subspace.size} training points.")
+        coordinates = KernelCoordinates.of(subspace, self.n_components_)
+        return coordinates, coordinates(k_c)
 
     def decode_weights(self, Z: Table) -> Array:
         """Affine weights γ with E[φ | z] = Φγ, (n, N); rows sum to one unless uncentred [2].

@@ -36,6 +36,7 @@ LAZY = frozenset(
         "solver_",
         "solver_reason_",
         "log_likelihoods_",
+        "objectives_",
         "converged_",
         "n_samples_",
         "selection_",

@@ -191,20 +191,35 @@ def _climb(
 
 def _step(scaled: Scaled, model: _Model, state: _State) -> _State:
     """One EM step, W' = B W (σ² I + M⁻¹ Wᵀ B W)⁻¹; without noise only the span moves (Roweis' limit)."""
-    C, q = state.coefficients, model.q
+    C = state.coefficients
     axes, triangle = np.linalg.qr(state.frame.image)
     frame = Frame.of(axes, scaled @ axes)
     if state.noise <= model.floor:
         return _State(frame, C, state.noise)
-    M = C.T @ C + state.noise * np.eye(q)
-    inner = np.linalg.solve(M, C.T @ state.moments @ C)
-    coefficients = triangle @ C @ np.linalg.inv(state.noise * np.eye(q) + inner)
+    loadings, explained = em_step(triangle @ C, C.T @ state.moments @ C, C.T @ C, state.noise)
     noise = model.fixed
     if noise is None:
-        explained = float(np.trace(np.linalg.solve(M, coefficients.T @ triangle @ C)))
         noise = (model.trace - explained) / model.dim
         noise = noise if noise > model.floor else 0.0
-    return _State(frame, coefficients, noise)
+    return _State(frame, loadings, noise)
+
+
+def em_step(image: Array, moments: Array, gram: Array, noise: float) -> tuple[Array, float]:
+    """W' = B W (σ² I + M⁻¹ Wᵀ B W)⁻¹ with M = WᵀW + σ²I, and tr(M⁻¹ W'ᵀ B W), what it explains of tr B ([MM] 2.4.2, [ZH] eq. 11) [5].
+
+    ``image`` is B W, ``moments`` WᵀBW and ``gram`` WᵀW, in any orthonormal coordinates of the first side of W. The noise after the
+    step is (tr B - explained) / D.
+
+    >>> import numpy as np
+    >>> B, W = np.diag([5.0, 1.0]), np.array([[1.0], [1.0]])
+    >>> loadings, explained = em_step(B @ W, W.T @ B @ W, W.T @ W, 1.0)
+    >>> loadings.ravel().round(3), round(explained, 3)
+    (array([1.667, 0.333]), 2.889)
+    """
+    identity = np.eye(len(gram))
+    M = gram + noise * identity
+    loadings = image @ np.linalg.inv(noise * identity + np.linalg.solve(M, moments))
+    return loadings, float(np.trace(np.linalg.solve(M, loadings.T @ image)))
 
 
 def _residual(frame: Frame) -> float:

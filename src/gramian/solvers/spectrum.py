@@ -26,7 +26,8 @@ class Spectrum:
 
     ``residual_norm`` is the certificate max_p |A v_p - l_p v_p| / l_1. ``smallest`` is the least eigenvalue where the
     solver saw it (dense solvers do): negative ones betray an indefinite kernel. A frame A that was not rotated to the
-    eigenvectors comes with ``gamma`` = AᵀBA, whose eigenvalues are the ``eigenvalues`` [8].
+    eigenvectors comes with ``gamma`` = AᵀBA, whose eigenvalues are the ``eigenvalues``; ``objectives`` are ½ tr B - ½ tr(AᵀBA) of the
+    start and after every step ([AC] eqs. 8, 12) [8].
     """
 
     eigenvalues: Array
@@ -37,6 +38,7 @@ class Spectrum:
     converged: bool = True
     smallest: float | None = None
     log_likelihoods: Array = field(default_factory=lambda: np.empty(0))
+    objectives: Array = field(default_factory=lambda: np.empty(0))
     gamma: Array | None = None
 
     def leading(self, n_components: int) -> Spectrum:

@@ -42,7 +42,8 @@ class Stiefel(Solver):
     accelerate : bool
         Whether to minimise over those spans, or to take plain Cayley-Adam steps.
     rotate : bool
-        Whether to rotate at the end. Without it the spectrum carries A as found, and Γ as ``gamma``.
+        Whether to rotate at the end. Without it the spectrum carries A as found, and Γ as ``gamma``. With or without, ``objectives`` of the
+        spectrum are ½ tr B - ½ tr(AᵀBA) at the start and after every step.
     random_state : None, int, Generator or RandomState
         Seeds the start.
 
@@ -87,7 +88,7 @@ class Stiefel(Solver):
         scaled = Scaled.of(operator, rng)
         start = orthonormal(rng.standard_normal((size, q)))
         with single_blas_thread() if size * q < 1 << 16 else nullcontext():
-            found, residual, n_iter = _descend(scaled, start, step, tol, max_iter, accelerate)
+            found, residual, captured = _descend(scaled, start, step, tol, max_iter, accelerate)
         frame = orthonormal(found.axes)
         image = scaled @ frame
         converged = residual <= max(tol, 100 * np.finfo(float).eps)
@@ -105,8 +106,9 @@ class Stiefel(Solver):
             frame @ rotation,
             operator.trace(),
             residual_norm(image @ rotation, values, frame @ rotation),
-            n_iter=n_iter,
+            n_iter=len(captured) - 1,
             converged=converged,
+            objectives=0.5 * (operator.trace() - scaled.scale * np.array(captured)),
         )
         if rotate:
             return spectrum.signed()
@@ -118,13 +120,15 @@ class Stiefel(Solver):
 
 def _descend(
     scaled: Scaled, axes: Array, step: float, tol: float, max_iter: int, accelerate: bool
-) -> tuple[Frame, float, int]:
-    """Cayley-Adam from orthonormal axes; the frame reached, its relative residual and the steps taken."""
+) -> tuple[Frame, float, list[float]]:
+    """Cayley-Adam from orthonormal axes; the frame reached, its relative residual, and tr(AᵀBA) at the start and after every step."""
     momentum, second = np.zeros_like(axes), 0.0
     frame = Frame.of(axes, scaled @ axes)
+    captured: list[float] = []
     for n_iter in range(max_iter + 1):
         axes, image = frame.axes, frame.image
         gamma = symmetrized(axes.T @ image)
+        captured.append(float(np.trace(gamma)))
         top = max(float(np.linalg.norm(gamma, 2)), np.finfo(float).tiny)
         residual = float(np.linalg.norm(image - axes @ gamma, 2) / top)
         if residual <= max(tol, 100 * np.finfo(float).eps) or n_iter == max_iter:
@@ -137,7 +141,7 @@ def _descend(
             frame = Frame.of(moved, scaled @ moved)
         if np.vdot(frame.axes, frame.image) < np.vdot(axes, image) * (1 - 1e-14):
             step, momentum = 0.5 * step, np.zeros_like(axes)
-    return frame, residual, n_iter
+    return frame, residual, captured
 
 
 def cayley_adam(

@@ -653,7 +653,7 @@ def test_squares_whose_noise_has_no_inverse_are_refused():
     """Tiny columns of very different sizes, with holes: their noise would be a subnormal number."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 2)) * [1e-155, 1e-149]
-    X[rng.random(X.shape) < 0.4] = np.nan
+    X[rng.random(X.shape) < 0.3] = np.nan
     X = X[~np.isnan(X).all(axis=1)]
     with pytest.raises(ValueError, match="rescale it first"):
         PPCA(2).fit(X)
@@ -674,3 +674,31 @@ def test_with_holes_and_no_noise_axes_of_rounding_are_none():
     assert model.n_components_ == 1
     for method in ("transform", "residual", "reconstruct", "impute"):
         assert np.isfinite(getattr(model, method)(X)).all()
+
+
+def test_the_steps_with_holes_are_told(rng):
+    X = rng.normal(size=(150, 8))  # no structure: slow
+    X[rng.random(X.shape) < 0.3] = np.nan
+    loose, tight = (PPCA(2, tol=tol).fit(X) for tol in (1e-2, 1e-12))
+    assert tight.n_iter_ == len(tight.log_likelihoods_) > loose.n_iter_ == len(loose.log_likelihoods_) > 5
+    assert (np.diff(tight.log_likelihoods_) >= 0).all()
+    assert tight.log_likelihoods_[0] < tight.log_likelihoods_[-1]
+    assert_allclose(tight.log_likelihoods_[-1], tight.score(X), rtol=1e-9)
+    assert PPCA(2, max_iter=50).fit(X).n_iter_ <= 50
+
+
+def test_minkas_rule_on_a_wide_table_advises_auto(rng):
+    with pytest.raises(ValueError, match="Use 'auto'"):
+        PPCA("mle").fit(rng.normal(size=(10, 20)))
+
+
+def test_the_objective_of_the_stiefel_solver_is_kept(rng, tmp_path):
+    from gramian import load, save
+
+    X = rng.normal(size=(40, 5)) * [3.0, 2.0, 1.0, 1.0, 1.0]
+    model = PPCA(2, solver="stiefel").fit(X)
+    best = 0.5 * (X.var(axis=0).sum() - model.explained_variance_.sum())
+    assert_allclose(model.objectives_[-1], best, rtol=1e-8)
+    save(model, tmp_path / "model")
+    assert_allclose(load(tmp_path / "model").objectives_, model.objectives_)
+    assert not hasattr(PPCA(2).fit(X), "objectives_")

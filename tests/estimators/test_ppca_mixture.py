@@ -615,3 +615,44 @@ def test_emptied_clusters_are_rescued_whatever_the_table(init):
         assert np.isfinite(model.score_samples(X)).all()
         assert_allclose(model.predict_proba(X).sum(axis=1), 1.0, atol=1e-12)
         assert (np.diff(model.log_likelihoods_) >= 0).all()
+
+
+@pytest.mark.parametrize("noise", ["separate", "shared"])
+def test_the_em_step_is_the_papers_and_never_lowers_the_likelihood(noise, rng):
+    X, _ = make_ellipsoids(random_state=0)
+    start = rng.dirichlet([1.0, 1.0], size=len(X))
+    with pytest.warns(ConvergenceWarning):
+        one, two = (
+            PPCAMixture(2, 1, init=start, solver="em", noise=noise, max_iter=n, tol=1e-12).fit(X) for n in (1, 2)
+        )
+    shares, new_noise = one.predict_proba(X), []
+    for k in range(2):
+        mean = shares[:, k] @ X / shares[:, k].sum()
+        S = (X - mean).T @ (shares[:, k, None] * (X - mean)) / shares[:, k].sum()
+        W, old = one.loadings_[k], one.noise_variances_[k]
+        M = W.T @ W + old * np.eye(1)
+        new = S @ W @ np.linalg.inv(old * np.eye(1) + np.linalg.inv(M) @ W.T @ S @ W)
+        new_noise.append((np.trace(S) - np.trace(S @ W @ np.linalg.inv(M) @ new.T)) / 3)
+        assert_allclose(two.means_[k], mean, rtol=1e-10)
+        assert_allclose(two.loadings_[k] @ two.loadings_[k].T, new @ new.T, rtol=1e-9, atol=1e-9)
+    wanted = new_noise if noise == "separate" else np.full(2, shares.mean(axis=0) @ new_noise)
+    assert_allclose(two.noise_variances_, wanted, rtol=1e-10)
+    long = PPCAMixture(5, 2, solver="em", noise=noise, max_iter=3000, tol=1e-9, random_state=0).fit(X)
+    assert (np.diff(long.log_likelihoods_) >= 0).all()
+    closed = PPCAMixture(5, 2, noise=noise, random_state=0).fit(X)
+    assert_allclose(long.score(X), closed.score(X), rtol=1e-6)
+    assert long.n_iter_ > closed.n_iter_
+
+
+def test_the_em_step_with_many_columns_holes_and_files(rng, tmp_path):
+    X = np.vstack([rng.normal(size=(40, 3)) @ rng.normal(size=(3, 90)) + 4.0 * k for k in (0, 1)])
+    X += 0.3 * rng.normal(size=X.shape)
+    by_em, usual = (PPCAMixture(2, 3, solver=s, max_iter=3000, tol=1e-8, random_state=0).fit(X) for s in ("em", "auto"))
+    assert_allclose(by_em.score(X), usual.score(X), rtol=1e-4)
+    save(by_em, tmp_path / "model")
+    assert load(tmp_path / "model").solver == "em"
+    holes = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+    a, b = (PPCAMixture(2, 1, solver=s, random_state=0, max_iter=2000).fit(holes).score(holes) for s in ("em", "auto"))
+    assert a == b
+    with pytest.raises(ValueError, match="solver"):
+        PPCAMixture(2, 1, solver="eigen").fit(X)

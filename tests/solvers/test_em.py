@@ -10,7 +10,7 @@ from gramian.operators.centering import Centering
 from gramian.operators.covariance import Stored
 from gramian.operators.gram import CenteredGram, LazyGram
 from gramian.solvers import Eigh, Em
-from gramian.solvers.em import _Model, _State, _step
+from gramian.solvers.em import _Model, _State, _step, em_step
 from gramian.solvers.rayleigh import Frame, Scaled
 
 RNG = np.random.default_rng(0)
@@ -94,3 +94,13 @@ def test_too_few_steps_warn():
         found = Em(max_iter=3).solve(COVARIANCE, 3)
     assert not found.converged
     assert found.n_iter == 3
+
+
+def test_a_step_is_the_papers_formula(rng):
+    B = np.cov(rng.normal(size=(6, 30)))
+    W, noise = rng.normal(size=(6, 2)), 0.3
+    M = W.T @ W + noise * np.eye(2)
+    wanted = B @ W @ np.linalg.inv(noise * np.eye(2) + np.linalg.inv(M) @ W.T @ B @ W)
+    found, explained = em_step(B @ W, W.T @ B @ W, W.T @ W, noise)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    np.testing.assert_allclose(explained, np.trace(B @ W @ np.linalg.inv(M) @ wanted.T), rtol=1e-12)

@@ -49,3 +49,13 @@ def test_too_few_steps_warn():
 def test_bad_options_are_named(option):
     with pytest.raises(ValueError, match=next(iter(option))):
         Stiefel(**option).solve(COVARIANCE, 3)
+
+
+@pytest.mark.parametrize("accelerate", [True, False])
+def test_the_objective_of_every_step_is_kept(accelerate):
+    found = Stiefel(accelerate=accelerate, max_iter=5000).solve(COVARIANCE, 3)
+    best = 0.5 * (np.trace(COVARIANCE.matrix) - Eigh().solve(COVARIANCE, 3).eigenvalues.sum())
+    assert len(found.objectives) == found.n_iter + 1
+    np.testing.assert_allclose(found.objectives[-1], best, rtol=1e-9)
+    assert (found.objectives >= best * (1 - 1e-12)).all()
+    assert found.objectives[0] > found.objectives[-1]

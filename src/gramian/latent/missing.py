@@ -126,10 +126,9 @@ def fit_missing(
     if others and max_iter >= 4 * RACE_STEPS:
         first, before = problem.race(with_random(first, others, rng))
     found = problem.climb(first, tol, max(max_iter - len(before), 1), progress)
-    climbed = [
-        level for level in before if level <= found.levels[0]
-    ]  # a race holds the noise a little above 0, and a climb does not
-    return problem.result(replace(found, levels=climbed + found.levels))
+    # a race holds the noise a little above 0, and a climb does not; and rounding is no loss
+    raced = [level for level in np.maximum.accumulate(before).tolist() if level <= found.levels[0]] if before else []
+    return problem.result(replace(found, levels=raced + found.levels))
 
 
 @dataclass(frozen=True)

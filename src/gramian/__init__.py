@@ -18,6 +18,7 @@ _HOMES = {
     "load": "gramian.io.model_file",
     "stack_views": "gramian.views.view",
     "TablePreprocessor": "gramian.estimators.table_preprocessor",
+    "pool": "gramian.pooling",
     "DataWarning": "gramian.exceptions",
     "ModelFileError": "gramian.exceptions",
     "NumericalWarning": "gramian.exceptions",

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from gramian import KernelPPCA
+from gramian import KernelPPCA, save
 from gramian.cli._demo_steps import timings
 from gramian.io.tables import read_table, write_table
 from gramian.tables.clocks import Clock
@@ -112,7 +112,10 @@ def test_nan_into_a_kernel_model_names_the_imputer_of_this_library(gramian, tmp_
         KernelPPCA(2).fit(X)
     assert "HistGradientBoosting" not in str(raised.value)
     write_table(tmp_path / "t.csv", list("abcde"), list(X.T))
-    assert "gramian impute" in gramian("fit", "t.csv", "-m", "m", "--model", "kernel").err
+    save(KernelPPCA(2).fit(rows), tmp_path / "m")
+    said = gramian("transform", "m", "t.csv", "-o", "z.csv").err
+    assert "gramian fit takes holes" in said
+    assert "LatentImputer" not in said
 
 
 def test_a_report_has_one_coverage_and_names_on_its_marks(gramian, tmp_path, rows):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from gramian._arrays import Array
 from gramian._content import content_folds, row_hashes, smallest_positions
 from gramian.cli._goodness import Facts, of_classes, of_values, share_inside
 from gramian.evidence.cells import hidden_cells
+from gramian.io.table_model import filler_of, without_holes
 from gramian.tables.preprocessing import Preprocessing
 
 FOLDS = 5
@@ -56,13 +58,21 @@ def splits(X: Array, most: int = FOLDS) -> Iterator[tuple[Array, Array]]:
         yield np.flatnonzero(fold != held), np.flatnonzero(fold == held)
 
 
+def _refitted(estimator: Any, X: Array, y: Array | None = None) -> tuple[Any, Callable[[Array], Array]]:
+    """A model like it, fitted to these rows, and how rows with holes are given to it: nothing of the rows held out is seen."""
+    filler = filler_of(estimator, X)
+    full = without_holes(filler, X)
+    model = clone(estimator)
+    return (model.fit(full) if y is None else model.fit(full, y)), partial(without_holes, filler)
+
+
 def _classes(estimator: Any, X: Array, y: Array | None, _: Preprocessing) -> Facts:
     assert y is not None
     labels = np.unique(y)
     chances = np.zeros((len(X), len(labels)))
     for fit, held in splits(X):
-        model = clone(estimator).fit(X[fit], y[fit])
-        chances[np.ix_(held, np.searchsorted(labels, model.classes_))] = model.predict_proba(X[held])
+        model, filled = _refitted(estimator, X[fit], y[fit])
+        chances[np.ix_(held, np.searchsorted(labels, model.classes_))] = model.predict_proba(filled(X[held]))
     return of_classes(y, labels, chances, LEVEL)
 
 
@@ -70,9 +80,10 @@ def _values(estimator: Any, X: Array, y: Array | None, prepare: Preprocessing) -
     assert y is not None
     mean, lower, upper = np.empty((3, len(X)))
     for fit, held in splits(X):
-        model = clone(estimator).fit(X[fit], y[fit])
-        mean[held] = np.ravel(model.predict(X[held]))
-        lower[held], upper[held] = (np.ravel(end) for end in model.interval(X[held], LEVEL))
+        model, filled = _refitted(estimator, X[fit], y[fit])
+        rows = filled(X[held])
+        mean[held] = np.ravel(model.predict(rows))
+        lower[held], upper[held] = (np.ravel(end) for end in model.interval(rows, LEVEL))
     unit, shift = prepare.target_scale, prepare.target_mean
     return of_values(shift + unit * y, shift + unit * mean, shift + unit * lower, shift + unit * upper, LEVEL)
 
@@ -82,9 +93,9 @@ def _clusters(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
     found, single = np.empty(len(X)), np.empty(len(X))
     guesses = _Guesses()
     for fit, held in splits(X):
-        model = clone(estimator).set_params(n_clusters=len(estimator.weights_)).fit(X[fit])
-        found[held] = model.score_samples(X[held])
-        single[held] = clone(estimator).set_params(n_clusters=1).fit(X[fit]).score_samples(X[held])
+        model, filled = _refitted(clone(estimator).set_params(n_clusters=len(estimator.weights_)), X[fit])
+        one, _ = _refitted(clone(estimator).set_params(n_clusters=1), X[fit])
+        found[held], single[held] = model.score_samples(filled(X[held])), one.score_samples(filled(X[held]))
         guesses.add(model, X[held])
     return {
         "log-likelihood": float(found.mean()),
@@ -105,9 +116,9 @@ def _subspace(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
 def _kernel(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
     """One fold: how much of held-out rows comes back when they are mapped to latent coordinates and back."""
     fit, held = next(splits(X, 1))
-    model = clone(estimator).set_params(n_components=int(estimator.n_components_)).fit(X[fit])
-    lost = np.sum((X[held] - model.reconstruct(X[held])) ** 2)
-    return {"R2 of reconstruction": 1 - float(lost / np.sum((X[held] - X[fit].mean(axis=0)) ** 2))}
+    model, filled = _refitted(clone(estimator).set_params(n_components=int(estimator.n_components_)), X[fit])
+    lost = np.nansum((X[held] - model.reconstruct(filled(X[held]))) ** 2)  # cells that are seen alone are compared
+    return {"R2 of reconstruction": 1 - float(lost / np.nansum((X[held] - np.nanmean(X[fit], axis=0)) ** 2))}
 
 
 class _Guesses:

@@ -15,7 +15,7 @@ from gramian._catalogue import entry_of_word, name_of_word
 from gramian._content import cell_uniforms, row_hashes, smallest_positions
 from gramian.estimators.outliers import out_of_fold_scores
 from gramian.exceptions import NumericalWarning, warn
-from gramian.io.table_model import TableModel
+from gramian.io.table_model import TableModel, filler_of, without_holes
 from gramian.reporting.oddness import odd_limits
 from gramian.reporting.words import FACTS
 from gramian.tables.preprocessing import Preprocessing
@@ -139,20 +139,6 @@ def check_needs(kind: str, options: Mapping[str, Any]) -> None:
     estimator_for(kind, options, Preprocessing([], [], np.empty(0), np.empty(0)))  # refuses what it does not take
 
 
-def check_complete(kind: str, X: Array, prepare: Preprocessing) -> None:
-    """Kernels need complete rows: say which column has holes, and what to do."""
-    if entry_of_word(kind).holes:
-        return
-    holes = np.isnan(X).any(axis=0)
-    if holes.any():
-        column = prepare.names[int(prepare.owner[np.flatnonzero(holes)[0]])]
-        count = int(np.isnan(X).any(axis=1).sum())
-        raise ValueError(
-            f"{count} row(s) have missing values (column {column!r} among them), which --model {kind} cannot use. "
-            "Fill them first with: gramian impute IN -o FULL"
-        )
-
-
 def fitted(
     kind: str,
     options: Mapping[str, Any],
@@ -168,7 +154,7 @@ def fitted(
 
     ``once``: the model is used here and not kept, so the limits of odd rows, which need it fitted to parts of the table, are left out.
     """
-    check_complete(kind, X, prepare)
+    filler = None
     if kind == "forecast":
         estimator = estimator_for(kind, options, prepare, verbose)
         estimator._usual_seasons = tuple(options.get("usual_seasons") or ())
@@ -180,7 +166,9 @@ def fitted(
         with warnings.catch_warnings():
             if kind == "ppca":  # with_noise says it in the command's own words
                 warnings.filterwarnings("ignore", message=".*noise variance is set to", category=NumericalWarning)
-            estimator.fit(X, y) if y is not None else estimator.fit(X)
+            filler = filler_of(estimator, X)
+            full = without_holes(filler, X)
+            estimator.fit(full, y) if y is not None else estimator.fit(full)
     if kind == "ppca":
         estimator = with_noise(estimator, options, prepare, X)
     facts = facts_of(estimator)
@@ -188,9 +176,10 @@ def fitted(
         from gramian.cli._held_out import held_out
 
         facts |= held_out(kind, estimator, X, y, prepare)
+    X = without_holes(filler, X)
     if once:
         return TableModel(kind, estimator, prepare, facts=facts)
-    return TableModel(kind, estimator, prepare, limits_of(estimator, X), facts, odd_limits(estimator, X))
+    return TableModel(kind, estimator, prepare, limits_of(estimator, X), facts, odd_limits(estimator, X), filler=filler)
 
 
 def with_noise(estimator: Any, options: Mapping[str, Any], prepare: Preprocessing, X: Array) -> Any:

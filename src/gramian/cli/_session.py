@@ -221,6 +221,19 @@ class Input:
         return made
 
 
+def rows_with_target(session: Session, table: Table, target: str | None) -> Table:
+    """The rows whose target is known: nothing can be learned from the others, which is said."""
+    if target is None or target not in table:
+        return table
+    column = table[target]
+    known = np.array([cell is not None for cell in column]) if column.dtype == object else ~np.isnan(column)
+    if known.all() or not known.any():
+        return table
+    session.note(f"{int((~known).sum())} row(s) without a value of {target!r}, the target, are left out")
+    columns = [values[known] for values in table.columns]
+    return Table(table.names, columns, table.lines[known], table.source, table.notes)
+
+
 def load_model(path: str) -> TableModel:
     """A model file that the command line wrote, or one that `gramian.save` wrote of a bare estimator."""
     if not Path(path).exists():
@@ -300,7 +313,7 @@ def write_rows(
     dialect = _for_output(opened)
     with TableWriter(output, written, dialect=dialect, digits=digits, escape_formulas=escape_formulas) as out:
         for table in opened.reader.batches():
-            columns = function(model.preprocessing.matrix(table, may_lack=optional), table)
+            columns = function(model.matrix(table, may_lack=optional), table)
             out.write([table[name] for name in ids] + list(columns))
             count += table.n_rows
     return count

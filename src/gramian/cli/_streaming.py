@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._catalogue import entry_of_word
 from gramian._content import SmallestRows
 from gramian._progress import Progress
 from gramian.cli._models import LANDMARKS, estimator_for, facts_of, limits_of
 from gramian.io.source import memory_available
-from gramian.io.table_model import TableModel
+from gramian.io.table_model import TableModel, without_holes
 from gramian.reporting.oddness import odd_limits
 from gramian.tables.preprocessing import Preprocessing
 
@@ -45,9 +46,9 @@ class Pieces:
     """The rows of a file in numbers, piece by piece, in as many passes as are asked for; each says how fast it goes."""
 
     def __init__(
-        self, opened: Any, prepare: Preprocessing, *, target: bool = False, holes: bool, verbose: int = 0
+        self, opened: Any, prepare: Preprocessing, *, target: bool = False, filler: Any = None, verbose: int = 0
     ) -> None:
-        self.opened, self.prepare, self.target, self.holes, self.verbose = opened, prepare, target, holes, verbose
+        self.opened, self.prepare, self.target, self.filler, self.verbose = opened, prepare, target, filler, verbose
         self.passes = 0
 
     def __call__(self) -> Iterator[Any]:
@@ -56,21 +57,11 @@ class Pieces:
         start, done = time.monotonic(), 0
         with Progress(f"pass {self.passes}", verbose=self.verbose) as bar:
             for part in self.opened.reader.batches():
-                X = self.prepare.matrix(part)
-                self._check(X, part)
+                X = without_holes(self.filler, self.prepare.matrix(part))
                 yield (X, self.prepare.targets(part)) if self.target else X
                 done += len(X)
                 seconds = max(time.monotonic() - start, 1e-9)
                 bar.step(rows=done, **{"rows/s": round(done / seconds)})
-
-    def _check(self, X: Array, part: Any) -> None:
-        if self.holes or not np.isnan(X).any():
-            return
-        row, feature = np.argwhere(np.isnan(X))[0]
-        column = self.prepare.names[int(self.prepare.owner[feature])]
-        raise ValueError(
-            f"{part.place(int(row), column)}: a missing value, which this model cannot use. Fill it first with: gramian impute IN -o FULL"
-        )
 
     def drawn(self) -> Array:
         """The distinct rows of smallest hash: one more pass."""
@@ -90,22 +81,29 @@ def streamed(kind: str, session: Any, opened: Any, options: Mapping[str, Any]) -
         options = {**options, "landmarks": LANDMARKS}
         session.note(f"the rows pass by: the kernel is approximated with {LANDMARKS} landmarks (--landmarks N)")
     estimator = estimator_for(kind, options, prepare, 0)
-    pieces = Pieces(
-        opened,
-        prepare,
-        target=kind == "regressor",
-        holes=kind in ("ppca", "mixture", "views"),
-        verbose=session.verbose,
-    )
+    filler = None
+    if not entry_of_word(kind).holes:
+        filler = _filler(Pieces(opened, prepare, verbose=session.verbose))
+    pieces = Pieces(opened, prepare, target=kind == "regressor", filler=filler, verbose=session.verbose)
     fitted = estimator.fit_batches(pieces)
-    return _with_limits(kind, fitted, prepare, pieces.drawn)
+    return _with_limits(kind, fitted, prepare, pieces.drawn, filler)
 
 
-def _with_limits(kind: str, estimator: Any, prepare: Preprocessing, drawn: Callable[[], Array]) -> TableModel:
+def _filler(pieces: Pieces) -> Any:
+    """What fills the inputs of a file that is not held, for an estimator that takes no holes."""
+    from gramian import PPCA, LatentImputer
+
+    if any(np.isnan(X).any() for X in pieces()):
+        return LatentImputer(standardize=False).fit_batches(pieces)
+    return PPCA().fit_batches(pieces)
+
+
+def _with_limits(
+    kind: str, estimator: Any, prepare: Preprocessing, drawn: Callable[[], Array], filler: Any
+) -> TableModel:
     rows = drawn()
-    return TableModel(
-        kind, estimator, prepare, limits_of(estimator, rows), facts_of(estimator), odd_limits(estimator, rows)
-    )
+    limits, odd = limits_of(estimator, rows), odd_limits(estimator, rows)
+    return TableModel(kind, estimator, prepare, limits, facts_of(estimator), odd, filler=filler)
 
 
 def streamed_imputer(kind: str, plain: bool, session: Any, opened: Any, options: Mapping[str, Any]) -> TableModel:
@@ -113,7 +111,7 @@ def streamed_imputer(kind: str, plain: bool, session: Any, opened: Any, options:
     import gramian
 
     prepare = opened.preprocessing()
-    pieces = Pieces(opened, prepare, holes=True, verbose=session.verbose)
+    pieces = Pieces(opened, prepare, verbose=session.verbose)
     if not plain:
         estimator = estimator_for(kind, options, prepare, 0).fit_batches(pieces)
         return TableModel(kind, estimator, prepare, facts=facts_of(estimator))

@@ -1,10 +1,11 @@
-"""Gaps along a clock: each column of numbers is filled from the values before and after its gaps, where hidden cells do not say otherwise."""
+"""Gaps along a clock: which of the table, the values before and after, or both fill a column, hidden cells say."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
@@ -16,47 +17,62 @@ from gramian.tables.clocks import Clock
 from gramian.tables.preprocessing import Preprocessing
 from gramian.tables.table import Table
 
-HIDDEN_GAPS = 12
-"""Copies of a column's gaps that are hidden to judge its filling."""
+HIDDEN_GAPS = 30
+"""Copies of a column's gaps that are hidden to judge its filling; no more than a quarter of its values."""
 FEWEST = 12
 """A column with fewer values is no series."""
+WAYS = ("table", "clock", "both")
+"""Simplest first: what the other columns say, what the values before and after say, and the two weighed by their precision."""
 
 
 @dataclass
 class TimeFilling:
-    """Columns that are filled along the clock: values and standard deviations of all rows, in units of the table."""
+    """Columns about whose gaps the clock says something: its values and standard deviations of all rows, in units of the table."""
 
     clock: Clock
+    ways: dict[str, str] = field(default_factory=dict)  # of every column that was asked for
     values: dict[str, Array] = field(default_factory=dict)
     stds: dict[str, Array] = field(default_factory=dict)
-    by_columns: list[str] = field(default_factory=list)  # gaps about which other columns say more
+    scales: dict[str, float] = field(default_factory=dict)  # by which the deviation of both is multiplied
 
     def fills(self, prepare: Preprocessing, X: Array) -> bool:
         """Whether there is nothing left for the other columns to fill."""
         rest = np.ones(X.shape[1], dtype=bool)
-        rest[[feature_of(prepare, name) for name in self.values]] = False
+        rest[[feature_of(prepare, name) for name in self.values if self.ways[name] == "clock"]] = False
         return not np.isnan(X[:, rest]).any()
 
     def put(self, prepare: Preprocessing, rows: slice, full: Array, std: Array) -> tuple[Array, Array]:
-        """The features of these rows with what time says in place of what other columns say."""
+        """The features of these rows, with what time says in place of what other columns say, or weighed with it."""
         full, std = np.array(full), np.array(std)
         for name, values in self.values.items():
             j = feature_of(prepare, name)
-            full[:, j] = (values[rows] - prepare.mean[j]) / prepare.scale[j]
-            std[:, j] = self.stds[name][rows] / prepare.scale[j]
+            mean, spread = (values[rows] - prepare.mean[j]) / prepare.scale[j], self.stds[name][rows] / prepare.scale[j]
+            if self.ways[name] == "both":
+                filled = std[:, j] > 0
+                both, width = weighed(mean, spread, full[:, j], std[:, j])
+                mean, spread = np.where(filled, both, mean), np.where(filled, self.scales[name] * width, spread)
+            full[:, j], std[:, j] = mean, spread
         return full, std
+
+    def named(self, way: str) -> list[str]:
+        """The columns that are filled in one of the :data:`WAYS`."""
+        return [name for name, chosen in self.ways.items() if chosen == way]
 
     def notes(self) -> list[str]:
         """What was done, in words."""
         said = []
-        if self.values:
+        if clock := self.named("clock"):
             said.append(
-                f"{self.clock.words}: gaps of {_listed(self.values)} are filled from the values before and after them"
+                f"{self.clock.words}: gaps of {_listed(clock)} are filled from the values before and after them"
             )
-        if self.by_columns:
+        if both := self.named("both"):
             said.append(
-                f"gaps of {_listed(self.by_columns)} are filled from the other columns: hidden cells were nearer to what those say "
-                f"than to what the clock {self.clock.name!r} says"
+                f"{self.clock.words}: gaps of {_listed(both)} are filled from the values before and after them and from the other columns"
+            )
+        if table := self.named("table"):
+            said.append(
+                f"gaps of {_listed(table)} are filled from the other columns: on hidden cells the clock {self.clock.name!r} "
+                "was no better than those"
             )
         return said
 
@@ -66,34 +82,55 @@ def feature_of(prepare: Preprocessing, name: str) -> int:
     return int(np.flatnonzero(prepare.owner == prepare.names.index(name))[0])
 
 
-def fill_by_time(clock: Clock, whole: Table, prepare: Preprocessing, options: Mapping[str, Any]) -> TimeFilling:
-    """Fill every column of numbers that has gaps and enough values along the clock.
+def weighed(m: Array, s: Array, n: Array, t: Array) -> tuple[Array, Array]:
+    """Means m and n weighed by their precisions 1/s² and 1/t², and the standard deviation that goes with them.
 
-    Where there are other columns, copies of its gaps are hidden in each such column. It is filled from the other columns if
-    those come nearer to the hidden cells by more than one standard error [10].
+    >>> weighed(np.array([0.0]), np.array([1.0]), np.array([3.0]), np.array([0.5]))[0].round(9).tolist()
+    [2.4]
+    """
+    s, t = np.maximum(s, np.finfo(float).eps), np.maximum(t, np.finfo(float).eps)
+    share = t**2 / (s**2 + t**2)
+    return share * m + (1 - share) * n, s * np.sqrt(share)
+
+
+def fill_by_time(clock: Clock, whole: Table, prepare: Preprocessing, options: Mapping[str, Any]) -> TimeFilling:
+    """Ask of every column of numbers that has gaps and enough values how it is filled best.
+
+    Copies of its gaps are hidden, as wide as the gaps are over the other columns, and filled in each of the :data:`WAYS`. The simplest way
+    within one standard error of the best is taken [10]: the clock must show that it helps.
     """
     filling = TimeFilling(clock)
+    X = prepare.matrix(whole)
     series = {name: whole[name] for name in _series_of(clock, whole, prepare)}
-    alone = len(prepare.names) == 1
-    hidden = {name: [] if alone else hidden_gaps(column) for name, column in series.items()}
-    guesses = {} if alone else _by_columns(prepare, whole, series, hidden)
+    hidden = {name: hidden_gaps(column) for name, column in series.items()}
+    table = _fitted_table(prepare, X, hidden)
     for name, column in series.items():
-        seen = _without(column, hidden[name])
-        try:
-            model = _forecaster(clock, options).fit(seen)
-        except ValueError:  # too few values left to learn from
-            filling.by_columns += [] if alone else [name]
+        filling.ways[name] = "table"
+        if not hidden[name]:
             continue
-        if hidden[name]:
-            guess = np.asarray(model.impute(seen))
-            misses = [
-                [-float(np.abs(tried[rows] - column[rows]).mean()) for tried in (guess, guesses[name])]
-                for rows in hidden[name]
-            ]
-            if choose(["time", "columns"], np.array(misses)).chosen == "columns":
-                filling.by_columns.append(name)
-                continue
-        filling.values[name], filling.stds[name] = model.impute(column, return_std=True)
+        seen = _without(column, hidden[name])
+        j = feature_of(prepare, name)
+        try:
+            by_clock, clock_std = _forecaster(clock, options).fit(seen).impute(seen, return_std=True)
+        except ValueError:  # too few values left to learn from
+            continue
+        full, std = table.impute(_hidden_here(X, j, hidden[name]), return_std=True)
+        by_table, table_std = full[:, j] * prepare.scale[j] + prepare.mean[j], std[:, j] * prepare.scale[j]
+        both, both_std = weighed(np.asarray(by_clock), np.asarray(clock_std), by_table, table_std)
+        misses = [
+            [-float(np.abs(tried[rows] - column[rows]).mean()) for tried in (by_table, by_clock, both)]
+            for rows in hidden[name]
+        ]
+        lengths = np.array([rows.stop - rows.start for rows in hidden[name]], dtype=float)
+        filling.ways[name] = str(choose(WAYS, np.array(misses), lengths, what="filling", score="error").chosen)
+        if filling.ways[name] == "table":
+            continue
+        cells = np.concatenate([np.arange(rows.start, rows.stop) for rows in hidden[name]])
+        deviations = (column - both)[cells] / both_std[cells]
+        filling.scales[name] = max(1.0, float(np.sqrt(np.mean(deviations**2))))
+        filling.values[name], filling.stds[name] = (
+            _forecaster(clock, options).fit(column).impute(column, return_std=True)
+        )
     return filling
 
 
@@ -117,21 +154,32 @@ def _forecaster(clock: Clock, options: Mapping[str, Any]) -> Any:
     return model
 
 
-def _by_columns(
-    prepare: Preprocessing, whole: Table, series: Mapping[str, Array], hidden: Mapping[str, Sequence[slice]]
-) -> dict[str, Array]:
-    """What the other columns say of every row, with the hidden cells out of sight, in units of the table."""
+def _fitted_table(prepare: Preprocessing, X: Array, hidden: Mapping[str, Sequence[slice]]) -> Any:
+    """The model of the columns that has not seen the hidden cells."""
     from gramian import LatentImputer
 
-    X = np.array(prepare.matrix(whole))
+    X = np.array(X)
     for name, gaps in hidden.items():
         for rows in gaps:
             X[rows, feature_of(prepare, name)] = np.nan
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NumericalWarning)  # of rows that show nothing once their cells are hidden
-        filled = LatentImputer(standardize=False).fit_transform(X)
-    columns = {name: feature_of(prepare, name) for name in series}
-    return {name: filled[:, j] * prepare.scale[j] + prepare.mean[j] for name, j in columns.items()}
+        return LatentImputer(standardize=False).fit(X)
+
+
+def _hidden_here(X: Array, j: int, gaps: Sequence[slice]) -> Array:
+    """The table with the gaps of one column hidden; where a real gap of that length lies across other columns, so does its copy."""
+    from gramian.series.gap_filling import gaps_of
+
+    out = np.array(X)
+    turns: dict[int, Any] = {}
+    for length in {length for _, length in gaps_of(X[:, j])}:
+        turns[length] = cycle([start for start, long in gaps_of(X[:, j]) if long == length])
+    for rows in gaps:
+        length = rows.stop - rows.start
+        start = next(turns[length])
+        out[rows] = np.where(np.isnan(X[start : start + length]), np.nan, X[rows])
+    return out
 
 
 def hidden_gaps(column: Array) -> list[slice]:
@@ -142,15 +190,17 @@ def hidden_gaps(column: Array) -> list[slice]:
     """
     from gramian.series.gap_filling import gaps_of
 
-    lengths = sorted(length for _, length in gaps_of(column))
-    if len(lengths) > HIDDEN_GAPS:
-        lengths = [lengths[i] for i in np.linspace(0, len(lengths) - 1, HIDDEN_GAPS).astype(int)]
     free = ~np.isnan(column)
     most = int(free.sum()) // 4  # of the values stay in sight, three in four at least
+    lengths = sorted(length for _, length in gaps_of(column) if length <= most)
+    if not lengths:
+        return []
+    if len(lengths) > HIDDEN_GAPS:
+        lengths = [lengths[i] for i in np.linspace(0, len(lengths) - 1, HIDDEN_GAPS).astype(int)]
+    lengths = list(islice(cycle(lengths), HIDDEN_GAPS))  # few gaps are copied often: more to judge by
+    lengths = lengths[: max(1, int(np.searchsorted(np.cumsum(lengths), most, side="right")))]
     found = []
     for share, length in zip((np.arange(len(lengths)) + 0.5) / len(lengths), lengths):
-        if length > most:
-            continue
         windows = np.lib.stride_tricks.sliding_window_view(free, length + 2).all(axis=1)
         places = np.flatnonzero(windows)
         if not len(places):
@@ -158,7 +208,6 @@ def hidden_gaps(column: Array) -> list[slice]:
         start = int(places[np.abs(places - share * len(column)).argmin()]) + 1
         found.append(slice(start, start + length))
         free[start - 1 : start + length + 1] = False
-        most -= length
     return sorted(found, key=lambda rows: rows.start)
 
 

@@ -31,6 +31,11 @@ _PHRASES: tuple[tuple[str, str], ...] = (
     (r"Use noise_variance='per-view', fewer components, or strategy='direct'\.", "Use fewer --components."),
     (r" Take the mean off the columns first, for example with sklearn\S+", " Leave --no-standardize out."),
     (r"Name them in views, or leave them out of X\.", "Name them in --views, or leave them out (--drop)."),
+    (r"Within gramian, LatentImputer fills the holes: make_pipeline\S+ \S+", "A model of gramian fit takes holes."),
+    (
+        r"Fill (it|them|these entries)( first, e\.g\. with)? ?\(?gramian\.LatentImputer\)?\.?",
+        "A model of gramian fit takes holes.",
+    ),
     (r"\b(rows?|row\(s\)|columns|entries) of X\b", r"\1 of the table"),
     (r"\bX has missing\b", "the table has missing"),
 )

@@ -46,8 +46,9 @@ def fit(
     gramian fit wine.csv -m classes.model --model classifier --target class
     gramian fit both.csv -m views.model --model views --views left=1-5,right=6-9
     """
+    from gramian._catalogue import entry_of_word
     from gramian.cli._models import approximated, check_needs, facts_lines, fitted
-    from gramian.cli._session import Input, Session, check_output
+    from gramian.cli._session import Input, Session, check_output, rows_with_target
     from gramian.cli._streaming import should_stream, streamed
     from gramian.cli.forecast import prepared_series
     from gramian.io.model_file import save
@@ -67,8 +68,10 @@ def fit(
         model = streamed(kind, session, opened, options)
     else:
         whole = opened.table()
+        predicts = entry_of_word(kind).target
+        whole = rows_with_target(session, whole, opened.roles.target) if predicts else whole
         prepare = opened.preprocessing([whole])
-        target = prepare.targets(whole) if prepare.target is not None and kind in ("classifier", "regressor") else None
+        target = prepare.targets(whole) if predicts else None
         options, note = approximated(kind, options, whole.n_rows)
         session.note(*filter(None, [note]))
         X = prepare.matrix(whole)

@@ -74,7 +74,7 @@ def impute(
     if far:
         session.note(of_extrapolated(far))
     total = sum(filled.values())
-    timed = {} if along is None else along.values
+    timed = set() if along is None else set(along.values)
     if model.facts.get("n_components") == 0 and any(n for name, n in filled.items() if name not in timed):
         rest = " other" if timed else ""
         session.note(f"no structure was found: every{rest} missing cell was filled with the mean of its column")
@@ -82,7 +82,7 @@ def impute(
         session.note("the table has no missing cells: it is copied")
     facts = {"output": output, "std": std_file, "imputed": total, "by column": filled, **model.facts}
     if along is not None:
-        facts |= {"clock": along.clock.name, "filled along the clock": list(timed)}
+        facts |= {"clock": along.clock.name, "filled along the clock": sorted(timed), "ways": along.ways}
     lines = [f"{total} missing cells filled -> {place(output)}"]
     busiest = sorted(filled.items(), key=lambda item: -item[1])[:8]
     lines += [f"  {name}: {count}" for name, count in busiest if count]

@@ -45,21 +45,22 @@ def tune(
     """
     from gramian import BayesSearch
     from gramian.cli._held_out import held_out
-    from gramian.cli._models import check_complete, check_needs, estimator_for, facts_lines, facts_of, limits_of
-    from gramian.cli._session import Input, Session, check_output
+    from gramian.cli._models import check_needs, estimator_for, facts_lines, facts_of, limits_of
+    from gramian.cli._session import Input, Session, check_output, rows_with_target
     from gramian.io.model_file import save
-    from gramian.io.table_model import TableModel
+    from gramian.io.table_model import TableModel, filler_of, without_holes
     from gramian.reporting.oddness import odd_limits
 
     check_needs(kind, options)
     check_output(model_file, force, table=False)
     session = Session(as_json=as_json, quiet=quiet)
     opened = Input(session, table, options, classes=kind == "classifier")
-    whole = opened.table()
+    whole = rows_with_target(session, opened.table(), opened.roles.target)
     prepare = opened.preprocessing([whole], min_rows=10)
     X, y = prepare.matrix(whole), prepare.targets(whole) if prepare.target is not None else None
-    check_complete(kind, X, prepare)
     estimator = estimator_for(kind, options, prepare)
+    filler = filler_of(estimator, X)
+    full = without_holes(filler, X)
     if kind == "ppca" and options.get("components") is None:
         estimator.set_params(n_components=1)
     search = BayesSearch(
@@ -70,11 +71,11 @@ def tune(
         random_state=options["seed"],
         verbose=session.verbose,
     )
-    search.fit(X, y) if y is not None else search.fit(X)
+    search.fit(full, y) if y is not None else search.fit(full)
     best = search.best_estimator_
     found = dict(search.best_params_)
     facts_found = facts_of(best) | held_out(kind, best, X, y, prepare)
-    model = TableModel(kind, best, prepare, limits_of(best, X), facts_found, odd_limits(best, X))
+    model = TableModel(kind, best, prepare, limits_of(best, full), facts_found, odd_limits(best, full), filler=filler)
     save(model, model_file)
     tried = len(search.trials_["score"])
     facts = {

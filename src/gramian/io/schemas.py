@@ -356,7 +356,7 @@ ROWS: Rows = {
         **PREIMAGE,
         "prices_": {"X_": "n d", "scores_": "m *", "prices_": "m", "half_norms_": "m", "blur_": "above zero"},
     },
-    "io.TableModel": {"": {"estimator": "object", "preprocessing": "io.Preprocessing"}},
+    "io.TableModel": {"": {"estimator": "object", "preprocessing": "io.Preprocessing", "filler?": "object"}},
     "io.Preprocessing": {
         "": {
             "names": "list c",

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from gramian import PPCA, KernelPPCA, KernelPPCAMixture, LatentOutlierDetector, PPCAMixture, load, save
 from gramian._content import content_folds
-from gramian.estimators.outliers import threshold
+from gramian.evidence.limits import threshold
 from gramian.kernels import RBF
 
 

@@ -1,31 +1,49 @@
-"""Held-out distances to a principal subspace equal their definition, for tall and wide tables."""
+"""Calibration of a target's deviations: the conformal level, the optimism of choices, the trust carried to all rows."""
 
 import numpy as np
-import pytest
+from numpy.testing import assert_allclose
+from scipy.special import ndtri
 
-from gramian._content import content_folds
-from gramian.evidence.limits import LIMIT_FOLDS, held_out_distance
+from gramian.evidence.limits import OPTIMISM, calibrated_std, raised, weighted_quantile
+from gramian.solvers import Eigh
+from gramian.targets.fit import fit_target
+from gramian.targets.folds import dealt_folds
+from gramian.views.view import ExplicitView, ViewTable
 
-
-def by_definition(X, weights, q, center):
-    """One PCA per fold, by the singular value decomposition of its rows."""
-    _, fold = content_folds(X, LIMIT_FOLDS)
-    total = 0.0
-    for held in range(LIMIT_FOLDS):
-        kept, out = fold != held, fold == held
-        mean = np.average(X[kept], axis=0, weights=weights[kept]) if center else 0.0
-        axes = np.linalg.svd((X[kept] - mean) * np.sqrt(weights[kept])[:, None], full_matrices=False)[2][:q]
-        centred = X[out] - mean
-        total += weights[out] @ ((centred - centred @ axes.T @ axes) ** 2).sum(axis=1)
-    return total / weights.sum()
+NORMAL = float(ndtri(0.95))
 
 
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("shape", [(40, 6), (40, 40), (30, 200)])
-@pytest.mark.parametrize("offset", [0.0, 30.0])
-def test_held_out_distances_are_those_of_the_definition(shape, offset, center):
+def test_the_conformal_level_counts_the_new_row():
+    residuals = np.arange(1.0, 11.0)[:, None]
+    weights = np.full(10, 0.1)
+    # 0.9 (1 + 1/10) of ten residuals is the tenth; 0.9 alone would be the ninth
+    assert_allclose(NORMAL * calibrated_std(residuals, np.zeros(10), weights, 10.0), [10.0])
+    assert_allclose(NORMAL * calibrated_std(residuals, np.zeros(10), weights, 1e9), [9.0])
+
+
+def test_residuals_are_taken_over_their_leverage():
+    residuals, weights = np.full((20, 1), 3.0), np.full(20, 0.05)
+    assert_allclose(NORMAL * calibrated_std(residuals, np.full(20, 0.44), weights, 20.0), [2.5])
+
+
+def test_weighted_quantiles_count_repetition():
+    values = np.array([1.0, 2.0, 3.0])
+    assert weighted_quantile(values, np.array([8.0, 1.0, 1.0]), 0.8) == 1.0
+    assert weighted_quantile(values, np.array([8.0, 1.0, 1.0]), 0.81) == 2.0
+
+
+def test_deviations_are_raised_for_the_choices_made_on_the_same_rows():
+    assert OPTIMISM == 4.0
+    assert_allclose(raised(np.array([1.0]), 20.0), [1.2])
+
+
+def test_the_trust_of_all_rows_is_that_of_the_folds_less_the_rows_they_lack():
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((shape[0], 2)) @ rng.standard_normal((2, shape[1])) + 0.3 * rng.standard_normal(shape)
-    weights = rng.integers(1, 4, shape[0]).astype(float)
-    found = held_out_distance(X + offset, weights, 2, center)
-    assert found == pytest.approx(by_definition(X + offset, weights, 2, center), rel=1e-9)
+    X = rng.standard_normal((50, 4))
+    y = X[:, :1] + 0.5 * rng.standard_normal((50, 1))
+    table = ViewTable((ExplicitView(X), ExplicitView(y)), np.full(50, 0.02), 50.0)
+    for n_folds in (2, 5):
+        folds = dealt_folds(X, n_folds)
+        model = fit_target(table, 3, Eigh(), "primal", noise_variance="per-view", view_weights=np.ones(2), folds=folds)
+        kept = 1.0 - 1.0 / n_folds
+        assert_allclose(model.model.subspace.parts[0].trust, 1.0 / (kept * model.held_out.ridge))

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from gramian import PPCA
-from gramian.evidence.limits import FEW_ROWS, LIMIT_FOLDS, held_out_distance
+from gramian.evidence.few_rows import FEW_ROWS, LIMIT_FOLDS, held_out_distance
 from gramian.latent.anomaly import ChiSquared, FRatio, spe_law, t2_law
 from gramian.latent.gaussian import LatentGaussian
 

@@ -7,12 +7,13 @@ from sklearn import datasets
 
 from gramian import PPCA, KernelPPCA, NumericalWarning, load, save
 from gramian.datasets import make_moons
+from gramian.evidence.limits import Tally
 from gramian.kernels import RBF, Linear
 from gramian.latent import subspace
 from gramian.latent.noise_field import NoiseField
 from gramian.single import dual_inputs as dual
 from gramian.single import kernel_held_out as held_out
-from gramian.single.kernel_held_out import Tally, energy_distance
+from gramian.single.kernel_held_out import energy_distance
 
 X = make_moons(160, noise=0.1, random_state=0)[0]
 NEW = make_moons(400, noise=0.1, random_state=1)[0]

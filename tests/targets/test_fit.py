@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from gramian.evidence.calibration import calibrated_std, raised
+from gramian.evidence.limits import calibrated_std, raised
 from gramian.solvers import Eigh
 from gramian.solvers.stiefel import Stiefel
 from gramian.targets import fit as target_fit

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gramian import stack_views
-from gramian.evidence.calibration import calibrated_std, weighted_quantile
+from gramian.evidence.limits import calibrated_std, weighted_quantile
 from gramian.kernels import RBF
 from gramian.latent.model import fit_latent_model
 from gramian.operators.gram import DenseGram

@@ -15,9 +15,11 @@ from gramian._checks import check_count, check_number, check_table, check_weight
 from gramian._content import content_folds, row_hashes
 from gramian._types import Table, Weights
 from gramian.estimators.ppca import PPCA
-from gramian.evidence.trimmed import choose_trimmed
+from gramian.evidence.limits import threshold
+from gramian.evidence.tables import choose_for_detector
 from gramian.exceptions import NumericalWarning
 from gramian.latent.units import Units
+from gramian.policy import DETECTOR, LOOK
 from gramian.single.answers import BaseEstimator, atomic, forget
 from gramian.single.standardizing import check_standardize, standardizes
 
@@ -39,7 +41,7 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
     Parameters
     ----------
     estimator : object with ``fit`` and ``score_samples``, default=None
-        None is PPCA with the q that the usual held-out rows prefer (the least likely quarter does not vote; 0 is a candidate), and with
+        None is PPCA with the q that held-out rows prefer (wild rows do not vote; 0 is a candidate), and with
         a noise of at least a thousandth of the mean variance. Models without noise are scored by minus the squared distance to their subspace.
     contamination : float in (0, 0.5], default=0.01
         The share of rows of the training kind beyond the threshold.
@@ -170,13 +172,13 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
 
     def _default(self, rows: Array) -> PPCA:
         """PPCA whose q is chosen by the usual rows; with holes by hidden cells."""
-        choice = None if has_nan(rows) else choose_trimmed(rows, self.n_folds or 5)
-        if choice is None:
+        selection = None if has_nan(rows) else choose_for_detector(rows, self.n_folds or LOOK.folds)
+        if selection is None:
             return PPCA()
-        self.selection_ = choice.selection
-        return PPCA(
-            choice.n_components, noise_variance="ml" if choice.noise_variance is None else choice.noise_variance
-        )
+        self.selection_ = selection
+        model = PPCA(int(selection.chosen)).fit(rows)
+        floor = DETECTOR.noise_floor * float(rows.var(axis=0).mean())
+        return PPCA(None, noise_variance=floor) if floor > 0 and model.noise_variance_ <= floor else clone(model)
 
     def _fold_model(self, total_weight: float) -> Any:
         """The model as it was settled on all rows, to be fitted without a fold: the same q and the same noise dimension.
@@ -344,11 +346,3 @@ def _fitted(model: Any, rows: Array, sample_weight: Weights) -> Any:
 
 def _is_noise_free(model: Any) -> bool:
     return bool(getattr(model, "noise_variance_", 1.0) == 0.0)
-
-
-def threshold(scores: Array, weights: Array, share: float) -> float:
-    """Halfway between the last score of the lowest ``share`` of the weight and the next: ties fall on one side."""
-    values, inverse = np.unique(scores[weights > 0], return_inverse=True)
-    below = np.cumsum(np.bincount(inverse, weights[weights > 0]))
-    last = int(np.searchsorted(below, share * below[-1] * (1 - 1e-12)))
-    return float((values[last] + values[min(last + 1, len(values) - 1)]) / 2)

@@ -24,11 +24,12 @@ from gramian._checks import (
     check_weights,
     positive_rows,
 )
+from gramian._content import RANKED_ROWS
 from gramian._types import Points, RandomState, Table, Weights
-from gramian.evidence.dimension import not_held_out
-from gramian.evidence.fold_stream import N_FOLDS, FoldStream
-from gramian.evidence.limits import FEW_ROWS, held_out_distance
-from gramian.evidence.selection import Selection
+from gramian.evidence.dimension import JudgedMoments
+from gramian.evidence.few_rows import FEW_ROWS, held_out_distance
+from gramian.evidence.fold_stream import FoldStream
+from gramian.evidence.selection import Selection, without_evidence
 from gramian.evidence.tables import choose_for_moments, choose_for_table
 from gramian.latent.anomaly import Tail
 from gramian.latent.dimension import DEFAULT_FRACTION
@@ -39,8 +40,9 @@ from gramian.latent.model import LatentModel, PrimalModel, fit_latent_model
 from gramian.latent.sample import STORED_LIMIT, MomentSample, TableSample, moment_sample, primal_sample
 from gramian.operators.covariance import Stored
 from gramian.operators.moments import Moments
+from gramian.policy import LOOK
 from gramian.rows import Rows, as_rows, is_dask
-from gramian.rows.draws import FoldMoments, block_moments, dealt_folds, fold_moments
+from gramian.rows.draws import FoldMoments, block_moments, dealt_folds, fold_moments, smallest_rows
 from gramian.single.answers import atomic, chosen_solver, forget, keep_columns
 from gramian.single.hole_fit import HoleFit, check_finite_or_missing, has_holes, takes_holes
 from gramian.single.primal_answers import TAIL_SIZE
@@ -192,10 +194,10 @@ class PPCA(PrimalStream):
         X = check_table(self, X, reset=True, missing=True, accept_sparse=True, min_samples=2, ensure_all_finite=False)
         X, weights = positive_rows(X, check_weights(sample_weight, X))
         self._dtype = float_dtype(X).name
-        sample, stream = None, None
+        sample, judged = None, None
         if sparse.issparse(X) or not np.isnan(X[:FIRST_ROWS]).any():  # holes mostly show at once
             with np.errstate(all="ignore"):
-                sample, stream = self._sampled(X, weights)
+                sample, judged = self._sampled(X, weights)
         if sample is None or not sample.finite:
             check_finite_or_missing(X)
             if sample is None or has_holes(X):
@@ -204,7 +206,7 @@ class PPCA(PrimalStream):
                 return self
         weight = float(weights.sum())
         self._column_weights = np.full(X.shape[1], weight)
-        self._fit_sample(sample, weight, lambda: self._selected(sample, stream, weights))
+        self._fit_sample(sample, weight, lambda: self._selected(sample, judged, weights))
         if len(weights) < FEW_ROWS and self.noise_variance_ > 0 and not sparse.issparse(X):
             dense = np.asarray(X, dtype=np.float64)
             self._held_out_spe = held_out_distance(dense, weights, self.n_components_, self.center)
@@ -215,24 +217,22 @@ class PPCA(PrimalStream):
         """Whether q is chosen by held-out evidence; with a number as noise "auto" is None's rule."""
         return bool(self.n_components == "auto") and isinstance(self.noise_variance, str)
 
-    def _sampled(self, X: Points, weights: Array) -> tuple[MomentSample | TableSample, FoldStream | None]:
+    def _sampled(self, X: Points, weights: Array) -> tuple[MomentSample | TableSample, JudgedMoments | None]:
         """The sample of a table, with the moments of its folds where they are needed."""
         n, d = X.shape
         if not self._chooses or d > min(n, STORED_LIMIT):
             return primal_sample(X, weights, self.center), None
-        stream = FoldStream().add(X, weights)
-        parts = stream.parts
-        if not parts:
-            return primal_sample(X, weights, self.center), stream
-        return moment_sample(FoldMoments(tuple(parts)).total, X, self.center), stream
+        judged = FoldStream().add(X, weights).judged
+        if not judged.parts:
+            return primal_sample(X, weights, self.center), None
+        return moment_sample(FoldMoments(tuple(judged.parts)).total, X, self.center), judged
 
     def _selected(
-        self, sample: MomentSample | TableSample, stream: FoldStream | None, weights: Array
+        self, sample: MomentSample | TableSample, judged: JudgedMoments | None, weights: Array
     ) -> Selection | None:
         if isinstance(sample, TableSample):
             return choose_for_table(sample, weights)
-        assert stream is not None
-        return choose_for_moments(stream.parts, sample) if stream.folds else None
+        return None if judged is None else choose_for_moments(judged, sample)
 
     def _fit_rows(self, rows: Rows, start: MissingFit | None = None) -> PPCA:
         """Rows that are only summed over: batches that can be read again, Dask."""
@@ -249,16 +249,16 @@ class PPCA(PrimalStream):
         if sums.cells < sums.n_rows * rows.n_columns:
             self._fit_holes(rows, sums, start)
             return self
-        folds = dealt_folds(rows, N_FOLDS) if self._chooses else None
+        folds = dealt_folds(rows, LOOK.folds) if self._chooses else None
         parts = rows.fold(fold_moments, folds) if folds else None
+        drawn = smallest_rows(rows, RANKED_ROWS) if folds else None
         moments = rows.fold(block_moments) if parts is None else parts.total
         sample = MomentSample(moments, sums.n_rows, self.center, single=rows.dtype == np.float32)
 
         def selected() -> Selection | None:
-            if parts is None or folds is None:
+            if parts is None or folds is None or drawn is None:
                 return None
-            kept = [part for part in parts.parts if part is not None]
-            return choose_for_moments(kept, sample)
+            return choose_for_moments(JudgedMoments.of(parts.parts, folds, drawn), sample)
 
         self._column_weights = np.full(rows.n_columns, moments.weight)
         self._fit_sample(sample, moments.weight, selected)
@@ -305,7 +305,7 @@ class PPCA(PrimalStream):
         """Fewer than three distinct rows: nothing can be held out."""
         model = fit_latent_model(sample, DEFAULT_FRACTION, as_solver("eigh"), 0.0)
         q = max(1, model.gaussian.n_components)
-        return not_held_out(
+        return without_evidence(
             q, f"q = {q}: {DEFAULT_FRACTION:.0%} of the variance, for fewer than 3 distinct rows allow no choice"
         )
 

@@ -1,8 +1,8 @@
-"""q by held-out evidence: the mean log-likelihood of rows that were not fitted, for all q at once [10].
+"""q by held-out evidence: the log-likelihood of rows that were not fitted, for all q at once [10].
 
-A fold says how its training rows spread (`HeldOutFold.eigenvalues`, ``trace``) and how its held-out rows lie in their axes
-(``squared_scores``, ``squared_norm``). Folds come from moments (`moment_folds`) or from the blocks of one Gram matrix (`gram_folds`: wide
-tables and kernels); `choose_dimension` scores them and takes the smallest q within one standard error of the best.
+A fold says how its training rows spread (`HeldOutFold.eigenvalues`, ``trace``) and how each held-out row lies in their axes
+(``squared_scores``, ``squared_norms``). Folds come from moments (`moment_folds`) or from the blocks of one Gram matrix (`gram_folds`: wide
+tables and kernels); `choose_dimension` asks the jury.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gramian._arrays import Array, symmetrized
+from gramian._content import ContentFolds, SmallestRows
 from gramian.evidence.leading_pairs import in_single, leading_pairs
-from gramian.evidence.selection import Selection, choose
+from gramian.evidence.selection import Evidence, Selection, choose_by
 from gramian.latent.dimension import FLAT
 from gramian.latent.gaussian import log_likelihoods_of_each_q
 from gramian.operators.centering import Centering
@@ -45,35 +46,37 @@ class HeldOutFold:
         l of the training rows, largest first; the leading ones are enough.
     trace : float
         Total variance of the training rows.
-    squared_scores : array (r,)
-        Mean over the held-out rows of t_p², t the scores about the training mean.
-    squared_norm : float
-        Mean over the held-out rows of |φ - μ|².
-    weight : float
-        Total raw weight of the held-out rows.
+    squared_scores : array (n, r)
+        t_p² of each held-out row, t the scores about the training mean.
+    squared_norms : array (n,)
+        |φ - μ|² of each held-out row.
+    weights : array (n,)
+        Raw weights of the held-out rows.
     """
 
     eigenvalues: Array
     trace: float
     squared_scores: Array
-    squared_norm: float
-    weight: float
+    squared_norms: Array
+    weights: Array
+
+    @property
+    def weight(self) -> float:
+        return float(self.weights.sum())
 
     def leading(self, count: int) -> HeldOutFold:
-        return replace(self, eigenvalues=self.eigenvalues[:count], squared_scores=self.squared_scores[:count])
+        return replace(self, eigenvalues=self.eigenvalues[:count], squared_scores=self.squared_scores[:, :count])
 
-
-def held_out_log_likelihoods(fold: HeldOutFold, dim: float, noise_variance: float | None = None) -> Array:
-    """Mean held-out log-likelihood of q = 0, 1, ..., r; l and σ² are floored at 1e-12 of the mean variance [10]."""
-    return log_likelihoods_of_each_q(
-        fold.eigenvalues,
-        fold.trace,
-        dim,
-        fold.squared_scores,
-        fold.squared_norm,
-        noise_variance=noise_variance,
-        floor=max(FLAT * fold.trace / dim, np.finfo(float).tiny),
-    )
+    def log_likelihoods(self, dim: float, floor: float = FLAT) -> Array:
+        """Of each held-out row under q = 0, 1, ..., r, (n, r + 1); l and σ² are floored at a share of the mean variance [10]."""
+        return log_likelihoods_of_each_q(
+            self.eigenvalues,
+            self.trace,
+            dim,
+            self.squared_scores,
+            self.squared_norms,
+            floor=max(floor * self.trace / dim, np.finfo(float).tiny),
+        )
 
 
 def choose_dimension(
@@ -81,55 +84,69 @@ def choose_dimension(
     dims: float | Sequence[float],
     *,
     smallest: int = 1,
-    largest: int | None = None,
+    floor: float = FLAT,
 ) -> Selection:
     """The smallest q within one standard error of the best held-out log-likelihood, from ``smallest`` to the smallest rank [10].
 
-    ``dims`` is D, or one per fold (a kernel model's D is its number of rows).
+    ``dims`` is D, or one per fold (a kernel model's D is its number of rows). ``floor``: no noise is below this share of the mean variance,
+    and no component.
 
     >>> import numpy as np
-    >>> folds = [HeldOutFold(np.array([9.0, 1.1]), 13.0, np.array([9.0, 1.0 + e]), 13.0 + e, 10.0) for e in (0.0, 0.1, 0.2)]
+    >>> one = np.ones(1)
+    >>> folds = [HeldOutFold(np.array([9.0, 1.1]), 13.0, np.array([[9.0, 1.0 + e]]), (13.0 + e) * one, 10.0 * one) for e in (0.0, 0.1, 0.2)]
     >>> choose_dimension(folds, 5).chosen
     1
     """
     dims = [float(dims)] * len(folds) if isinstance(dims, int | float) else list(dims)
-    count = min([len(fold.eigenvalues) for fold in folds] + [max(int(dim) - 1, 1) for dim in dims])
-    count = max(smallest, count if largest is None else min(count, largest))
-    scores = np.full((len(folds), count + 1), -np.inf)
-    for row, fold, dim in zip(scores, folds, dims):
-        found = held_out_log_likelihoods(fold.leading(count), dim)
-        row[: len(found)] = found
-    if not np.isfinite(scores[:, smallest:]).all(axis=0).any():  # no fold has a direction: nothing but the smallest
-        scores[:, smallest] = 0.0
-    return choose(range(smallest, count + 1), scores[:, smallest:], np.array([fold.weight for fold in folds]))
+    least = floor if floor > FLAT else 0.0
+    ranks = [int((fold.eigenvalues > least * fold.trace / dim).sum()) for fold, dim in zip(folds, dims)]
+    count = max(smallest, min([*ranks, *(max(int(dim) - 1, 1) for dim in dims)]))
+    losses = []
+    for fold, dim in zip(folds, dims):
+        found = -fold.leading(count).log_likelihoods(dim, floor).T
+        losses.append(np.vstack([found, np.full((count + 1 - len(found), found.shape[1]), np.inf)])[smallest:])
+    if not any(np.isfinite(found).any() for found in losses):  # no fold has a direction: nothing but the smallest
+        for found in losses:
+            found[0] = 0.0
+    weights = [fold.weights for fold in folds]
+    return choose_by(Evidence.of_rows(range(smallest, count + 1), losses, weights))
 
 
 # ---------------------------------------------------------------- where folds come from
 
 
-def moment_folds(
-    parts: Sequence[Moments],
-    center: bool = True,
-    largest: int | None = None,
-    *,
-    rank_tol: float = RANK,
-    rank_floor: float = 0.0,
-) -> list[HeldOutFold]:
-    """Folds from the moments of the rows of each: training is total minus fold, one decomposition per fold [10].
+@dataclass(frozen=True)
+class JudgedMoments:
+    """The moments of the rows of each fold, and the rows that vote: all of them, or those of smallest hash where they are many."""
 
-    ``largest`` leading pairs are enough where that is far below the number of columns.
-    """
-    folds = []
-    for held_out, part in enumerate(parts):
-        training = merged([other for f, other in enumerate(parts) if f != held_out])
-        values, vectors, trace = _leading(training.covariance(center), largest)
-        rank = _rank(values, rank_tol, rank_floor)
-        values, vectors = values[:rank], vectors[:, :rank]
-        gap = part.mean - training.mean if center else part.mean
-        along = np.einsum("jp,jp->p", vectors, part.scatter @ vectors) / part.weight + (gap @ vectors) ** 2
-        norm = float(np.trace(part.scatter) / part.weight + gap @ gap)
-        folds.append(HeldOutFold(values, trace, along, norm, part.weight))
-    return folds
+    parts: Sequence[Moments]
+    rows: Array
+    weights: Array
+    fold: Array  # of each row that votes
+
+    @classmethod
+    def of(cls, parts: Sequence[Moments | None], folds: ContentFolds, drawn: SmallestRows) -> JudgedMoments:
+        """A fold without rows is left out."""
+        known = [number for number, part in enumerate(parts) if part is not None]
+        fold = np.searchsorted(known, folds.assign(drawn.hashes))
+        return cls([part for part in parts if part is not None], drawn.rows, drawn.weights, fold)
+
+    def folds(
+        self, center: bool = True, largest: int | None = None, *, rank_tol: float = RANK, rank_floor: float = 0.0
+    ) -> list[HeldOutFold]:
+        """Training is total minus fold, one decomposition per fold; ``largest`` leading pairs are enough where that is far below d [10]."""
+        found = []
+        for held_out in range(len(self.parts)):
+            training = merged([other for f, other in enumerate(self.parts) if f != held_out])
+            values, vectors, trace = _leading(training.covariance(center), largest)
+            rank = _rank(values, rank_tol, rank_floor)
+            out = self.fold == held_out
+            rows = np.asarray(self.rows[out], dtype=np.float64)
+            centred = rows - training.mean if center else rows
+            squares = (centred @ vectors[:, :rank]) ** 2
+            norms = np.einsum("nd,nd->n", centred, centred)
+            found.append(HeldOutFold(values[:rank], trace, squares, norms, self.weights[out]))
+        return found
 
 
 def _leading(covariance: Array, largest: int | None) -> tuple[Array, Array, float]:
@@ -144,20 +161,22 @@ def _leading(covariance: Array, largest: int | None) -> tuple[Array, Array, floa
 
 
 def choose_by_moments(
-    parts: Sequence[Moments],
+    judged: JudgedMoments,
     n_rows: int,
     center: bool = True,
     *,
     smallest: int = 1,
     rank_tol: float = RANK,
     rank_floor: float = 0.0,
+    floor: float = FLAT,
 ) -> Selection:
     """q of a table from the moments of its folds, exact structure kept whole; of many columns only as many pairs as are needed."""
+    parts = judged.parts
     d = len(parts[0].mean)
     largest = None if d <= WHOLE_SIZE else FIRST_PAIRS
     while True:
-        folds = moment_folds(parts, center, largest, rank_tol=rank_tol, rank_floor=rank_floor)
-        found = choose_dimension(folds, d, smallest=smallest)
+        folds = judged.folds(center, largest, rank_tol=rank_tol, rank_floor=rank_floor)
+        found = choose_dimension(folds, d, smallest=smallest, floor=floor)
         if largest is None or largest > d // 8 or _passed(found):
             break
         largest *= 2
@@ -165,7 +184,7 @@ def choose_by_moments(
     spreads = np.diagonal(total.covariance(center))
     varying = int((spreads > max(rank_floor, 0.0)).sum())
     most = min(n_rows - int(center), varying)
-    if largest is not None and largest <= d // 8:
+    if (largest is not None and largest <= d // 8) or floor > FLAT:
         return found
     if min(len(fold.eigenvalues) for fold in folds) >= min(most, d):
         return found
@@ -174,11 +193,21 @@ def choose_by_moments(
 
 
 def choose_by_gram(
-    gram: Array, weights: Array, fold: Array, dim: int, n_rows: int, center: bool = True, *, smallest: int = 1
+    gram: Array,
+    weights: Array,
+    fold: Array,
+    dim: int,
+    n_rows: int,
+    center: bool = True,
+    *,
+    smallest: int = 1,
+    floor: float = FLAT,
 ) -> Selection:
     """q of a wide table from the blocks of its Gram matrix, exact structure kept whole."""
     folds = gram_folds(gram, weights, fold, center)
-    found = choose_dimension(folds, dim, smallest=smallest)
+    found = choose_dimension(folds, dim, smallest=smallest, floor=floor)
+    if floor > FLAT:
+        return found
     centred = Centering(weights / weights.sum(), center).gram(gram.copy())[0]
     rank = _rank(np.linalg.eigvalsh(centred)[::-1])
     return kept_whole(found, rank) if 0 < rank < min(n_rows - int(center), dim) else found
@@ -196,12 +225,8 @@ def kept_whole(selection: Selection, rank: int) -> Selection:
         np.concatenate([selection.errors, np.full(added, np.inf)]),
         rank,
         f"q = {rank}: the columns depend on each other exactly, and so many components explain everything",
+        selection.evidence,
     )
-
-
-def not_held_out(q: int, reason: str) -> Selection:
-    """The evidence of a choice for which nothing could be held out: one candidate, no score."""
-    return Selection([q], np.zeros(1), np.zeros(1), q, reason)
 
 
 def _passed(selection: Selection) -> bool:
@@ -217,7 +242,7 @@ def gram_folds(gram: Array, weights: Array, fold: Array, center: bool = True) ->
     >>> X = np.random.default_rng(0).standard_normal((30, 4))
     >>> fold = np.arange(30) % 3
     >>> dual = gram_folds(X @ X.T, np.ones(30), fold)
-    >>> primal = moment_folds([Moments.of(X[fold == f]) for f in range(3)])
+    >>> primal = JudgedMoments([Moments.of(X[fold == f]) for f in range(3)], X, np.ones(30), fold).folds()
     >>> bool(np.allclose(dual[0].squared_scores, primal[0].squared_scores))
     True
     """
@@ -237,7 +262,8 @@ def choose_by_kernel(
         most = int(MOST * len(gram))
         first = _Block.of(gram, weights, held_out[0], center)
         single = in_single(first.matrix)
-        best = int(held_out_log_likelihoods(first.rough(single).leading(most), dims[0]).argmax())
+        rough = first.rough(single).leading(most)
+        best = int((rough.weights @ rough.log_likelihoods(dims[0])).argmax())
         count = FIRST_PAIRS + int(BEYOND * best)
         while count <= most:
             others = (_Block.of(gram, weights, out, center) for out in held_out[1:])
@@ -255,14 +281,12 @@ class _Block:
     """What one Gram matrix says of a fold, with the weights of its held-out rows."""
 
     gram: HeldOutGram
-    shares: Array  # of the held-out rows in their weight
-    weight: float
+    weights: Array  # of the held-out rows
 
     @classmethod
     def of(cls, gram: Array, weights: Array, held_out: Array, center: bool) -> _Block:
         out = np.flatnonzero(held_out)
-        weight = float(weights[out].sum())
-        return cls(HeldOutGram.of(gram, weights, np.flatnonzero(~held_out), out, center), weights[out] / weight, weight)
+        return cls(HeldOutGram.of(gram, weights, np.flatnonzero(~held_out), out, center), weights[out])
 
     @property
     def matrix(self) -> Array:
@@ -285,9 +309,8 @@ class _Block:
 
     def _fold(self, values: Array, found: Array, trace: float) -> HeldOutFold:
         rank = _rank(values, max(RANK, 4 * len(self.matrix) * np.finfo(float).eps))
-        squared_scores = np.square(found[:rank]) @ self.shares / values[:rank]
-        squared_norm = float(self.shares @ self.gram.squared_norms)
-        return HeldOutFold(values[:rank], trace, squared_scores, squared_norm, self.weight)
+        squared_scores = np.square(found[:rank]).T / values[:rank]
+        return HeldOutFold(values[:rank], trace, squared_scores, self.gram.squared_norms, self.weights)
 
 
 def merged(parts: Sequence[Moments]) -> Moments:

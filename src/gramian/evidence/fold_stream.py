@@ -8,25 +8,24 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._content import RANKED_ROWS, ContentFolds, DistinctHashes, row_hashes
+from gramian._content import RANKED_ROWS, ContentFolds, DistinctHashes, SmallestRows, row_hashes
+from gramian.evidence.dimension import JudgedMoments
 from gramian.operators.moments import Moments
+from gramian.policy import LOOK
 from gramian.rows.base import Block
 from gramian.rows.draws import FoldMoments, fold_moments
-
-N_FOLDS = 5
-"""Folds of the held-out choices, where nothing else is said."""
 
 
 @dataclass(frozen=True)
 class FoldStream:
-    """The moments of each fold of all rows so far, and their distinct hashes.
+    """The moments of each fold of all rows so far, their distinct hashes, and the rows that vote.
 
     Up to `RANKED_ROWS` distinct rows, folds are dealt by rank, which only the last row settles: until then rows wait in ``kept``.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).standard_normal((20, 3))
-    >>> whole = FoldStream().add(X, np.ones(20)).parts
-    >>> parts = FoldStream().add(X[:7], np.ones(7)).add(X[7:], np.ones(13)).parts
+    >>> whole = FoldStream().add(X, np.ones(20)).judged.parts
+    >>> parts = FoldStream().add(X[:7], np.ones(7)).add(X[7:], np.ones(13)).judged.parts
     >>> len(parts), bool(np.allclose(parts[0].scatter, whole[0].scatter))
     (5, True)
     """
@@ -34,19 +33,22 @@ class FoldStream:
     hashes: Array = field(default_factory=lambda: np.empty(0, dtype=np.uint64))  # at most RANKED_ROWS + 1
     kept: list[Any] = field(default_factory=list)  # [rows, weights, rows, weights, ...] not yet summed
     summed: list[Moments | None] = field(default_factory=list)
+    drawn: SmallestRows | None = None  # at most RANKED_ROWS
 
     def add(self, X: Any, weights: Array) -> FoldStream:
         """With the rows of one batch, all of positive weight."""
         of_rows = row_hashes(X)
         hashes = (DistinctHashes(self.hashes) + DistinctHashes.of(of_rows)).hashes
-        waiting = replace(self, hashes=hashes, kept=[*self.kept, X, weights])
+        drawn = SmallestRows.of(X, weights, RANKED_ROWS, of_rows)
+        drawn = drawn if self.drawn is None else self.drawn + drawn
+        waiting = replace(self, hashes=hashes, kept=[*self.kept, X, weights], drawn=drawn)
         if len(hashes) <= RANKED_ROWS:
             return waiting
         return replace(waiting, kept=[], summed=waiting._sum(of_rows))
 
     @property
     def folds(self) -> ContentFolds:
-        return ContentFolds.of(DistinctHashes(self.hashes), N_FOLDS)
+        return ContentFolds.of(DistinctHashes(self.hashes), LOOK.folds)
 
     def _sum(self, last_hashes: Array | None = None) -> list[Moments | None]:
         """With the rows that waited; ``last_hashes`` are those of the last batch, where they are known."""
@@ -59,6 +61,7 @@ class FoldStream:
         return list(total.parts)
 
     @property
-    def parts(self) -> list[Moments]:
-        """The moments of each fold that has rows."""
-        return [part for part in self._sum() if part is not None]
+    def judged(self) -> JudgedMoments:
+        """The moments of each fold that has rows, and the rows that vote."""
+        assert self.drawn is not None
+        return JudgedMoments.of(self._sum(), self.folds, self.drawn)

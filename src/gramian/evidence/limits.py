@@ -1,46 +1,133 @@
-"""How far new rows lie off a principal subspace, where few rows were fitted: measured on rows that were held out [2, 10].
-
-The rows that were fitted lie too near: their axes were turned towards them. Theory corrects for that while the chosen components are real; where
-some of them only follow noise it does not, and only held-out rows tell.
-"""
+"""From held-out values to limits: quantiles, calibrated deviations, p-values and thresholds [8, 10, 12]."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
+from scipy.special import gammaln, ndtri
 
 from gramian._arrays import Array
-from gramian._content import content_folds
-from gramian._threads import single_blas_thread
 
-FEW_ROWS = 100
-"""From this many rows on the correction of theory is enough."""
-LIMIT_FOLDS = 10
+INTERVAL = 0.9
+"""The level at which standard deviations are calibrated: 1.645 of them cover 90 % of the held-out residuals."""
+OPTIMISM = 4.0
+"""Kernel and ridge were chosen on the residuals that calibrate: standard deviations are raised by the factor 1 + OPTIMISM / N."""
 
 
-def held_out_distance(X: Array, weights: Array, n_components: int, center: bool = True) -> float | None:
-    """Mean squared distance of held-out rows to the subspace of the others; None where nothing can be held out.
+def raised(std: Array, total_weight: float) -> Array:
+    """Standard deviations, raised: residuals on which choices were made are a little too small."""
+    return std * (1.0 + OPTIMISM / total_weight)
 
-    ``X`` is complete. A fold that leaves no more rows than components says nothing, and is left out.
+
+def conformal_level(n_residuals: float) -> float:
+    """The share of ``n_residuals`` that must lie inside for 90 % of new rows to: the new row counts too.
+
+    >>> conformal_level(9), conformal_level(90)
+    (1.0, 0.91)
     """
-    folds, fold = content_folds(X, LIMIT_FOLDS)
-    total, seen = 0.0, 0.0
-    with single_blas_thread():
-        if X.shape[0] < X.shape[1]:  # the rows in coordinates of their own span: no distance changes
-            X = np.asarray(np.linalg.qr((X - X[0] if center else X).T, mode="r")).T
-        for held in range(folds.n_folds):
-            kept, out = fold != held, fold == held
-            if kept.sum() <= n_components + 1:
-                continue
-            share = weights[kept] / weights[kept].sum()
-            mean = share @ X[kept] if center else np.zeros(X.shape[1])
-            axes = _leading_axes((X[kept] - mean) * np.sqrt(share)[:, None], n_components)
-            centred = X[out] - mean
-            distances = (centred**2).sum(axis=1) - ((centred @ axes) ** 2).sum(axis=1)
-            total += float(weights[out] @ np.maximum(distances, 0.0))
-            seen += float(weights[out].sum())
-    return total / seen if seen > 0 else None
+    return min(1.0, INTERVAL * (1.0 + 1.0 / n_residuals))
 
 
-def _leading_axes(rows: Array, count: int) -> Array:
-    """The leading right singular vectors, as columns."""
-    return np.linalg.svd(rows, full_matrices=False)[2][:count].T
+def calibrated_std(residuals: Array, leverages: Array, weights: Array, total_weight: float) -> Array:
+    """s such that the 90 % normal interval with s√(1 + |z|²/N) covers 90 % of the held-out residuals (conformally)."""
+    scaled = np.abs(residuals) / np.sqrt(1.0 + leverages)[:, None]
+    level = conformal_level(total_weight)
+    return np.array([weighted_quantile(column, weights, level) for column in scaled.T]) / float(
+        ndtri(0.5 + INTERVAL / 2)
+    )
+
+
+def weighted_quantile(values: Array, weights: Array, level: float) -> float:
+    """The smallest value with at least ``level`` of the weight at or below it."""
+    order = np.argsort(values, kind="stable")
+    share = np.cumsum(weights[order]) / weights.sum()
+    return float(values[order][min(int(np.searchsorted(share, level - 1e-9)), len(values) - 1)])
+
+
+def threshold(scores: Array, weights: Array, share: float) -> float:
+    """Halfway between the last score of the lowest ``share`` of the weight and the next: ties fall on one side."""
+    values, inverse = np.unique(scores[weights > 0], return_inverse=True)
+    below = np.cumsum(np.bincount(inverse, weights[weights > 0]))
+    last = int(np.searchsorted(below, share * below[-1] * (1 - 1e-12)))
+    return float((values[last] + values[min(last + 1, len(values) - 1)]) / 2)
+
+
+FARTHEST = 1e6
+"""Times the largest held-out value (on the scale of an exponential law), beyond which no limit is sought."""
+
+
+def log_share_beyond(times: Any, total: float) -> Any:
+    """The log of the share of new rows beyond ``times`` the largest of ``total`` exponential values.
+
+    The largest is a draw itself: E exp(-c L) = Γ(c+1) Γ(N+1) / Γ(N+c+1) lies above (N+1)^-c, what L at its usual place would give.
+
+    >>> import numpy as np
+    >>> np.exp(log_share_beyond(np.array([1.0, 2.0]), 20.0)).round(5)
+    array([0.04762, 0.00433])
+    """
+    return gammaln(times + 1.0) + gammaln(total + 1.0) - gammaln(total + times + 1.0)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Held-out values of a distance: its p-values and limits, with the tail of a chi-squared law beyond the largest."""
+
+    values: Array  # rising
+    above: Array  # weight of the values at or above each
+    freedom: float
+
+    @classmethod
+    def of(cls, values: Array, weights: Array, freedom: float | None = None) -> Tally:
+        order = np.argsort(values)
+        values, weights = values[order], weights[order]
+        if freedom is None:  # Box: the chi-squared law of the same mean and variance
+            mean = np.average(values, weights=weights)
+            spread = np.average((values - mean) ** 2, weights=weights)
+            freedom = float(np.clip(2 * mean**2 / spread, 1.0, 1e6)) if spread > 0 else 1.0
+        return cls(values, np.cumsum(weights[::-1])[::-1], max(float(freedom), 1.0))
+
+    @property
+    def total(self) -> float:
+        return float(self.above[0]) if len(self.above) else 0.0
+
+    def p_values(self, found: Array) -> Array:
+        """The share of held-out rows, and of the row itself, at or above; beyond them all, by the tail."""
+        if not len(self.values):
+            return np.ones_like(found)
+        place = np.searchsorted(self.values, found, side="left")
+        rest = np.append(self.above, 0.0)[place]
+        shares = (1.0 + rest) / (1.0 + self.total)
+        largest = self.values[-1]
+        if not largest > 0:
+            return np.where(found > largest, 0.0, shares)
+        law = _chi_squared(self.freedom)
+        times = law.logsf(found / largest * law.isf(1.0 / (1.0 + self.total))) / -np.log1p(self.total)
+        beyond = np.exp(log_share_beyond(times, self.total))
+        return np.where(place == len(self.values), np.minimum(beyond, shares), shares)
+
+    def limit(self, level: float) -> float:
+        """The value that a share ``1 - level`` of new rows exceeds."""
+        if not len(self.values):
+            return float("inf")
+        alpha, smallest = 1.0 - level, 1.0 / (1.0 + self.total)
+        if alpha < smallest:
+            from scipy.optimize import brentq
+
+            law = _chi_squared(self.freedom)
+            far = 1.0
+            while log_share_beyond(far, self.total) > np.log(alpha) and far < FARTHEST:
+                far *= 2.0
+            times = (
+                brentq(lambda c: log_share_beyond(c, self.total) - np.log(alpha), 1.0, far) if far < FARTHEST else far
+            )
+            return float(self.values[-1] * law.isf(smallest**times) / law.isf(smallest))
+        passed = (1.0 + self.above) / (1.0 + self.total) <= alpha
+        return float(self.values[passed.argmax()] if passed.any() else self.values[-1])
+
+
+def _chi_squared(freedom: float) -> Any:
+    from scipy.stats import chi2  # a slow import that few need
+
+    return chi2(freedom)

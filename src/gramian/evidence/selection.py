@@ -1,17 +1,118 @@
-"""One rule for every choice: the simplest candidate within one standard error of the best, paired over folds [10]."""
+"""The jury: losses of candidates on what their models have not seen, one rule that chooses, and the evidence it leaves [10].
+
+Losses come as a table, candidate x fold, most often from a loss for every held-out row. Rows far beyond the others do not vote: a few
+wild rows would own the mean. The simplest candidate within one standard error of the best, paired over folds, is taken.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from gramian._arrays import Array
+from gramian.evidence.limits import weighted_quantile
+from gramian.policy import JURY, LOOK
 
 ROUNDING = 1e-12
 """Scores that differ by less than this share of themselves are the same: which is larger is rounding."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was tried, and what each candidate lost on data that its model had not seen.
+
+    Attributes
+    ----------
+    candidates : list
+        Simplest first; ints where only q was open, else dicts of parameter and value.
+    losses : ndarray of shape (n_candidates, n_folds)
+        Mean loss of the held-out rows (cells, stretches) of each fold; lower is better.
+    weights : ndarray of shape (n_folds,)
+        What each fold counts.
+    what, loss : str
+        What was chosen, and what the losses are, in words.
+    row_losses : ndarray of shape (n_candidates, n_rows) or None
+        Loss of each held-out row, fold after fold, where rows were judged one by one.
+    voted : ndarray of shape (n_rows,) or None
+        Which of these rows voted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> evidence = Evidence([1, 2, 3], np.array([[9.0, 9.0, 9.0], [8.0, 8.1, 7.9], [7.9, 8.2, 7.9]]), np.ones(3))
+    >>> evidence.choose()
+    2
+    """
+
+    candidates: list[Any]
+    losses: Array
+    weights: Array
+    what: str = "q"
+    loss: str = "held-out log-likelihood"
+    row_losses: Array | None = None
+    voted: Array | None = None
+
+    @classmethod
+    def of_rows(
+        cls,
+        candidates: Sequence[Any],
+        losses: Sequence[Array],
+        weights: Sequence[Array],
+        *,
+        what: str = "q",
+        loss: str = "held-out log-likelihood",
+    ) -> Evidence:
+        """From the losses (n_candidates, n_rows) and weights (n_rows,) of the held-out rows of each fold; wild rows do not vote."""
+        found = np.concatenate(losses, axis=1)
+        voted = votes(found[0], np.concatenate(weights))
+        ends = np.cumsum([0, *(len(part) for part in weights)])
+        means, counts = [], []
+        for part, weight, first, last in zip(losses, weights, ends, ends[1:]):
+            votes_here = weight * voted[first:last]
+            counts.append(float(votes_here.sum()))
+            shares = votes_here / (counts[-1] or 1.0)
+            with np.errstate(invalid="ignore"):
+                means.append(np.where(shares > 0, part, 0.0) @ shares)
+        kept = np.array(counts) > 0
+        table = cls(list(candidates), np.array(means)[kept].T, np.array(counts)[kept], what, loss)
+        return table if len(voted) > LOOK.rows else replace(table, row_losses=found, voted=voted)
+
+    def rows(self) -> Array:
+        """The loss of each held-out row, (n_candidates, n_rows), fold after fold, where it was kept."""
+        if self.row_losses is None:
+            raise AttributeError("This choice was made from sums over rows: the losses of single rows were not kept.")
+        return self.row_losses
+
+    def choose(self) -> Any:
+        """The simplest candidate within one standard error of the best."""
+        return choose_by(self).chosen
+
+    @property
+    def scores(self) -> Array:
+        """Minus the mean loss of each candidate; -inf where it failed in a fold."""
+        losses = np.where(np.isnan(self.losses), np.inf, self.losses)
+        means = np.where(np.isfinite(losses), losses, 0.0) @ (self.weights / self.weights.sum())
+        return np.asarray(np.where(np.isfinite(losses).all(axis=1), -means, -np.inf))
+
+
+def votes(losses: Array, weights: Array) -> Array:
+    """Which rows vote, from their losses under the simplest candidate: all but those far beyond the others.
+
+    The simplest knows no structure but place and size, so that a row is far by itself, and not because a rich model misses it. Far is
+    beyond the outer fence, a number of interquartile ranges above the upper quartile [10].
+
+    >>> import numpy as np
+    >>> votes(np.array([1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 2.0, 900.0]), np.ones(8)).tolist()
+    [True, True, True, True, True, True, True, False]
+    """
+    known = np.isfinite(losses) & (weights > 0)
+    if known.sum() < JURY.fewest_rows:
+        return np.ones(len(losses), dtype=bool)
+    low, high = (weighted_quantile(losses[known], weights[known], level) for level in (0.25, 0.75))
+    return np.asarray(~(losses > high + JURY.fence * (high - low)))
 
 
 @dataclass(frozen=True)
@@ -28,6 +129,8 @@ class Selection:
         Standard error of the paired difference to the best candidate.
     chosen : an element of ``candidates``
     reason : str
+    evidence : Evidence or None
+        The losses behind it; None where nothing could be held out.
     """
 
     candidates: list[Any]
@@ -35,11 +138,17 @@ class Selection:
     errors: Array
     chosen: Any
     reason: str
+    evidence: Evidence | None = None
 
     @property
     def index(self) -> int:
         """Where the chosen candidate stands."""
         return self.candidates.index(self.chosen)
+
+
+def without_evidence(chosen: Any, reason: str) -> Selection:
+    """A choice for which nothing could be held out: one candidate, no score."""
+    return Selection([chosen], np.zeros(1), np.zeros(1), chosen, reason)
 
 
 def choose(
@@ -51,9 +160,6 @@ def choose(
     score: str = "held-out log-likelihood",
 ) -> Selection:
     """The simplest candidate as good as the best, from scores (n_folds, n_candidates); candidates come simplest first.
-
-    With D_f(c) = score_f(best) - score_f(c), each fold weighted by its rows, c is as good as the best if mean D is at most
-    std(D, ddof=1) / √folds and D_f(c) <= 0 in at least one fold [10]. A D that is rounding is none. A score of -inf or NaN is a candidate that failed.
 
     Parameters
     ----------
@@ -82,20 +188,29 @@ def choose(
     2
     """
     scores = np.array(fold_scores, dtype=np.float64)
-    scores = np.where(np.isnan(scores), -np.inf, scores)
-    n_folds = len(scores)
-    weights = np.full(n_folds, 1.0) if fold_weights is None else np.asarray(fold_weights, dtype=np.float64)
-    weights = weights / weights.sum()
-    means = weights @ np.where(np.isfinite(scores), scores, 0.0)
-    means[~np.isfinite(scores).all(axis=0)] = -np.inf
+    weights = np.full(len(scores), 1.0) if fold_weights is None else np.asarray(fold_weights, dtype=np.float64)
+    return choose_by(Evidence(list(candidates), -scores.T, weights, what, score))
+
+
+def choose_by(evidence: Evidence) -> Selection:
+    """The rule: with D_f(c) = loss_f(c) - loss_f(best), each fold weighted, c is as good as the best if mean D is at most
+    std(D, ddof=1) / √folds and D_f(c) <= 0 in at least one fold; the first such c is taken [10].
+
+    A D that is rounding is none. A loss of inf or NaN is a candidate that failed.
+    """
+    candidates, what, score = evidence.candidates, evidence.what, evidence.loss
+    losses = np.where(np.isnan(evidence.losses), np.inf, evidence.losses)
+    n_folds = losses.shape[1]
+    weights = evidence.weights / evidence.weights.sum()
+    means = evidence.scores
     if not np.isfinite(means).any():
         raise ValueError(f"No candidate for {what} could be scored on held-out data.")
     best = int(means.argmax())
     errors = np.full(len(candidates), np.inf)
     as_good = np.zeros(len(candidates), dtype=bool)
     for c in np.flatnonzero(np.isfinite(means)):
-        gap = scores[:, best] - scores[:, c]
-        gap[np.abs(gap) <= ROUNDING * np.abs(scores[:, best])] = 0.0
+        gap = losses[c] - losses[best]
+        gap[np.abs(gap) <= ROUNDING * np.abs(losses[best])] = 0.0
         mean = float(weights @ gap)
         # a power of two, so that squares of huge gaps do not overflow and no digit changes
         unit = np.ldexp(1.0, int(np.frexp(np.abs(gap - mean).max())[1]))
@@ -107,7 +222,7 @@ def choose(
         reason = f"{what} = {_told(candidates[best])}: the best {score} of {len(candidates)} candidates"
     else:
         reason = f"{what} = {_told(candidates[chosen])}: {score} within one standard error of the best ({_told(candidates[best])})"
-    return Selection(list(candidates), means, errors, candidates[chosen], reason)
+    return Selection(candidates, means, errors, candidates[chosen], reason, replace(evidence, candidates=candidates))
 
 
 def _told(candidate: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,21 +9,20 @@ from scipy import sparse
 
 from gramian._arrays import Array
 from gramian._checks import check_scale
-from gramian._content import content_folds, row_hashes, smallest_positions
-from gramian.evidence.dimension import choose_by_gram, choose_by_moments
-from gramian.evidence.fold_stream import N_FOLDS
+from gramian._content import ContentFolds, DistinctHashes, SmallestRows, content_folds, row_hashes, smallest_positions
+from gramian.evidence.dimension import JudgedMoments, choose_by_gram, choose_by_moments
 from gramian.evidence.selection import Selection
+from gramian.latent.dimension import FLAT
 from gramian.latent.sample import MomentSample, TableSample
-from gramian.operators.moments import Moments
+from gramian.policy import DETECTOR, LOOK
+from gramian.rows.base import Block
+from gramian.rows.draws import fold_moments
 
-GRAM_ROWS = 2000
-"""Wide tables choose on at most so many distinct rows, those of smallest hash."""
 
-
-def choose_for_moments(parts: Sequence[Moments], sample: MomentSample, smallest: int = 1) -> Selection:
+def choose_for_moments(judged: JudgedMoments, sample: MomentSample, smallest: int = 1) -> Selection:
     """From the moments of each fold, at the precision of the rows."""
     return choose_by_moments(
-        parts,
+        judged,
         max(sample.n_rows, int(sample.moments.weight)),  # integer weights equal repeated rows
         sample.center,
         smallest=smallest,
@@ -33,20 +31,40 @@ def choose_for_moments(parts: Sequence[Moments], sample: MomentSample, smallest:
     )
 
 
-def choose_for_table(sample: TableSample, weights: Array, smallest: int = 1) -> Selection | None:
+def choose_for_table(sample: TableSample, weights: Array) -> Selection | None:
     """From the folds of one Gram matrix of a wide table; None where nothing can be held out. ``weights`` are raw."""
-    X: Any = sample.X
-    if X.shape[0] > GRAM_ROWS:
-        rows = smallest_positions(row_hashes(X), GRAM_ROWS)
+    mean = None if sparse.issparse(sample.X) else sample.mean
+    return _choose_for_wide(sample.X, weights, mean, sample.center, LOOK.folds)
+
+
+def choose_for_detector(X: Array, n_folds: int) -> Selection | None:
+    """q of complete rows of which some may not belong, 0 included; the noise never falls below its floor. None where nothing can be held out."""
+    weights = np.ones(len(X))
+    if X.shape[1] > min(len(X), LOOK.rows):
+        return _choose_for_wide(X, weights, X.mean(axis=0), True, n_folds, smallest=0, floor=DETECTOR.noise_floor)
+    hashes = row_hashes(X)
+    folds = ContentFolds.of(DistinctHashes.of(hashes), n_folds)
+    if not folds or not X.shape[1]:
+        return None
+    parts = fold_moments(Block(X, weights), folds, hashes).parts
+    judged = JudgedMoments.of(parts, folds, SmallestRows.of(X, weights, LOOK.rows, hashes))
+    return choose_by_moments(judged, len(X), smallest=0, floor=DETECTOR.noise_floor)
+
+
+def _choose_for_wide(
+    X: Any, weights: Array, mean: Array | None, center: bool, n_folds: int, *, smallest: int = 1, floor: float = FLAT
+) -> Selection | None:
+    if X.shape[0] > LOOK.rows:
+        rows = smallest_positions(row_hashes(X), LOOK.rows)
         X, weights = (X.tocsr()[rows] if sparse.issparse(X) else X[rows]), weights[rows]
-    folds, fold = content_folds(X, N_FOLDS)
+    folds, fold = content_folds(X, n_folds)
     if not folds:
         return None
-    if sparse.issparse(X):
+    if mean is None:
         gram = (X @ X.T).toarray().astype(np.float64)
     else:
-        centred = X.astype(np.float64) - sample.mean
+        centred = X.astype(np.float64) - mean
         check_scale(float(np.abs(centred).max(initial=0.0)))
         gram = centred @ centred.T
     n_rows = max(X.shape[0], int(weights.sum()))
-    return choose_by_gram(gram, weights, fold, X.shape[1], n_rows, sample.center, smallest=smallest)
+    return choose_by_gram(gram, weights, fold, X.shape[1], n_rows, center, smallest=smallest, floor=floor)

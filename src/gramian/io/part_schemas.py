@@ -76,7 +76,10 @@ PART_ROWS: Rows = {
     "choosing.LandmarkLoss": {
         "": {"n_landmarks": "count", "n_rows": "count", "approximate": "number", "exact": "number"}
     },
-    "choosing.FoldStream": {"": {"hashes": "*", "kept*": "...", "summed*?": "operators.Moments"}},
+    "choosing.FoldStream": {
+        "": {"hashes": "*", "kept*": "...", "summed*?": "operators.Moments", "drawn?": "content.SmallestRows"}
+    },
+    "content.SmallestRows": {"": {"limit": "count", "hashes": "m", "rows": "m d", "weights": "+ m"}},
     "estimators.ClassRule": {"": {"noise_variance": "nonnegative", "n_clusters": "count"}},
     "estimators.ViewLayout": {
         "": {"kind": "text", "names": "list v", "widths": "list v", "widths*": "count", "columns?*": "# *"}

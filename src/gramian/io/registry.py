@@ -68,6 +68,8 @@ CLASSES: dict[str, str] = {
     "latent.NoiseFit": "gramian.views.noise:NoiseFit",
     "choosing.Blend": "gramian.classes.blend:Blend",
     "choosing.Selection": "gramian.evidence.selection:Selection",
+    "evidence.Evidence": "gramian.evidence.selection:Evidence",
+    "content.SmallestRows": "gramian._content:SmallestRows",
     "latent.PartialView": "gramian.views.missing:PartialView",
     "forecast.Member": "gramian.series.paths:Member",
     "forecast.WindowModel": "gramian.series.window_model:WindowModel",

@@ -308,7 +308,18 @@ ROWS: Rows = {
     "latent.Units": UNITS,
     "latent.Tail": {"": {"theta1": "nonnegative"}},  # the higher powers overflow for data beyond 1e77
     "choosing.Blend": {"": {"counts": "# b", "noises": "++ b", "shares": "+ b"}},
-    "choosing.Selection": {"": {"candidates": "list c", "reason": "text"}},
+    "choosing.Selection": {"": {"candidates": "list c", "reason": "text", "evidence?": "evidence.Evidence"}},
+    "evidence.Evidence": {
+        "": {
+            "candidates": "list c",
+            "losses": "~ c f",
+            "weights": "++ f",
+            "what": "text",
+            "loss": "text",
+            "row_losses?": "~ c n",
+            "voted?": "~ n",
+        }
+    },
     "forecast.Member": {
         "": {"transforms*": "forecast.SeriesTransform", "model": "forecast.WindowModel", "weight": "order"}
     },

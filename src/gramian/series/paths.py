@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.evidence.calibration import INTERVAL, weighted_quantile
+from gramian.evidence.limits import INTERVAL, weighted_quantile
 from gramian.series.transform import LARGEST_LOG, Removed, SeriesTransform, back_table, forward_table
 from gramian.series.window_model import WindowModel
 

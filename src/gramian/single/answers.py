@@ -7,13 +7,15 @@ from functools import wraps
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator as SklearnEstimator
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, fitted_array, float_dtype, row_chunks
 from gramian._checks import check_table
 from gramian._threads import threads_for_rows
 from gramian._types import Points, Table
+from gramian.evidence.selection import Evidence
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
 from gramian.latent.model import LatentModel
 from gramian.rows import Rows, is_dask, lazily
@@ -81,6 +83,18 @@ def like(X: Any, values: Array) -> Any:
 
         return pl.DataFrame(values, schema=list(X.columns))
     return values
+
+
+class BaseEstimator(SklearnEstimator):
+    """scikit-learn's, with the evidence of what was chosen."""
+
+    @property
+    def evidence_(self) -> Evidence:
+        """What was tried on held-out data: ``candidates``, ``losses`` (candidate x fold), ``rows()``, ``choose()``; only where something was chosen [10]."""
+        selection = getattr(self, "selection_", None)
+        if selection is None or selection.evidence is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'evidence_': nothing was held out.")
+        return selection.evidence
 
 
 class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):

@@ -15,8 +15,7 @@ from gramian._checks import check_seen, warn_of_empty_rows, warn_of_one_value
 from gramian._progress import Progress
 from gramian._types import Points, RandomState
 from gramian.evidence.cells import MOST_ROWS, choose_by_cells
-from gramian.evidence.dimension import not_held_out
-from gramian.evidence.selection import Selection
+from gramian.evidence.selection import Selection, without_evidence
 from gramian.exceptions import NumericalWarning, warn
 from gramian.latent.dimension import free_parameters, lowest_of_valley
 from gramian.latent.gaussian import zeroed
@@ -105,7 +104,7 @@ class HoleFit:
         largest = max(1, min(limit, rows.n_columns - 1))
         found = choose_by_cells(drawn.rows[shown], drawn.weights[shown], largest, center=self.center)
         if found is None:
-            return not_held_out(1, "q = 1: too few cells are observed to hide any"), None
+            return without_evidence(1, "q = 1: too few cells are observed to hide any"), None
         return found.selection, found.start(min(int(found.selection.chosen), max(limit, 0)))
 
     def _climbed(self, rows: Rows, q: int, bar: Progress, start: MissingFit | None = None) -> MissingFit:

@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
-from scipy.optimize import brentq
 from scipy.spatial.distance import cdist
-from scipy.special import gammaln, ndtri
+from scipy.special import ndtri
 from sklearn.base import clone
 
 from gramian._arrays import Array
 from gramian._content import cell_uniforms, content_folds, row_hashes, smallest_positions
 from gramian.evidence import Selection, choose
+from gramian.evidence.limits import Tally
 from gramian.preimage import has_identity_features
 
 HELD_OUT_ROWS = 2000
@@ -38,8 +37,6 @@ ADDED_NOISE = 0.5
 """Noise for the denoising test, in root mean squared deviations of the columns."""
 COVERED = 0.9
 """What 1.645 standard deviations cover."""
-FARTHEST = 1e6
-"""Times the largest held-out value (on the scale of an exponential law), beyond which no limit is sought."""
 N_SAMPLES = 400
 """Draws of each fold's model, for the energy distance."""
 
@@ -99,73 +96,6 @@ class HeldOutRows:
         if self.gram is None:
             return part._project(self.rows[out])
         return part._project(self.gram[np.ix_(out, part._held_columns)], diagonal=self.gram[out, out])
-
-
-def log_share_beyond(times: Any, total: float) -> Any:
-    """The log of the share of new rows beyond ``times`` the largest of ``total`` exponential values.
-
-    The largest is a draw itself: E exp(-c L) = Γ(c+1) Γ(N+1) / Γ(N+c+1) lies above (N+1)^-c, what L at its usual place would give.
-
-    >>> import numpy as np
-    >>> np.exp(log_share_beyond(np.array([1.0, 2.0]), 20.0)).round(5)
-    array([0.04762, 0.00433])
-    """
-    return gammaln(times + 1.0) + gammaln(total + 1.0) - gammaln(total + times + 1.0)
-
-
-@dataclass(frozen=True)
-class Tally:
-    """Held-out values of a distance: its p-values and limits, with the tail of a chi-squared law beyond the largest."""
-
-    values: Array  # rising
-    above: Array  # weight of the values at or above each
-    freedom: float
-
-    @classmethod
-    def of(cls, values: Array, weights: Array, freedom: float | None = None) -> Tally:
-        order = np.argsort(values)
-        values, weights = values[order], weights[order]
-        if freedom is None:  # Box: the chi-squared law of the same mean and variance
-            mean = np.average(values, weights=weights)
-            spread = np.average((values - mean) ** 2, weights=weights)
-            freedom = float(np.clip(2 * mean**2 / spread, 1.0, 1e6)) if spread > 0 else 1.0
-        return cls(values, np.cumsum(weights[::-1])[::-1], max(float(freedom), 1.0))
-
-    @property
-    def total(self) -> float:
-        return float(self.above[0]) if len(self.above) else 0.0
-
-    def p_values(self, found: Array) -> Array:
-        """The share of held-out rows, and of the row itself, at or above; beyond them all, by the tail."""
-        if not len(self.values):
-            return np.ones_like(found)
-        place = np.searchsorted(self.values, found, side="left")
-        rest = np.append(self.above, 0.0)[place]
-        shares = (1.0 + rest) / (1.0 + self.total)
-        largest = self.values[-1]
-        if not largest > 0:
-            return np.where(found > largest, 0.0, shares)
-        law = stats.chi2(self.freedom)
-        times = law.logsf(found / largest * law.isf(1.0 / (1.0 + self.total))) / -np.log1p(self.total)
-        beyond = np.exp(log_share_beyond(times, self.total))
-        return np.where(place == len(self.values), np.minimum(beyond, shares), shares)
-
-    def limit(self, level: float) -> float:
-        """The value that a share ``1 - level`` of new rows exceeds."""
-        if not len(self.values):
-            return float("inf")
-        alpha, smallest = 1.0 - level, 1.0 / (1.0 + self.total)
-        if alpha < smallest:
-            law = stats.chi2(self.freedom)
-            far = 1.0
-            while log_share_beyond(far, self.total) > np.log(alpha) and far < FARTHEST:
-                far *= 2.0
-            times = (
-                brentq(lambda c: log_share_beyond(c, self.total) - np.log(alpha), 1.0, far) if far < FARTHEST else far
-            )
-            return float(self.values[-1] * law.isf(smallest**times) / law.isf(smallest))
-        passed = (1.0 + self.above) / (1.0 + self.total) <= alpha
-        return float(self.values[passed.argmax()] if passed.any() else self.values[-1])
 
 
 @dataclass(frozen=True)

@@ -192,6 +192,6 @@ class PrimalStream(PrimalMixin, BaseEstimator):
 
         def selected() -> Selection | None:
             stream = vars(self).get("_stream")  # kept only where q was open while rows came
-            return choose_for_moments(stream.parts, sample) if stream is not None and stream.folds else None
+            return choose_for_moments(stream.judged, sample) if stream is not None and stream.folds else None
 
         self._fit_sample(sample, self._moments.weight, selected)

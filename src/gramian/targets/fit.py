@@ -10,7 +10,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._progress import Progress
-from gramian.evidence.calibration import calibrated_std, raised
+from gramian.evidence.limits import calibrated_std, raised
 from gramian.latent.dimension import DEFAULT_FRACTION, for_fraction
 from gramian.latent.gaussian import LatentGaussian
 from gramian.latent.model import LatentModel, fit_latent_model

@@ -66,7 +66,11 @@ def choose_by_rows(folds: Sequence[ViewFold]) -> int:
     rows = []
     for fold in folds:
         scores = np.diagonal(fold.products.sum(axis=(0, 1)))
-        rows.append(HeldOutFold(fold.eigenvalues, fold.trace, scores, float(fold.norms.sum()), fold.weight))
+        rows.append(
+            HeldOutFold(
+                fold.eigenvalues, fold.trace, scores[None], fold.norms.sum(keepdims=True), np.array([fold.weight])
+            )
+        )
     return int(choose_dimension(rows, folds[0].dim).chosen)
 
 

@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array
 from gramian._checks import check_n_components, is_auto
-from gramian._content import content_folds, row_hashes, smallest_positions
+from gramian._content import RANKED_ROWS, content_folds, row_hashes, smallest_distinct, smallest_positions
 from gramian._progress import Progress
-from gramian.evidence.dimension import choose_dimension, gram_folds, moment_folds
+from gramian.evidence.dimension import JudgedMoments, choose_dimension, gram_folds
 from gramian.evidence.selection import Selection
 from gramian.exceptions import warn
 from gramian.kernels import Precomputed, as_kernel
@@ -223,7 +223,7 @@ def chosen_components(sample: ViewSample, hashes: Array, options: ViewOptions) -
         if several:
             selection = _by_views(replace(sample, table=table), fold, fixed, noise == "per-view")
         else:
-            selection = _by_rows(replace(sample, table=table), fold)
+            selection = _by_rows(replace(sample, table=table), fold, hashes[rows])
     if len(rows) == len(hashes):
         return min(selection.chosen, sample.max_components), selection
     part = replace(sample, table=table)
@@ -249,14 +249,17 @@ def _by_views(sample: ViewSample, fold: Array, fixed: float | None, per_view: bo
     return choose_view_components(folded.folds(scales_of(fitted.noise_variances), most, solver))
 
 
-def _by_rows(sample: ViewSample, fold: Array) -> Selection:
+def _by_rows(sample: ViewSample, fold: Array, hashes: Array) -> Selection:
     """Held-out log-likelihood of the rows of a single view, as in PPCA and KernelPPCA [10]."""
     folded = FoldedViews.of(sample.table, fold, exact=True)
     view = sample.table.views[0]
+    weights = sample.table.weights * sample.table.total_weight
     if folded.moments is not None:
         parts = [part for part in folded.moments.parts if part is not None]
-        return choose_dimension(moment_folds(parts), float(view.dim(sample.table.total_weight)))
-    weights = sample.table.weights * sample.table.total_weight
+        drawn = hashes <= smallest_distinct(hashes, RANKED_ROWS)[-1]
+        assert isinstance(view, ExplicitView)
+        judged = JudgedMoments(parts, view.features[drawn], weights[drawn], fold[drawn])
+        return choose_dimension(judged.folds(), float(view.dim(sample.table.total_weight)))
     gram = view.gram(sample.table.weights).to_dense()
     explicit = isinstance(view, ExplicitView)
     dims = [view.dim(float(weights[fold != k].sum())) for k in np.unique(fold)]

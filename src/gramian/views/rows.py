@@ -10,7 +10,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._content import ContentFolds, row_hashes
-from gramian.evidence.dimension import choose_dimension, moment_folds
+from gramian.evidence.dimension import JudgedMoments, choose_dimension
 from gramian.evidence.selection import Selection
 from gramian.latent.model import LatentModel
 from gramian.latent.sample import STORED_LIMIT
@@ -101,7 +101,10 @@ class SummedViews:
         most = sample.max_components
         if not several:
             parts = [part for part in self.table.sums.folds.parts if part is not None]
-            selection = choose_dimension(moment_folds(parts), float(self.table.dims[0]))
+            view = self.drawn.views[0]
+            assert isinstance(view, ExplicitView)
+            judged = JudgedMoments(parts, view.features, self.drawn.weights, self.folded.fold)
+            selection = choose_dimension(judged.folds(), float(self.table.dims[0]))
         elif noise != "per-view":
             selection = choose_view_components(self.folded.folds(sample.scales, most, Eigh()), noise_variance=fixed)
         else:

@@ -19,7 +19,7 @@ from gramian._arrays import Array
 from gramian._checks import check_count
 from gramian._content import content_folds, row_hashes, smallest_positions
 from gramian._types import Views
-from gramian.evidence.calibration import calibrated_std
+from gramian.evidence.limits import calibrated_std
 from gramian.single.answers import atomic, chosen_solver
 from gramian.solvers import as_solver
 from gramian.views.answers import Trust, decoded_inputs, fitted_preimage

@@ -204,8 +204,35 @@ class ContentFolds:
         return np.searchsorted(self.ranked, hashes) % self.n_folds
 
 
-def content_folds(X: Any, n_folds: int, hashes: Array | None = None) -> tuple[ContentFolds, Array]:
-    """The folds of a table in memory, and the fold of each of its rows.
+@dataclass(frozen=True)
+class GivenFolds:
+    """Folds that were handed in, by the hash of each row; asked like `ContentFolds`."""
+
+    n_folds: int
+    hashes: Array  # rising
+    numbers: Array
+
+    @classmethod
+    def of(cls, hashes: Array, numbers: Array) -> GivenFolds:
+        distinct, first = np.unique(hashes, return_index=True)
+        used, numbers = np.unique(numbers[first], return_inverse=True)
+        return cls(len(used), distinct, numbers)
+
+    def __bool__(self) -> bool:
+        return self.n_folds > 1
+
+    def assign(self, hashes: Array) -> Array:
+        """The fold of each row; every row must have been there when folds were handed in."""
+        place = np.searchsorted(self.hashes, hashes).clip(max=len(self.hashes) - 1)
+        if not (self.hashes[place] == hashes).all():
+            raise ValueError("n_folds: a row is in no fold that was given.")
+        return np.asarray(self.numbers[place])
+
+
+def content_folds(
+    X: Any, n_folds: int | GivenFolds, hashes: Array | None = None
+) -> tuple[ContentFolds | GivenFolds, Array]:
+    """The folds of a table in memory, and the fold of each of its rows; ``n_folds`` may be folds that were handed in.
 
     >>> import numpy as np
     >>> X = np.arange(12.0).reshape(6, 2)
@@ -216,5 +243,5 @@ def content_folds(X: Any, n_folds: int, hashes: Array | None = None) -> tuple[Co
     True
     """
     hashes = row_hashes(X) if hashes is None else hashes
-    folds = ContentFolds.of(DistinctHashes.of(hashes), n_folds)
+    folds = n_folds if isinstance(n_folds, GivenFolds) else ContentFolds.of(DistinctHashes.of(hashes), n_folds)
     return folds, folds.assign(hashes)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
 from gramian._arrays import Array
-from gramian._content import content_folds, smallest_positions
+from gramian._content import GivenFolds, content_folds, smallest_positions
 from gramian._threads import single_blas_thread
 from gramian.classes.blend import blended
 from gramian.classes.calibration import Calibration, calibrated
@@ -57,9 +57,9 @@ class Folds:
     train: list[Array]
 
     @classmethod
-    def of(cls, rows: LabelledRows, n_folds: int) -> Folds:
+    def of(cls, rows: LabelledRows, n_folds: int | GivenFolds) -> Folds:
         folds, fold = content_folds(None, n_folds, rows.hashes)
-        if folds.n_folds > 1:
+        if folds.n_folds > 1 and not isinstance(folds, GivenFolds):
             rows, fold = copies_apart(rows, fold, folds.n_folds)
         test, train = [], []
         for number in range(folds.n_folds):
@@ -197,7 +197,7 @@ class OpenRule:
 class RuleSearch:
     """The walk over widths: every width is decomposed once, all rules are read off, squared distances are shared."""
 
-    def __init__(self, rows: LabelledRows, open_rule: OpenRule, n_folds: int) -> None:
+    def __init__(self, rows: LabelledRows, open_rule: OpenRule, n_folds: int | GivenFolds) -> None:
         self.rows, self.open_rule, self.n_folds = smallest_rows(rows, CHOOSING_ROWS), open_rule, n_folds
         self.folds = Folds.of(self.rows, n_folds)
         self.log_priors = None if open_rule.priors is None else _logs(open_rule.priors)
@@ -297,7 +297,13 @@ def smallest_rows(rows: LabelledRows, limit: int) -> LabelledRows:
 
 
 def calibration_of(
-    rows: LabelledRows, rule: ClassRule, priors: Array, n_folds: int, rng: np.random.Generator, *, offsets: bool
+    rows: LabelledRows,
+    rule: ClassRule,
+    priors: Array,
+    n_folds: int | GivenFolds,
+    rng: np.random.Generator,
+    *,
+    offsets: bool,
 ) -> tuple[Calibration, float, float] | None:
     """Scale and offsets of one rule from held-out rows, with its log-loss and accuracy there; None where none can be held out."""
     folds = Folds.of(rows, n_folds)

@@ -154,7 +154,7 @@ def choose_rule(
     )
     back = np.argsort(preferred)  # told in the order of the grid
     place = int(preferred[found.index])
-    selection = Selection(flat, found.scores[back], found.errors[back], flat[place], found.reason)
+    selection = Selection(flat, found.scores[back], found.errors[back], flat[place], found.reason, found.evidence)
     scales = np.concatenate([grid.calibration.scales for grid in grids])
     offsets = np.concatenate([grid.calibration.offsets for grid in grids])
     calibration = Calibration(scales[place : place + 1], offsets[place : place + 1])

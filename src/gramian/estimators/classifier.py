@@ -30,6 +30,7 @@ from gramian.classes.models import ClassRule, LabelledRows
 from gramian.classes.path import check_class_components
 from gramian.classes.rule import CHOOSING_ROWS
 from gramian.evidence import Selection
+from gramian.evidence.folds import check_folds
 from gramian.exceptions import NumericalWarning, warn
 from gramian.kernels import is_precomputed
 from gramian.kernels.gram_checks import warn_without_structure
@@ -37,7 +38,7 @@ from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.model import warn_if_indefinite
 from gramian.latent.units import Units
 from gramian.mixtures.kernel_component import DualRows
-from gramian.single.answers import atomic, forget
+from gramian.single.answers import FoldsMixin, atomic, forget
 from gramian.single.kernel_fit import distinct_rows, resolved_kernel
 from gramian.single.standardizing import check_standardize, standardizes
 
@@ -50,7 +51,7 @@ SHARED = 0.5
 """A warning where more than this share of the weight lies on rows that more than one class has."""
 
 
-class KernelPPCAClassifier(ClassAnswers):
+class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
     """Classification by a kernel PPCA model per class ([ZH] section 4) [7].
 
     A row goes to the class c with the largest log p(c) - L^_c(x)/2, where -L^_c/2 is the log-density in feature space under the
@@ -82,7 +83,7 @@ class KernelPPCAClassifier(ClassAnswers):
         "auto": exact up to 2,000 distinct rows, Nystroem features above. None: exact. Choices are made on at most 2,000 rows.
     n_landmarks : int or None, default=None
         Landmarks of the approximation, drawn by content; None: 400.
-    n_folds : int or None, default=5
+    n_folds : int, scikit-learn splitter, iterable of (kept, held) positions, or None, default=5
         Folds of the choices and of the calibration. None: the rule's own probabilities, no calibration (what is "auto" is chosen on 5
         folds all the same, and so is the noise of the limiting rule's probabilities).
     random_state : None, int, Generator or RandomState
@@ -138,7 +139,7 @@ class KernelPPCAClassifier(ClassAnswers):
         standardize: bool | str = "auto",
         approximation: Any = "auto",
         n_landmarks: int | None = None,
-        n_folds: int | None = 5,
+        n_folds: Any = 5,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
@@ -193,6 +194,7 @@ class KernelPPCAClassifier(ClassAnswers):
         forget(self, "_models", "_mixing", "_columns", "_shift", "_scale", "_approximation_told", "_blend")
         X = check_table(self, X, reset=True)
         y = self._check_targets(X, y)
+        self._deal(X, y)
         weights = check_weights(sample_weight, X)
         kept = np.flatnonzero(weights > 0)
         self.classes_, codes = np.unique(y[kept], return_inverse=True)
@@ -220,6 +222,7 @@ class KernelPPCAClassifier(ClassAnswers):
         self.n_components_ = [[model.gaussian.n_components for model in models] for models in self._models]
         self._calibrate(rows, rule, open_rule, calibration, rng)
         self._warn_cut(rule)
+        del self._dealt
         return self
 
     def _check_params(self) -> tuple[OpenRule, np.random.Generator]:
@@ -246,8 +249,7 @@ class KernelPPCAClassifier(ClassAnswers):
                 raise ValueError("approximation='nystroem' needs the inputs, not a precomputed Gram matrix.")
         if self.n_landmarks is not None:
             check_count("n_landmarks", self.n_landmarks, 1)
-        if self.n_folds is not None:
-            check_count("n_folds", self.n_folds, 2)
+        check_folds(self.n_folds)
         priors = None if self.priors is None else np.asarray(self.priors, dtype=np.float64)
         blended = counts is None and noise is None and self.n_clusters == 1 and self.n_folds is not None
         return OpenRule(is_auto(self.kernel), counts, noise, priors, blended), check_random_state(self.random_state)
@@ -306,7 +308,7 @@ class KernelPPCAClassifier(ClassAnswers):
         counts = None if open_rule.n_components is None else open_rule.n_components[0]
         if open_rule.any_open:
             ClassRule(counts, 0.0, self.n_clusters).for_classes(self.classes_)
-            found = RuleSearch(rows, open_rule, self.n_folds or DEFAULT_FOLDS).run() if len(self.classes_) > 1 else None
+            found = RuleSearch(rows, open_rule, self._folds or DEFAULT_FOLDS).run() if len(self.classes_) > 1 else None
             if found is None:
                 why = "one class only" if len(self.classes_) == 1 else "too few distinct rows to hold any out"
                 noise_free = None if open_rule.priors is None else NOISE_OF_FEW
@@ -393,7 +395,7 @@ class KernelPPCAClassifier(ClassAnswers):
             found = None  # the choice was made with other models, or on fewer rows
         if found is None and (limiting or (self.n_folds is not None and (chosen or rows.features is not None))):
             found = calibration_of(
-                rows, rule, self.class_prior_, self.n_folds or DEFAULT_FOLDS, rng, offsets=free and not limiting
+                rows, rule, self.class_prior_, self._folds or DEFAULT_FOLDS, rng, offsets=free and not limiting
             )
         if rows.features is not None:
             self._approximation_told = _told(rows, found, on_choice)

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from gramian._arrays import Array, fitted_array, on_dask
 from gramian._checks import (
     check_choice,
-    check_count,
     check_flag,
     check_n_components,
     check_number,
@@ -22,11 +21,12 @@ from gramian._checks import (
 )
 from gramian._content import row_hashes, smallest_positions
 from gramian._types import Batches, RandomState, Views, Weights
+from gramian.evidence.folds import check_folds
 from gramian.kernels import Linear, is_precomputed
 from gramian.kernels.precomputed import check_square
 from gramian.preimage import check_preimage
 from gramian.rows import Rows
-from gramian.single.answers import BaseEstimator, atomic, forget, keep_columns
+from gramian.single.answers import BaseEstimator, FoldsMixin, atomic, forget, keep_columns
 from gramian.solvers import solvers_for
 from gramian.views.answers import ViewAnswers, decoded_inputs, fitted_preimage
 from gramian.views.fit import CHOICE_FOLDS, ViewFit, ViewOptions, fit_views
@@ -39,7 +39,7 @@ from gramian.views.tables import ViewLayout, ViewRows, usable_rows
 from gramian.views.trusts import TrustedViews
 
 
-class MultiViewRKM(NestedKernels, TrustedViews, BaseEstimator):
+class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
     """The multi-view restricted kernel machine, φ_v(x_v) = μ_v + W_v z + ε_v for every view v, with noise [8].
 
     One latent z ~ N(0, I) explains all views of a row. Whatever views a row shows give the posterior of z, and that
@@ -68,7 +68,7 @@ class MultiViewRKM(NestedKernels, TrustedViews, BaseEstimator):
     view_weights : None, "balanced", or a list or dict of numbers, default=None
         View v is scaled by √β_v. "balanced" gives every view unit variance. Under "per-view" noise it only matters to a
         fractional ``n_components``.
-    n_folds : int or None, default=5
+    n_folds : int, scikit-learn splitter, iterable of (kept, held) positions, or None, default=5
         Folds, by the content of rows, on which the trust in the views shown and the standard deviations are calibrated. None: not.
     tol : float, default=1e-6
         EM: relative change of the mean log-likelihood (ECM: its square root, of the noises); Stiefel: relative residual.
@@ -127,7 +127,7 @@ class MultiViewRKM(NestedKernels, TrustedViews, BaseEstimator):
         rotate: bool = True,
         noise_variance: float | str = "per-view",
         view_weights: Any = None,
-        n_folds: int | None = 5,
+        n_folds: Any = 5,
         tol: float = 1e-6,
         max_iter: int = 1000,
         preimage: Any = "smoother",
@@ -197,7 +197,10 @@ class MultiViewRKM(NestedKernels, TrustedViews, BaseEstimator):
         layout, rows = ViewLayout.read(self, X, self.views)
         self._keep_layout(layout)
         weights = check_weights(sample_weight, rows.views[0])
-        return self._fit_views(layout, rows, weights)
+        self._deal(rows.stacked)
+        self._fit_views(layout, rows, weights)
+        del self._dealt
+        return self
 
     @atomic
     def fit_batches(self, source: Batches) -> MultiViewRKM:
@@ -254,7 +257,7 @@ class MultiViewRKM(NestedKernels, TrustedViews, BaseEstimator):
         if survey.complete:
             rows = complete_rows(rows, layout) if survey.empty else rows
             maps = fitted_maps(specs, survey, layout.names)
-            summed = SummedViews.of(layout, rows, survey, maps, self.n_folds or CHOICE_FOLDS)
+            summed = SummedViews.of(layout, rows, survey, maps, self._folds or CHOICE_FOLDS)
             fitted = summed.fit(options)
         else:
             holed = HoledFit.of(layout, rows, survey, options)
@@ -283,7 +286,7 @@ class MultiViewRKM(NestedKernels, TrustedViews, BaseEstimator):
             self.rotate,
             self.noise_variance,
             self.view_weights,
-            self.n_folds,
+            self._folds,
             self.tol,
             self.max_iter,
             self.random_state,
@@ -301,7 +304,7 @@ class MultiViewRKM(NestedKernels, TrustedViews, BaseEstimator):
         self._dtype = str(rows.dtype)
         self._store_fit(fitted, rows, [weights @ ~np.isnan(view) for view in rows.views])
         self._keep_trusts(
-            self._held_out(rows, weights, None, self.n_folds or CHOICE_FOLDS, fitted.views)
+            self._held_out(rows, weights, None, self._folds or CHOICE_FOLDS, fitted.views)
             if self._calibrates(layout)
             else None
         )
@@ -317,8 +320,7 @@ class MultiViewRKM(NestedKernels, TrustedViews, BaseEstimator):
             check_choice("noise_variance", self.noise_variance, ("ml", "per-view"))
         else:
             check_number("noise_variance", self.noise_variance, 0.0)
-        if self.n_folds is not None:
-            check_count("n_folds", self.n_folds, 2)
+        check_folds(self.n_folds)
         check_tolerance(self.tol, self.max_iter)
         check_seed(self.random_state)
         check_preimage(self.preimage)

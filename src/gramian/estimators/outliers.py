@@ -11,10 +11,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, float_dtype, has_nan
-from gramian._checks import check_count, check_number, check_table, check_weights, positive_rows, shown_rows
+from gramian._checks import check_number, check_table, check_weights, positive_rows, shown_rows
 from gramian._content import content_folds, row_hashes
 from gramian._types import Table, Weights
 from gramian.estimators.ppca import PPCA
+from gramian.evidence.folds import as_folds, check_folds
 from gramian.evidence.limits import threshold
 from gramian.evidence.tables import choose_for_detector
 from gramian.exceptions import NumericalWarning
@@ -48,7 +49,7 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
     standardize : bool or "auto", default="auto"
         Columns to unit variance first. "auto": yes, unless the kernel of the estimator is told in units of the data (a numeric length
         scale or period, a callable, a scikit-learn kernel, precomputed values).
-    n_folds : int or None, default=5
+    n_folds : int, scikit-learn splitter, iterable of (kept, held) positions, or None, default=5
         Folds of the out-of-fold scores. None: one model, which scores its own training rows.
 
     Attributes
@@ -125,8 +126,7 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
         """
         share = check_number("contamination", self.contamination, 0.0, 0.5, open_low=True)
         check_standardize(self.standardize)
-        if self.n_folds is not None:
-            check_count("n_folds", self.n_folds, 2)
+        check_folds(self.n_folds)
         model = PPCA() if self.estimator is None else clone(self.estimator)
         if not hasattr(model, "score_samples"):
             raise TypeError(f"estimator={model!r} gives no scores. Use a model with score_samples(X).")
@@ -136,14 +136,15 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
             )
         forget(self)
         table = self._check(X, reset=True)
+        given = as_folds(self.n_folds, table)
         table, weights = shown_rows(*positive_rows(table, check_weights(sample_weight, table)))
         scale = standardizes(self.standardize, getattr(model, "kernel", None))
         self._units = Units.of(table, weights) if scale else None
         rows = self._rows(table)
-        model = self._default(rows) if self.estimator is None else model
-        self.estimator_ = _fitted(model, rows, None if sample_weight is None else weights)
         hashes = row_hashes(table)
-        folds, fold = content_folds(table, self.n_folds or 2, hashes)
+        model = self._default(rows, given or LOOK.folds, hashes) if self.estimator is None else model
+        self.estimator_ = _fitted(model, rows, None if sample_weight is None else weights)
+        folds, fold = content_folds(table, given or 2, hashes)
         self._fold_models = []
         self._hashes, first = np.unique(hashes, return_index=True)
         self._folds = fold[first]
@@ -170,9 +171,9 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
                 "or give n_folds=None."
             )
 
-    def _default(self, rows: Array) -> PPCA:
+    def _default(self, rows: Array, folds: Any, hashes: Array) -> PPCA:
         """PPCA whose q is chosen by the usual rows; with holes by hidden cells."""
-        selection = None if has_nan(rows) else choose_for_detector(rows, self.n_folds or LOOK.folds)
+        selection = None if has_nan(rows) else choose_for_detector(rows, folds, hashes)
         if selection is None:
             return PPCA()
         self.selection_ = selection

@@ -45,7 +45,7 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         "auto": the exact kernel up to 2,000 rows, Nystroem landmarks beyond; None: exact.
     n_landmarks : int or None, default=None
         Landmarks (or random features); None: 500.
-    n_folds : int or None, default=5
+    n_folds : int, scikit-learn splitter, iterable of (kept, held) positions, or None, default=5
         Folds of the cross-validation; None holds nothing out: the theory's model as fitted, whose training noise is optimistic
         (a kernel left at "auto" is then chosen on 5 folds all the same).
     space, solver, tol, max_iter, random_state, verbose
@@ -126,6 +126,7 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
             return self._fit_numbers(self._rows_elsewhere(X, y, sample_weight))
         refuse_dask(self, y, sample_weight)
         X = check_table(self, X, reset=True, min_samples=2)
+        self._deal(X, y)
         y = _check_y(y, multi_output=True, y_numeric=True, estimator=self)
         check_consistent_length(X, y)
         weights = check_weights(sample_weight, X)
@@ -134,6 +135,7 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         self._single = y.ndim == 1
         held = ArrayRows(X, weights, y)
         self._fit_rows(held, TargetCoding(), held)
+        del self._dealt
         return self
 
     @atomic

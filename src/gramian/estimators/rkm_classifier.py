@@ -89,6 +89,7 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
             return self._fit_labels(self._rows_elsewhere(X, y, sample_weight))
         refuse_dask(self, y, sample_weight)
         X = check_table(self, X, reset=True, min_samples=2)
+        self._deal(X, y)
         y = column_or_1d(_check_y(y, y_numeric=False, estimator=self), warn=True)
         check_consistent_length(X, y)
         check_classification_targets(y)
@@ -97,6 +98,7 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         X, y, weights = rows_kept(X, kept, self._precomputed()), y[kept], weights[kept]
         held = ArrayRows(X, weights, y)
         self._fit_classes(held, np.unique(y), held)
+        del self._dealt
         return self
 
     @atomic

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gramian._arrays import Array, symmetrized
-from gramian._content import ContentFolds, SmallestRows
+from gramian._content import ContentFolds, GivenFolds, SmallestRows
 from gramian.evidence.leading_pairs import in_single, leading_pairs
 from gramian.evidence.selection import Evidence, Selection, choose_by
 from gramian.latent.dimension import FLAT
@@ -125,7 +125,9 @@ class JudgedMoments:
     fold: Array  # of each row that votes
 
     @classmethod
-    def of(cls, parts: Sequence[Moments | None], folds: ContentFolds, drawn: SmallestRows) -> JudgedMoments:
+    def of(
+        cls, parts: Sequence[Moments | None], folds: ContentFolds | GivenFolds, drawn: SmallestRows
+    ) -> JudgedMoments:
         """A fold without rows is left out."""
         known = [number for number, part in enumerate(parts) if part is not None]
         fold = np.searchsorted(known, folds.assign(drawn.hashes))

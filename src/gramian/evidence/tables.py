@@ -9,7 +9,7 @@ from scipy import sparse
 
 from gramian._arrays import Array
 from gramian._checks import check_scale
-from gramian._content import ContentFolds, DistinctHashes, SmallestRows, content_folds, row_hashes, smallest_positions
+from gramian._content import GivenFolds, SmallestRows, content_folds, row_hashes, smallest_positions
 from gramian.evidence.dimension import JudgedMoments, choose_by_gram, choose_by_moments
 from gramian.evidence.selection import Selection
 from gramian.latent.dimension import FLAT
@@ -34,16 +34,17 @@ def choose_for_moments(judged: JudgedMoments, sample: MomentSample, smallest: in
 def choose_for_table(sample: TableSample, weights: Array) -> Selection | None:
     """From the folds of one Gram matrix of a wide table; None where nothing can be held out. ``weights`` are raw."""
     mean = None if sparse.issparse(sample.X) else sample.mean
-    return _choose_for_wide(sample.X, weights, mean, sample.center, LOOK.folds)
+    return _choose_for_wide(sample.X, weights, mean, sample.center, LOOK.folds, row_hashes(sample.X))
 
 
-def choose_for_detector(X: Array, n_folds: int) -> Selection | None:
+def choose_for_detector(X: Array, n_folds: int | GivenFolds, hashes: Array) -> Selection | None:
     """q of complete rows of which some may not belong, 0 included; the noise never falls below its floor. None where nothing can be held out."""
     weights = np.ones(len(X))
     if X.shape[1] > min(len(X), LOOK.rows):
-        return _choose_for_wide(X, weights, X.mean(axis=0), True, n_folds, smallest=0, floor=DETECTOR.noise_floor)
-    hashes = row_hashes(X)
-    folds = ContentFolds.of(DistinctHashes.of(hashes), n_folds)
+        return _choose_for_wide(
+            X, weights, X.mean(axis=0), True, n_folds, hashes, smallest=0, floor=DETECTOR.noise_floor
+        )
+    folds, _ = content_folds(None, n_folds, hashes)
     if not folds or not X.shape[1]:
         return None
     parts = fold_moments(Block(X, weights), folds, hashes).parts
@@ -52,12 +53,21 @@ def choose_for_detector(X: Array, n_folds: int) -> Selection | None:
 
 
 def _choose_for_wide(
-    X: Any, weights: Array, mean: Array | None, center: bool, n_folds: int, *, smallest: int = 1, floor: float = FLAT
+    X: Any,
+    weights: Array,
+    mean: Array | None,
+    center: bool,
+    n_folds: int | GivenFolds,
+    hashes: Array,
+    *,
+    smallest: int = 1,
+    floor: float = FLAT,
 ) -> Selection | None:
     if X.shape[0] > LOOK.rows:
-        rows = smallest_positions(row_hashes(X), LOOK.rows)
+        rows = smallest_positions(hashes, LOOK.rows)
         X, weights = (X.tocsr()[rows] if sparse.issparse(X) else X[rows]), weights[rows]
-    folds, fold = content_folds(X, n_folds)
+        hashes = hashes[rows]
+    folds, fold = content_folds(None, n_folds, hashes)
     if not folds:
         return None
     if mean is None:

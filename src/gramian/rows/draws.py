@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gramian._arrays import Array
-from gramian._content import ContentFolds, DistinctHashes, SmallestRows, row_hashes
+from gramian._content import ContentFolds, DistinctHashes, GivenFolds, SmallestRows, row_hashes
 from gramian.operators.moments import Moments
 from gramian.rows.base import Block, Rows
 
@@ -64,7 +64,7 @@ def _merged(first: Moments | None, second: Moments | None) -> Moments | None:
     return second if first is None else first if second is None else first.merge(second)
 
 
-def fold_moments(block: Block, folds: ContentFolds, hashes: Array | None = None) -> FoldMoments:
+def fold_moments(block: Block, folds: ContentFolds | GivenFolds, hashes: Array | None = None) -> FoldMoments:
     """The moments of a block's rows, fold by fold: a task for `Rows.fold`. ``hashes`` of its rows, where they are known."""
     hashes = row_hashes(block.X) if hashes is None else hashes
     seen = block.weights > 0

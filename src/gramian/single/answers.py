@@ -15,6 +15,7 @@ from gramian._arrays import Array, fitted_array, float_dtype, row_chunks
 from gramian._checks import check_table
 from gramian._threads import threads_for_rows
 from gramian._types import Points, Table
+from gramian.evidence.folds import as_folds
 from gramian.evidence.selection import Evidence
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
 from gramian.latent.model import LatentModel
@@ -95,6 +96,19 @@ class BaseEstimator(SklearnEstimator):
         if selection is None or selection.evidence is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'evidence_': nothing was held out.")
         return selection.evidence
+
+
+class FoldsMixin:
+    """``n_folds`` as a number, or as folds that the user hands in: those are known by the content of rows while `fit` runs."""
+
+    n_folds: Any
+
+    def _deal(self, X: Any, y: Any = None) -> None:
+        self._dealt = as_folds(self.n_folds, X, y)
+
+    @property
+    def _folds(self) -> Any:
+        return vars(self).get("_dealt", self.n_folds)
 
 
 class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):

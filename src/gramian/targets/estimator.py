@@ -24,7 +24,7 @@ from gramian.features import FEATURE_MAPS
 from gramian.features.base import DRAWN_ROWS
 from gramian.kernels import Kernel, Linear, Precomputed, as_kernel
 from gramian.rows import ArrayRows, BatchRows, Rows, as_rows
-from gramian.single.answers import BaseEstimator, chosen_solver
+from gramian.single.answers import BaseEstimator, FoldsMixin, chosen_solver
 from gramian.single.standardizing import standardizes
 from gramian.solvers import as_solver
 from gramian.solvers.stiefel import Stiefel
@@ -60,7 +60,7 @@ APPROXIMATIONS = ("auto", "nystroem", "rff")
 NO_KERNEL = "approximation={!r} needs a kernel of inputs, but kernel={!r}. Leave approximation='auto'."
 
 
-class TargetEstimator(BaseEstimator):
+class TargetEstimator(FoldsMixin, BaseEstimator):
     """Parameters of models with inputs and a target, and the target model that they hold."""
 
     _fit: TargetModel
@@ -83,7 +83,7 @@ class TargetEstimator(BaseEstimator):
         standardize: bool | str = "auto",
         approximation: Any = "auto",
         n_landmarks: int | None = None,
-        n_folds: int | None = 5,
+        n_folds: Any = 5,
         space: str = "auto",
         solver: Any = "auto",
         tol: float = 1e-6,
@@ -196,7 +196,7 @@ class TargetEstimator(BaseEstimator):
         chosen, _ = chosen_solver(solver, width, q)
         if isinstance(chosen, Stiefel):
             raise NoFeaturesError("solver='stiefel' works on the rows themselves")
-        content, folds = found.folds(self.n_folds)
+        content, folds = found.folds(self._folds)
         table, features = found.sums(reading, feature_map, content)
         weights = drawn.weights / drawn.weights.sum()
         rank_tol = table.sample(np.ones(2), "primal").rank_tol
@@ -244,7 +244,7 @@ class TargetEstimator(BaseEstimator):
                 space,
                 noise_variance=self.noise_variance,
                 view_weights=weights_of_views(self.view_weights, table, NAMES),
-                folds=None if self.n_folds is None else dealt_folds(None, self.n_folds, hashes),
+                folds=None if self._folds is None else dealt_folds(None, self._folds, hashes),
                 local=self._local,
                 columns=None if self._precomputed() else np.asarray(inputs, dtype=np.float64),
                 tol=float(np.sqrt(self.tol)),
@@ -288,7 +288,7 @@ class TargetEstimator(BaseEstimator):
             plain(drawn.X),
             drawn.Y,
             drawn.weights,
-            self.n_folds or CHOICE_FOLDS,
+            self._folds or CHOICE_FOLDS,
             None if squashed is None else squashed(drawn.X),
             hashes=drawn.hashes,
             weigh=units,
@@ -327,7 +327,7 @@ class TargetEstimator(BaseEstimator):
                 drawn.Y,
                 drawn.weights,
                 count,
-                self.n_folds or CHOICE_FOLDS,
+                self._folds or CHOICE_FOLDS,
                 hashes=drawn.hashes,
             )
         landmarks = min(count, len(found.drawn.first))

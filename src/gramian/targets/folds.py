@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._content import content_folds, row_hashes
+from gramian._content import GivenFolds, content_folds, row_hashes
 from gramian._types import Points
 
 FEWEST_ROWS = 10
@@ -36,7 +36,7 @@ class Folds:
         return 1.0 - 1.0 / len(self.distinct)
 
 
-def dealt_folds(X: Points, n_folds: int, hashes: Array | None = None) -> Folds:
+def dealt_folds(X: Points, n_folds: int | GivenFolds, hashes: Array | None = None) -> Folds:
     """Folds of the rows of X (or of their hashes) by content: equal rows are in one, and neither order nor repetition matters [13]."""
     hashes = row_hashes(X) if hashes is None else hashes
     folds, numbers = content_folds(X, n_folds, hashes)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._content import row_hashes
+from gramian._content import GivenFolds, row_hashes
 from gramian.evidence.selection import Selection, choose
 from gramian.kernels import RBF, Kernel
 from gramian.targets.axes import FeatureInputs
@@ -72,7 +72,7 @@ def choose_target_kernel(
     X: Array,
     Y: Array,
     raw_weights: Array,
-    n_folds: int,
+    n_folds: int | GivenFolds,
     squashed: Array | None = None,
     hashes: Array | None = None,
     *,

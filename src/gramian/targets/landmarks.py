@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._content import row_hashes, smallest_positions
+from gramian._content import GivenFolds, row_hashes, smallest_positions
 from gramian.kernels import Kernel
 from gramian.targets.design import landmark_map
 from gramian.targets.folds import dealt_folds
@@ -33,7 +33,7 @@ def landmark_loss(
     Y: Array,
     raw_weights: Array,
     n_landmarks: int,
-    n_folds: int,
+    n_folds: int | GivenFolds,
     hashes: Array | None = None,
 ) -> LandmarkLoss | None:
     """The loss on at most 1,000 rows, where all rows can be landmarks too; ``hashes`` as in `choose_target_kernel`."""

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from gramian._arrays import Array
-from gramian._content import ContentFolds, smallest_positions
+from gramian._content import ContentFolds, GivenFolds, smallest_positions
 from gramian.features import FeatureMap, Identity
 from gramian.kernels import Linear, as_kernel
 from gramian.latent.sample import STORED_LIMIT
@@ -80,7 +80,9 @@ class TargetRows:
         options = {"sample_weight": self.held.weights} if isinstance(spec, FeatureMap) else {}
         return clone(spec).fit(reading(self.held.X), **options)
 
-    def sums(self, reading: InputReading, feature_map: Any, folds: ContentFolds) -> tuple[MomentTable, TargetFeatures]:
+    def sums(
+        self, reading: InputReading, feature_map: Any, folds: ContentFolds | GivenFolds
+    ) -> tuple[MomentTable, TargetFeatures]:
         """The moments of features and target, fold by fold: one pass."""
         features = TargetFeatures(reading, feature_map, self.coding)
         drawn = self.drawn
@@ -102,7 +104,7 @@ class TargetRows:
         drawn = self.drawn
         return MomentInputs(table.sums.folds, table.widths[0], rank_tol, features.inputs(drawn.X), drawn.Y)
 
-    def folds(self, n_folds: int | None) -> tuple[ContentFolds, Folds | None]:
+    def folds(self, n_folds: int | GivenFolds | None) -> tuple[ContentFolds | GivenFolds, Folds | None]:
         """How rows are held out, and the folds of the drawn ones."""
         if n_folds is None:
             return ContentFolds(0, None), None

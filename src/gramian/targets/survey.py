@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._content import ContentFolds, DistinctHashes, row_hashes
+from gramian._content import ContentFolds, DistinctHashes, GivenFolds, row_hashes
 from gramian.latent.units import ColumnSpread, column_spread
 from gramian.rows import Block
 from gramian.targets.folds import Folds
@@ -145,9 +145,9 @@ class TargetSurvey:
         d = self.drawn.X.shape[1]
         return self.low[:d], self.high[:d]
 
-    def folds(self, n_folds: int) -> tuple[ContentFolds, Folds]:
+    def folds(self, n_folds: int | GivenFolds) -> tuple[ContentFolds | GivenFolds, Folds]:
         """Which fold a row is in by its hash, and the folds of the drawn pairs."""
-        content = ContentFolds.of(self.distinct, n_folds)
+        content = n_folds if isinstance(n_folds, GivenFolds) else ContentFolds.of(self.distinct, n_folds)
         counts = np.bincount(content.assign(self.distinct.hashes), minlength=max(content.n_folds, 1))
         return content, Folds(content.assign(self.drawn.hashes), counts)
 

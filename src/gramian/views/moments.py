@@ -12,7 +12,7 @@ import numpy as np
 
 from gramian._arrays import Array, row_chunks
 from gramian._checks import check_finite, check_scale
-from gramian._content import ContentFolds, SmallestRows, row_hashes
+from gramian._content import ContentFolds, GivenFolds, SmallestRows, row_hashes
 from gramian.latent.feature_subspace import MappedSubspace, RandomFeatureSubspace
 from gramian.latent.subspace import PrimalSubspace
 from gramian.operators.moments import Moments
@@ -41,7 +41,11 @@ class FeatureSums:
 
 
 def feature_sums(
-    block: Block, features: Callable[[Block], Array], folds: ContentFolds, width: int, hashed: Array | None = None
+    block: Block,
+    features: Callable[[Block], Array],
+    folds: ContentFolds | GivenFolds,
+    width: int,
+    hashed: Array | None = None,
 ) -> FeatureSums:
     """The sums of a block, a piece at a time: a task for `Rows.fold`. Without folds all rows are in one.
 

@@ -19,6 +19,7 @@ from gramian._checks import (
     check_tolerance,
     is_real,
 )
+from gramian.evidence.folds import check_folds
 from gramian.features import FeatureMap, Identity
 from gramian.kernels import Linear, Precomputed, as_kernel, finite_gram
 from gramian.kernels.base import Kernel
@@ -283,8 +284,7 @@ def check_target_params(model: Any, approximations: tuple[str, ...], *, open_uni
     _check_approximation(model.approximation, approximations)
     if model.n_landmarks is not None:
         check_count("n_landmarks", model.n_landmarks, 1)
-    if model.n_folds is not None:
-        check_count("n_folds", model.n_folds, 2)
+    check_folds(model.n_folds)
     check_choice("space", model.space, ("auto", "primal", "dual"))
     if isinstance(model.solver, str):
         check_choice("solver", model.solver, solvers_for("views"))

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from gramian import PPCA, KernelPPCA, LatentImputer, MultiViewRKM, NumericalWarning, PPCAMixture, load, save
+from gramian import PPCA, LatentImputer, MultiViewRKM, NumericalWarning, PPCAMixture, RKMRegressor, load, save
 from gramian.estimators.imputer import WIDEST
 from gramian.evidence.cell_scales import (
     PRIOR_CELLS,
@@ -235,7 +235,7 @@ def test_containers_dtypes_and_files(tmp_path):
 
 def test_bad_estimators_options_columns_and_rows_are_named():
     with pytest.raises(TypeError, match="cannot impute"):
-        LatentImputer(KernelPPCA()).fit(X)
+        LatentImputer(RKMRegressor()).fit(X)
     with pytest.raises(ValueError, match="standardize="):
         LatentImputer(standardize="yes").fit(X)
     with pytest.raises(ValueError, match="n_folds="):

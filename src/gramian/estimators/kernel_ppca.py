@@ -42,6 +42,7 @@ from gramian.operators.gram import DenseGram, LazyGram
 from gramian.preimage import has_identity_features
 from gramian.rows import as_rows, is_dask
 from gramian.single.answers import atomic, forget
+from gramian.single.hole_fit import has_holes
 from gramian.single.kernel_features import ADVICE, KernelFeatures
 from gramian.single.kernel_held_out import HELD_OUT_ROWS, N_FOLDS, HeldOutRows
 from gramian.solvers import as_solver, solvers_for
@@ -103,11 +104,14 @@ class KernelPPCA(KernelFeatures):
 
     Notes
     -----
+    NaN cells may be there at `fit` and after: a row with holes is a law over inputs, and its kernel values are expectations [18]. With a
+    linear kernel the model is then PPCA's.
+
     Indefinite kernels: whatever q, negative eigenvalues count as no variance, and a ``NumericalWarning`` says how large they are.
 
     References
     ----------
-    [1-4, 10] docs/theory.md, sections 1 to 4 and 10.
+    [1-4, 10, 18] docs/theory.md, sections 1 to 4, 10 and 18.
 
     Examples
     --------
@@ -155,6 +159,7 @@ class KernelPPCA(KernelFeatures):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.allow_nan = not self._precomputed
         tags.input_tags.sparse = self._accepts_sparse
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
@@ -168,7 +173,7 @@ class KernelPPCA(KernelFeatures):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
-            With an approximation also a Dask array or frame, whose rows stay where they are.
+            NaN cells are missing. With an approximation also a Dask array or frame (complete rows), whose rows stay where they are.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
         inputs : array-like of shape (n_samples, n_inputs), optional
@@ -202,8 +207,11 @@ class KernelPPCA(KernelFeatures):
         if self._precomputed:
             sample, points, raw_weights = self._precomputed_sample(X, sample_weight, inputs)
         else:
-            X = check_table(self, X, reset=True, accept_sparse=self._accepts_sparse, min_samples=2)
+            X = check_table(self, X, reset=True, missing=True, accept_sparse=self._accepts_sparse, min_samples=2)
             kept, raw_weights = positive_rows(X, check_weights(sample_weight, X))
+            if has_holes(kept):
+                self._fit_holes(kept, raw_weights)
+                return self
             if self.approximation is not None:
                 self._fit_features(as_rows(kept, raw_weights))
                 return self
@@ -225,7 +233,7 @@ class KernelPPCA(KernelFeatures):
     def _begin(self) -> None:
         self._check_params()
         self.__dict__.pop("preimage_", None)  # model files of the first version hold one; now it is a property
-        forget(self, "_model", "_weights", "_held", "_preimage", "_kept", "_origin")
+        forget(self, "_model", "_weights", "_held", "_preimage", "_kept", "_origin", "_law", "_column_weights")
         self._kept = Kept()
 
     def _check_params(self) -> None:
@@ -286,7 +294,8 @@ class KernelPPCA(KernelFeatures):
         solver = self._solver()
         self.X_fit_, self._weights = points, raw_weights
         self._held = None
-        source = HeldOutRows(points, raw_weights, sample.raw.matrix if sample.points is None else None)
+        rows = sample.points if self._with_laws else points
+        source = HeldOutRows(rows, raw_weights, sample.raw.matrix if sample.points is None else None)
         q = self._dimension(source, self._raw_gram, whole=True)
         expected = int(MORE_COMPONENTS * self.selection_.chosen) + 1 if "selection_" in vars(self) else FIRST_COUNT
         model = fit_latent_model(
@@ -345,7 +354,9 @@ class KernelPPCA(KernelFeatures):
         return min(max(share, 1e-12), 1 - 1e-12)
 
     def _raw_gram(self, drawn: HeldOutRows) -> Array:
-        return np.asarray(self.kernel_(self._moved(drawn.rows)), dtype=np.float64) if drawn.gram is None else drawn.gram
+        if drawn.gram is not None:
+            return drawn.gram
+        return np.asarray(self._row_kernel(self._moved(drawn.rows)), dtype=np.float64)
 
     def _warn_without_structure(self, model: DualModel, sample: DualSample) -> bool:
         """Whether all eigenvalues are alike (K = I), or there are none (K = 11ᵀ); then it is said."""

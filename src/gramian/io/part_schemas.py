@@ -27,6 +27,7 @@ PART_ROWS: Rows = {
     "kernels.Sum": PAIR,
     "kernels.Product": PAIR,
     "kernels.Scaled": {"": {"kernel": "Kernel", "scale": "number"}},
+    "kernels.Expected": {"": {"kernel": "Kernel"}},
     "kernels.Constant": {"": {"value": "nonnegative"}},
     "kernels.Cosine": NOTHING,
     "kernels.Linear": NOTHING,

@@ -122,8 +122,9 @@ ROWS: Rows = {
             "kernel_": "Kernel",
             "_model.subspace": "Subspace",
             "X_fit_!": "~ n d",
-            "_model.subspace.points?": "~ * d",
             "dual_coef_": "* q",
+            "_law?": "single.InputLaw",
+            "_law?.scales": "++ d",
             "_weights?": "+ *",
             "_preimage?": "Preimage",
             "n_features_in_": "count",
@@ -306,6 +307,16 @@ ROWS: Rows = {
     "latent.HeldOut": {"": {"predictions": "~ n m", "leverages": "~ n"}},
     "latent.NoiseField": {"": {"factor": "n r", "pivots": "r", "rest": "n"}},
     "latent.Units": UNITS,
+    "single.InputLaw": {
+        "": {
+            "units": "latent.Units",
+            "units.mean": "d",
+            "model": "latent.LatentModel",
+            "model.subspace": "latent.PrimalSubspace",
+            "model.subspace.mean": "d",
+            "scales": "++ d",
+        }
+    },
     "latent.Tail": {"": {"theta1": "nonnegative"}},  # the higher powers overflow for data beyond 1e77
     "choosing.Blend": {"": {"counts": "# b", "noises": "++ b", "shares": "+ b"}},
     "choosing.Selection": {"": {"candidates": "list c", "reason": "text", "evidence?": "evidence.Evidence"}},

@@ -40,6 +40,9 @@ class Stationary(Kernel):
     def diagonal_gradient(self, X: Points) -> Array:
         return np.zeros(as_rows(self, X).shape)
 
+    def expected_diagonal(self, X: Points, V: Array) -> Array:
+        return self.diagonal(X)
+
 
 class Radial(Stationary):
     """k(x, y) = f(-|x - y|²/2ℓ²); a subclass gives f as ``profile``, f' as ``slope`` and -2 f⁻¹ as ``squared_radius``.

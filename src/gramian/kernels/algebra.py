@@ -70,6 +70,12 @@ class Sum(_Pair):
 
         return tile
 
+    def expected(self, X: Points, V: Array, Y: Points, W: Array) -> Array:
+        return self.k1.expected(X, V, Y, W) + self.k2.expected(X, V, Y, W)
+
+    def expected_diagonal(self, X: Points, V: Array) -> Array:
+        return self.k1.expected_diagonal(X, V) + self.k2.expected_diagonal(X, V)
+
     def gradient(self, X: Points, Y: Points, coefficients: Array) -> Array:
         return self.k1.gradient(X, Y, coefficients) + self.k2.gradient(X, Y, coefficients)
 
@@ -175,6 +181,12 @@ class Scaled(Kernel):
 
         return tile
 
+    def expected(self, X: Points, V: Array, Y: Points, W: Array) -> Array:
+        return self._scale() * self.kernel.expected(X, V, Y, W)
+
+    def expected_diagonal(self, X: Points, V: Array) -> Array:
+        return self._scale() * self.kernel.expected_diagonal(X, V)
+
     def gradient(self, X: Points, Y: Points, coefficients: Array) -> Array:
         return self._scale() * self.kernel.gradient(X, Y, coefficients)
 
@@ -218,6 +230,9 @@ class Constant(Kernel):
         return lambda rows, columns: np.full(
             (len(range(*rows.indices(n_rows))), len(range(*columns.indices(n_columns)))), value, dtype=dtype
         )
+
+    def expected(self, X: Points, V: Array, Y: Points, W: Array) -> Array:
+        return np.full((X.shape[0], Y.shape[0]), self._value())
 
     def gradient(self, X: Points, Y: Points, coefficients: Array) -> Array:
         return np.zeros(pair_of_rows(self, X, Y)[0].shape)

@@ -21,6 +21,7 @@ Tile = Callable[[slice, slice], Array]
 
 TILE_ROWS = 512  # 512 x 512 doubles stay in the second-level cache through product and profile
 ONE_TILE = 1 << 20  # below so many entries one product is quicker than a loop
+N_DRAWS = 8  # of the law of a row, where an expected kernel value has no closed form; in pairs z and -z
 
 
 class Kernel(BaseEstimator):
@@ -324,6 +325,73 @@ class Kernel(BaseEstimator):
             f"{self!r} is no function of |x - y| with one length scale, so distances cannot be read off it."
         )
 
+    # ------------------------------------------------------------ rows that are not fully known
+
+    def expected(self, X: Points, V: Array, Y: Points, W: Array) -> Array:
+        """E k(x, y) of independent rows with means X, Y and independent Gaussian cells of variances V, W [18].
+
+        Closed for RBF, linear and polynomial kernels up to degree 3, and for sums and multiples of them. For any other kernel the mean over
+        a few draws, the same for all rows: a Gram matrix of means, so that it stays positive semi-definite.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Means of the rows.
+        V : array-like of shape (n, d)
+            Variances of their cells; 0 where a cell is known.
+        Y : array-like of shape (m, d)
+            Means of other rows.
+        W : array-like of shape (m, d)
+            Variances of theirs.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+
+        References
+        ----------
+        [18] docs/theory.md, section 18: kernels with holes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian.kernels import RBF
+        >>> zero, one = np.zeros((1, 1)), np.ones((1, 1))
+        >>> RBF(1.0).expected(zero, one, zero, zero).round(4)
+        array([[0.7071]])
+        """
+        left, right = _drawn_rows(X, V), _drawn_rows(Y, W)
+        values = np.asarray(self(left[0], right[0]), dtype=np.float64)
+        return _averaged(_averaged(values, left[1]).T, right[1]).T
+
+    def expected_diagonal(self, X: Points, V: Array) -> Array:
+        """E k(x, x) of rows with means X and independent Gaussian cells of variances V [18].
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Means of the rows.
+        V : array-like of shape (n, d)
+            Variances of their cells.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+
+        References
+        ----------
+        [18] docs/theory.md, section 18: kernels with holes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian.kernels import Linear
+        >>> Linear().expected_diagonal(np.array([[1.0, 2.0]]), np.array([[0.0, 0.5]]))
+        array([5.5])
+        """
+        rows, counts = _drawn_rows(X, V)
+        return _averaged(np.asarray(self.diagonal(rows), dtype=np.float64)[:, None], counts)[:, 0]
+
     # ------------------------------------------------------------ algebra
 
     def __add__(self, other: Any) -> Kernel:
@@ -413,6 +481,23 @@ def _explicit(name: str) -> Callable[..., Any]:
     if name not in EXPLICIT_FEATURES:
         import_module("gramian").fill_tables()
     return EXPLICIT_FEATURES[name]
+
+
+def _drawn_rows(X: Points, V: Array) -> tuple[Array, Array]:
+    """Draws of every row that is not fully known, the others as they are, in order; and how many of each."""
+    X, V = np.asarray(X, dtype=np.float64), np.asarray(V, dtype=np.float64)
+    counts = np.where((V > 0).any(axis=1), N_DRAWS, 1)
+    half = np.random.default_rng(0).standard_normal((N_DRAWS // 2, X.shape[1]))
+    half /= np.sqrt(np.square(half).mean(axis=0))  # few as they are, their mean and variance are right
+    draws = np.vstack([half, -half])
+    place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(X, counts, axis=0) + np.sqrt(np.repeat(V, counts, axis=0)) * draws[place], counts
+
+
+def _averaged(values: Array, counts: Array) -> Array:
+    """The mean over the draws of each row."""
+    starts = np.cumsum(counts) - counts
+    return np.asarray(np.add.reduceat(values, starts, axis=0) / counts[:, None])
 
 
 def _blocks(n_rows: int) -> list[slice]:

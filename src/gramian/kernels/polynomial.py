@@ -13,6 +13,9 @@ from gramian._types import Points
 from gramian.kernels._dot import DotProduct, check_rate
 from gramian.kernels._rows import as_rows
 
+CLOSED_DEGREE = 3
+"""Up to here expected values follow from the first three moments of xᵀy."""
+
 
 class Polynomial(DotProduct):
     """k(x, y) = (γ xᵀy + c)^p.
@@ -79,3 +82,24 @@ class Polynomial(DotProduct):
                 if digit == "1":
                     products *= base
         return products
+
+    def expected(self, X: Points, V: Array, Y: Points, W: Array) -> Array:
+        degree, rate = check_count("degree", self.degree, 1), self.rate(X.shape[1])
+        if degree > CLOSED_DEGREE:
+            return super().expected(X, V, Y, W)
+        spread = V @ np.square(Y).T + np.square(X) @ W.T + V @ W.T
+        return self._moment(degree, rate * (X @ Y.T), rate**2 * spread, rate**3 * 6.0 * ((X * V) @ (Y * W).T))
+
+    def expected_diagonal(self, X: Points, V: Array) -> Array:
+        degree, rate = check_count("degree", self.degree, 1), self.rate(X.shape[1])
+        if degree > CLOSED_DEGREE:
+            return super().expected_diagonal(X, V)
+        spread = (4.0 * X**2 * V + 2.0 * V**2).sum(axis=1)
+        skew = (24.0 * X**2 * V**2 + 8.0 * V**3).sum(axis=1)
+        return self._moment(degree, rate * (X**2 + V).sum(axis=1), rate**2 * spread, rate**3 * skew)
+
+    def _moment(self, degree: int, mean: Array, variance: Array, skew: Array) -> Array:
+        """E (u + c)^degree from the mean and the central moments of u."""
+        mean = mean + check_number("coef0", self.coef0)
+        moments = (mean, mean**2 + variance, mean**3 + 3.0 * mean * variance + skew)
+        return np.asarray(moments[degree - 1])

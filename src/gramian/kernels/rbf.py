@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.kernels._radial import Radial, clipped
+from gramian._types import Points
+from gramian.kernels._radial import Radial, _Products, clipped
+from gramian.kernels._scales import check_length_scale
 
 
 class RBF(Radial):
@@ -41,3 +43,23 @@ class RBF(Radial):
 
     def squared_radius(self, values: Array) -> Array:
         return -2.0 * np.log(values)
+
+    def expected(self, X: Points, V: Array, Y: Points, W: Array) -> Array:
+        scale = np.broadcast_to(check_length_scale(self.length_scale, X.shape[1]), X.shape[1])
+        whole = slice(0, X.shape[0]), slice(0, Y.shape[0])
+        exponents = clipped(_Products(X, Y, scale, np.float64, sharp=False).tile(*whole))
+        shares = np.ones_like(exponents)  # Π l² / (l² + v + w)
+        every = np.arange(Y.shape[0])
+        for j in range(X.shape[1]):
+            unknown = V[:, j] > 0
+            others = np.flatnonzero(W[:, j] > 0)
+            # pairs in which one of the rows does not know the column: rows that do not with all, then the rest with others that do not
+            for rows, columns in ((np.flatnonzero(unknown), every), (np.flatnonzero(~unknown), others)):
+                if not (rows.size and columns.size):
+                    continue
+                block = np.ix_(rows, columns)
+                share = 1.0 / (1.0 + np.add.outer(V[rows, j], W[columns, j]) / scale[j] ** 2)
+                gap = np.subtract.outer(X[rows, j], Y[columns, j]) / scale[j]
+                exponents[block] += 0.5 * gap**2 * (1.0 - share)
+                shares[block] *= share
+        return np.asarray(np.exp(clipped(exponents)) * np.sqrt(shares))

@@ -402,7 +402,7 @@ class DualInputsMixin(DualMixin):
         if self._has_inputs and not self._precomputed:
             spread = np.where(self._errors > 0, self._errors, 1.0)
             rebuilt = self._preimages(self._map_scores(seen), "reconstruct")[0]
-            contributions = ((np.asarray(X, dtype=np.float64) - rebuilt) / spread) ** 2
+            contributions = np.nan_to_num(((np.asarray(X, dtype=np.float64) - rebuilt) / spread) ** 2, nan=0.0)
         return Anomaly(
             t2,
             spe,

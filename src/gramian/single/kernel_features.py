@@ -22,14 +22,14 @@ from gramian.latent.model import LatentModel, fit_latent_model
 from gramian.latent.sample import MomentSample, kernel_rank
 from gramian.rows import BatchRows, Rows
 from gramian.single.answers import BaseEstimator, atomic, keep_columns
-from gramian.single.dual_inputs import DualInputsMixin
 from gramian.single.kernel_held_out import HELD_OUT_ROWS, HeldOutRows
+from gramian.single.kernel_holes import KernelHolesMixin
 
 DEFAULT_LANDMARKS = 500
 ADVICE = "Use approximation='nystroem', which is fitted in sums over rows"
 
 
-class KernelFeatures(DualInputsMixin, BaseEstimator):
+class KernelFeatures(KernelHolesMixin, BaseEstimator):
     """The fit of `KernelPPCA` with an approximation.
 
     A subclass provides ``_begin``, ``_solver``, ``_dimension``, ``_raw_gram`` and ``_as_the_rows``.
@@ -90,7 +90,7 @@ class KernelFeatures(DualInputsMixin, BaseEstimator):
             raise ValueError(
                 f"Found array with {drawn.n_rows} sample(s) of positive weight while a minimum of 2 is required."
             )
-        self.kernel_ = as_kernel(self.kernel).resolve(drawn.rows.rows)
+        self.kernel_ = as_kernel(self.kernel).resolve(self._inputs_of(drawn.rows.rows))
         source = HeldOutRows(drawn.rows.rows, drawn.rows.weights)
         feature_map = self._feature_map(count, drawn.n_rows) if named else clone(self.approximation)
         feature_map = feature_map.fit(source.rows, sample_weight=source.weights)
@@ -122,7 +122,7 @@ class KernelFeatures(DualInputsMixin, BaseEstimator):
         else:
             points = kept.rows
         features = np.asarray(feature_map.transform(points), dtype=np.float64)
-        self.X_fit_ = points
+        self.X_fit_ = self._inputs_of(points)
         subspace = kind(feature_map, model.subspace, points, features)
         self._store_features(LatentModel(subspace, model.gaussian, model.spectrum))
         self._fit_preimage()
@@ -141,4 +141,4 @@ class KernelFeatures(DualInputsMixin, BaseEstimator):
                 NumericalWarning,
             )
         count = min(count, n_rows) if self.approximation == "nystroem" else count
-        return approximation_of(self.approximation, self.kernel_, count, self.random_state)
+        return approximation_of(self.approximation, self._row_kernel, count, self.random_state)

@@ -1,0 +1,126 @@
+"""What the missing cells of a row may be, given the seen ones: the law that kernel models with holes work under [18]."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtri
+
+from gramian._arrays import Array, has_nan, row_chunks
+from gramian._content import SmallestRows, cell_uniforms, row_hashes
+from gramian.evidence.cell_scales import column_scales
+from gramian.evidence.cells import LOOSE, MOST_ROWS, CellChoice, choose_by_cells, choose_noise_by_cells
+from gramian.kernels.expected import as_laws
+from gramian.latent.missing import MissingFit, fit_missing
+from gramian.latent.model import PrimalModel
+from gramian.latent.primal import predictive
+from gramian.latent.units import Units
+from gramian.single.answers import EVALUATION_ROWS
+from gramian.single.hole_fit import model_of_missing
+
+N_DRAWS = 3
+"""Draws of hidden cells on which the law is chosen and calibrated."""
+WIDEST = 100
+"""Up to so many columns the noise is chosen, beyond, the number of components: as in `LatentImputer`."""
+REFIT_STEPS = 20
+"""Cycles of a fit without some cells, from the model of all of them."""
+LAW_DRAWS = 16
+"""Draws of the missing cells of a row, where an answer has no closed expectation; in pairs about the mean."""
+
+
+@dataclass(frozen=True)
+class InputLaw:
+    """Missing cells given seen ones, by PPCA on the training inputs: means, and variances held to what hidden cells say.
+
+    Targets and labels take no part in it. The noise of PPCA (on wide tables its q) is the one that fills hidden cells best.
+    """
+
+    units: Units
+    model: PrimalModel
+    scales: Array  # of the standard deviations, per column
+
+    @classmethod
+    def of(cls, X: Array, weights: Array) -> InputLaw:
+        """From training rows, with holes or without."""
+        units = Units.of(X, weights)
+        scaled = units.into(X)
+        drawn = SmallestRows.of(scaled, weights, MOST_ROWS)
+        n, d = scaled.shape
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore"
+            )  # exact structure, few steps: the law is a means, and nobody asked for its model
+            choice = _chosen(drawn.rows, drawn.weights, max(min(n - 1, d - 1), 0))
+            q, noise, start = 0, None, None
+            if choice is not None:
+                chosen = choice.selection.chosen
+                start = choice.start(chosen)
+                q = int(chosen["n_components"] if isinstance(chosen, dict) else chosen)
+                noise = chosen["noise_variance"] if isinstance(chosen, dict) else None
+            found = fit_missing(scaled, q, weights=weights, noise_variance=noise, start=start)
+            model = model_of_missing(found, d)
+        return cls(units, model, _scales(choice, d))
+
+    def refitted(self, X: Array, weights: Array) -> InputLaw:
+        """The same noise and q fitted to other cells: what the law says of a hidden cell must not come from that cell."""
+        gaussian, subspace = self.model.gaussian, self.model.subspace
+        loadings = subspace.components.T * gaussian.gains
+        start = MissingFit(subspace.mean, loadings, gaussian.noise_variance, [], 0, True)
+        noise = gaussian.noise_variance or None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = fit_missing(
+                self.units.into(X),
+                gaussian.n_components,
+                weights=weights,
+                noise_variance=noise,
+                start=start if noise else None,
+                tol=LOOSE,
+                max_iter=REFIT_STEPS,
+            )
+            return replace(self, model=model_of_missing(found, X.shape[1]))
+
+    def __call__(self, X: Array) -> tuple[Array, Array]:
+        """Means and variances of every cell: what was seen, and 0, where it was."""
+        means = np.array(X, dtype=np.float64)
+        variances = np.zeros(means.shape)
+        if not has_nan(means):
+            return means, variances
+        for part in row_chunks(len(means), EVALUATION_ROWS):
+            rows = np.flatnonzero(np.isnan(means[part]).any(axis=1)) + part.start
+            if not rows.size:
+                continue
+            holes = np.isnan(means[rows])
+            mean, variance = predictive(self.model, self.model.subspace.project(self.units.into(means[rows])))
+            means[rows] = np.where(holes, self.units.back(mean), means[rows])
+            variances[rows] = np.where(holes, variance * np.square(self.scales * self.units.scale), 0.0)
+        return means, variances
+
+    def rows(self, X: Array) -> Array:
+        """Rows as laws, (n, 2d): what `Expected` kernels take."""
+        return as_laws(*self(X))
+
+    def draws(self, X: Array) -> Array:
+        """Draws of the rows, (m, n, d): missing cells from their law, in pairs about their means. They follow from what a row holds."""
+        means, variances = self(X)
+        hashes = row_hashes(X)
+        uniforms = (cell_uniforms(hashes, means.shape[1], draw) for draw in range(LAW_DRAWS // 2))
+        steps = [np.sqrt(variances) * ndtri(np.clip(uniform, 1e-12, 1 - 1e-12)) for uniform in uniforms]
+        return np.stack([means + sign * step for step in steps for sign in (1.0, -1.0)])
+
+
+def _chosen(X: Array, weights: Array, limit: int) -> CellChoice | None:
+    if X.shape[1] <= WIDEST:
+        return choose_noise_by_cells(X, weights, limit, n_draws=N_DRAWS)
+    return choose_by_cells(X, weights, limit, smallest=0, by_error=True, n_draws=N_DRAWS)
+
+
+def _scales(choice: CellChoice | None, n_columns: int) -> Array:
+    """What hidden cells say of the standard deviations."""
+    said = None if choice is None else choice.said(choice.selection.chosen)
+    if said is None:
+        return np.ones(n_columns)
+    deviations = (said.values - said.means) / np.sqrt(np.maximum(said.variances, np.finfo(float).tiny))
+    return column_scales(deviations, said.columns, n_columns)

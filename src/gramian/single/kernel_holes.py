@@ -245,7 +245,9 @@ class KernelHolesMixin(DualInputsMixin):
         if points is None or rows is None:
             return None
         width = (1 + self._with_laws) * int(rows.shape[1])
-        return None if points.shape[1] == width else f"points have {points.shape[1]} columns where {width} are expected"
+        return (
+            None if points.shape[1] == width else f"points have the length {points.shape[1]} where {width} is expected"
+        )
 
     # ------------------------------------------------------------ filling
 

@@ -113,7 +113,7 @@ STEPS: list[tuple[str, str, list[str]]] = [
     (
         "Files as people have them",
         "Workbooks (`--sheet NAME`), CSV packed with gzip or zstd, banner lines (`--skip N` where they are not clear), comments, "
-        "`sep=;`, percents, money, thousands, accounting negatives, a row of units, totals (`--drop-totals`), dates, free text: read "
+        "`sep=;`, percents, money, thousands, accounting negatives, a row of units, totals (left out; `--keep-totals`), dates, free text: read "
         "as they are, and one line says what was read. Categories are filled with the most probable value; `--std` gives the "
         "probabilities. Free text is never invented. What was observed is copied to the last character, and what is filled wears "
         "what its column wears.",

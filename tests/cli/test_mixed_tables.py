@@ -179,7 +179,7 @@ def test_a_total_below_dates_leaves_them_dates(gramian, tmp_path):
     (tmp_path / "t.csv").write_text(f"day,sold,left\n{rows}Total,200,406\n")
     ran = gramian("fit", "t.csv", "-m", "m", "--no-check")
     assert "column 'day' holds dates" in ran.err
-    assert (
-        "line 30 looks like a total or mean of the rows and is taken as a row: --drop-totals leaves it out" in ran.err
-    )
+    assert "line 30 looks like a total or mean of the rows and is left out (--keep-totals says otherwise)" in ran.err
+    assert "28 rows, 2 numbers, 1 date" in ran.out
+    ran = gramian("fit", "t.csv", "-m", "n", "--no-check", "--keep-totals")
     assert "29 rows, 2 numbers, 1 date" in ran.out

@@ -69,7 +69,11 @@ read_options = _stacked(
     click.option(
         "--sheet", metavar="NAME", help="Sheet of a workbook, by name or number. [default: the first with a table]"
     ),
-    click.option("--drop-totals", is_flag=True, help="Leave out rows called total, sum or mean."),
+    click.option(
+        "--drop-totals/--keep-totals",
+        default=None,
+        help="Whether rows called total, sum or mean are left out. [default: where they are few]",
+    ),
     click.option("--memory", metavar="SIZE", help="Memory the table may take, as in 4GB. [default: what is free]"),
     click.option("--delimiter", help="Between cells (found out otherwise); 'tab' for a tab."),
     click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark (found out otherwise)."),

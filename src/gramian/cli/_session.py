@@ -118,7 +118,7 @@ def read_options_of(options: Mapping[str, Any]) -> ReadOptions:
         array=options.get("array"),
         skip_lines=options.get("skip_lines"),
         sheet=options.get("sheet"),
-        drop_totals=bool(options.get("drop_totals")),
+        drop_totals=options.get("drop_totals"),
         memory=parsed_size(options.get("memory")),
     )
 
@@ -311,7 +311,9 @@ def write_rows(
     count = 0
     written = written_names(opened, [*ids, *names], output)
     dialect = _for_output(opened)
-    with TableWriter(output, written, dialect=dialect, digits=digits, escape_formulas=escape_formulas) as out:
+    types = {name: kind for name, kind in getattr(opened.reader, "types", {}).items() if name in ids}
+    how: dict[str, Any] = {"digits": digits, "escape_formulas": escape_formulas, "types": types}
+    with TableWriter(output, written, dialect=dialect, **how) as out:
         for table in opened.reader.batches():
             columns = function(model.matrix(table, may_lack=optional), table)
             out.write([table[name] for name in ids] + list(columns))

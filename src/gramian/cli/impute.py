@@ -144,7 +144,15 @@ def _write(opened: Any, model: Any, along: Any, output: str, std_file: str | Non
     filled, far = dict.fromkeys(modelled, 0), Counter[str]()
     with ExitStack() as stack:
         dialect = opened.dialect
-        out = stack.enter_context(TableWriter(output, written_names(opened, names, output), dialect=dialect, **how))
+        out = stack.enter_context(
+            TableWriter(
+                output,
+                written_names(opened, names, output),
+                dialect=dialect,
+                types=getattr(opened.reader, "types", None),
+                **how,
+            )
+        )
         keep_cells = raw and out.dialect.decimal == dialect.decimal
         ids = id_columns(model, opened)
         out_std = None

@@ -70,6 +70,11 @@ class LayoutFinder:
             header = not self._is_data(cells)
             if not header:
                 notes.append("no header found: the columns are called x1, x2, ... (--header says otherwise)")
+        if header and (joined := self._joined(first)) is not None:
+            below, names = joined
+            shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+            notes.append(f"lines {line} and {self.records[first + 1][0]} are one header ({shown})")
+            return Layout(self.records[below][0], False, names, None, comments, first, notes)
         units = self._units(first) if header else None
         if units is not None:
             shown = ", ".join(cell for cell in self.records[first + 1][1] if cell.strip())[:40]
@@ -123,6 +128,31 @@ class LayoutFinder:
         seen = [cell.strip() for cell in cells if not self.is_missing(cell)]
         numbers = [self._number(cell) for cell in seen]
         return any(numbers) and all(number or are_dates([cell]) for number, cell in zip(numbers, seen))
+
+    def _joined(self, first: int) -> tuple[int, list[str]] | None:
+        """The record below two header rows, and the names of both joined: groups of columns stand above their names.
+
+        The upper row has blanks, where cells were merged; the lower one has words above numbers.
+        """
+        rows = [[cell.strip() for cell in cells] for _, cells in self.records[first : first + 5]]
+        if len(rows) < 3 or any(len(cells) != self.width for cells in rows[:3]):
+            return None
+        upper, lower, *body = rows
+        groups = [cell for cell in upper if cell]
+        if len(groups) < 1 or all(upper) or any(self._number(cell) for cell in lower) or not any(lower):
+            return None
+        if not all(top or bottom for top, bottom in zip(upper, lower)):
+            return None  # a column without a name: no header of two rows
+        under = [j for j in range(self.width) if not upper[j] and lower[j] and any(upper[:j])]
+        numbers = [j for j in under if all(self._number(row[j]) or self.is_missing(row[j]) for row in body)]
+        if not under or not any(self._number(row[j]) for j in numbers for row in body):
+            return None
+        names, group = [], ""
+        for top, bottom in zip(upper, lower):
+            group = top or group
+            names.append(" ".join(filter(None, [group, bottom])) if bottom else top)
+            group = group if bottom else ""  # a cell merged downwards ends the group before it
+        return first + 2, names
 
     def _units(self, first: int) -> int | None:
         """The line of a row of units below the header."""

@@ -1,4 +1,4 @@
-"""Parquet files as tables, in batches, through pyarrow (the extra ``io``)."""
+"""Parquet and Arrow (feather) files as tables, in batches, through pyarrow (the extra ``io``)."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ def pyarrow() -> Any:
     """pyarrow, or an ``ImportError`` that says how to get it."""
     try:
         import pyarrow as arrow
+        import pyarrow.compute
+        import pyarrow.ipc
         import pyarrow.parquet
     except ImportError as error:
         raise ImportError("Parquet files need pyarrow: pip install 'gramian[io]', or use CSV.") from error
@@ -30,22 +32,31 @@ def pyarrow() -> Any:
 class ParquetReader:
     """A Parquet file, read a batch of rows at a time."""
 
+    kind = "Parquet"
+
     def __init__(self, source: Source, options: ReadOptions) -> None:
         self.source, self.options, self.notes = source, options, list[str]()
         self._arrow = pyarrow()
         with self._opened() as file:
             schema = file.schema_arrow
-            metadata = file.metadata
-            self.n_rows = metadata.num_rows
-            unpacked = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+            self.n_rows, unpacked = self._sizes(file)
         if max(unpacked, self.n_rows * len(schema.names)) > bound(source.size):
             raise source.fail(str(too_large(source.size)))
         types = self._arrow.types
         self._types = [kind.value_type if types.is_dictionary(kind) else kind for kind in schema.types]
         self.names = checked_names(source, schema.names)
+        self.types = dict(zip(self.names, schema.types))  # to be written again
         self.unnamed = [not str(name).strip() or name == "__index_level_0__" for name in schema.names]
         if self.n_rows == 0:
             raise source.fail("the file has columns, but no rows.")
+
+    def _sizes(self, file: Any) -> tuple[int, int]:
+        """How many rows, and how many bytes once unpacked."""
+        metadata = file.metadata
+        return metadata.num_rows, sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+
+    def _file(self, stream: Any) -> Any:
+        return self._arrow.parquet.ParquetFile(stream, pre_buffer=False)
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
@@ -53,14 +64,14 @@ class ParquetReader:
         # Arrow reads a path itself, into memory that it uses again
         with source.open() if source.is_stdin else arrow.OSFile(os.fsencode(source.path)) as stream:
             try:
-                file = arrow.parquet.ParquetFile(stream, pre_buffer=False)
+                file = self._file(stream)
             except (arrow.ArrowException, OSError, ValueError) as error:
                 raise self._damaged(error) from error
             with file:
                 yield file
 
     def _damaged(self, error: Exception) -> Exception:
-        return self.source.fail(f"the Parquet file is damaged or truncated ({str(error).splitlines()[0][:100]}).")
+        return self.source.fail(f"the {self.kind} file is damaged or truncated ({str(error).splitlines()[0][:100]}).")
 
     def batches(self, rows: int | None = None, *, raw: bool = False) -> Iterator[Table]:
         """The table in pieces."""
@@ -133,3 +144,61 @@ class ParquetReader:
             return numbers
         # Arrow's own memory, which may be written to
         return np.frombuffer(values.buffers()[1], np.float64, len(values), 8 * values.offset)
+
+
+class ArrowReader(ParquetReader):
+    """An Arrow (feather) file, read a batch of rows at a time."""
+
+    kind = "Arrow"
+
+    def _sizes(self, file: Any) -> tuple[int, int]:
+        batches = [file.reader.get_batch(i) for i in range(file.reader.num_record_batches)]
+        return sum(batch.num_rows for batch in batches), sum(batch.nbytes for batch in batches)
+
+    def _file(self, stream: Any) -> Any:
+        return _Batches(self._arrow, self._arrow.ipc.open_file(stream))
+
+
+class _Batches:
+    """An Arrow file with the verbs of a Parquet file."""
+
+    def __init__(self, arrow: Any, reader: Any) -> None:
+        self.arrow, self.reader, self.schema_arrow = arrow, reader, reader.schema
+
+    def __enter__(self) -> _Batches:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        return None
+
+    def iter_batches(self, batch_size: int) -> Iterator[Any]:
+        for i in range(self.reader.num_record_batches):
+            batch = self.reader.get_batch(i)
+            for start in range(0, batch.num_rows, batch_size):
+                yield batch.slice(start, batch_size)
+
+    def read(self) -> Any:
+        return self.reader.read_all()
+
+
+def as_type(arrow: Any, column: Any, kind: Any) -> Any:
+    """A column of numbers or texts as an Arrow array of the type that its file had; as it is, where it no longer fits.
+
+    Whole numbers and booleans are rounded: what was filled may lie between them.
+    """
+    types = arrow.types
+    texts = column.dtype == object
+    plain = kind.value_type if kind is not None and types.is_dictionary(kind) else kind
+    if texts:
+        array = arrow.array([None if value is None else str(value) for value in column], type=arrow.string())
+    else:
+        whole = plain is not None and (types.is_integer(plain) or types.is_boolean(plain))
+        array = arrow.array(np.round(column) if whole else column, from_pandas=True)
+    if kind is None:
+        return array
+    try:
+        if not texts and types.is_boolean(plain):
+            array = arrow.compute.greater_equal(array, 0.5)
+        return array.cast(plain).dictionary_encode() if plain != kind else array.cast(kind)
+    except (arrow.ArrowException, NotImplementedError):
+        return array

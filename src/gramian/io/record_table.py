@@ -16,6 +16,8 @@ from gramian.io.table import ReadOptions, batch_rows, checked_names
 from gramian.tables.table import MISSING, NO_SUCH_THING, Table, is_total, shown
 
 SAMPLE_RECORDS = 200
+MOST_TOTALS = 0.1
+"""Rows called total or mean that are a larger share of a table are rows like the others: a long table of means and deviations."""
 NAMES = {"\t": "tab", ";": "';'", "|": "'|'", ",": "','", " ": "space"}
 
 
@@ -48,6 +50,9 @@ class RecordReader(ABC):
             self.delimiter, decimal, self.layout.header or self.layout.names is not None, self.encoding
         )
         self._set_names(sample)
+        body = [cells for line, cells in sample if line >= self.layout.start]
+        few = sum(map(is_total, body)) <= max(1, MOST_TOTALS * len(body))
+        self.drop_totals = few if options.drop_totals is None else options.drop_totals
         self.kinds: list[str | None] = [None] * self.width
         self.dresses: list[Dress | None] = [None] * self.width
         self.totals = 0
@@ -110,7 +115,7 @@ class RecordReader(ABC):
         """What was not read, in words: ``3 lines skipped``."""
         count = self.layout.skipped + self.comments + (self.options.skip_lines or 0)
         parts = [f"{count} line{'s' if count > 1 else ''} skipped"] if count else []
-        if self.totals and self.options.drop_totals:
+        if self.totals and self.drop_totals:
             parts.append(f"{self.totals} total{'s' if self.totals > 1 else ''} left out")
         return ", ".join(parts)
 
@@ -144,11 +149,15 @@ class RecordReader(ABC):
     def _takes_total(self, line: int) -> bool:
         """Whether a row of totals is left out; said in any case."""
         self.totals += 1
-        if not self.options.drop_totals and self.totals == 1:
-            self.notes.append(
-                f"line {line} looks like a total or mean of the rows and is taken as a row: --drop-totals leaves it out"
+        if self.options.drop_totals is None and self.totals == 1:
+            done = (
+                "is left out (--keep-totals says otherwise)"
+                if self.drop_totals
+                else "is taken as a row, as it is one of many (--drop-totals leaves it out)"
             )
-        return self.options.drop_totals
+            note = f"line {line} looks like a total or mean of the rows and {done}"
+            self.notes += [] if note in self.notes else [note]
+        return self.drop_totals
 
     # ------------------------------------------------------------ pieces
 

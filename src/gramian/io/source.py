@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import zipfile
 from functools import cached_property
@@ -65,7 +66,7 @@ class Source:
 
     @cached_property
     def format(self) -> str:
-        """``"text"``, ``"npy"``, ``"npz"``, ``"parquet"`` or ``"sheet"``, by content; anything else is an error that says
+        """``"text"``, ``"json"``, ``"npy"``, ``"npz"``, ``"parquet"``, ``"arrow"`` or ``"sheet"``, by content; anything else is an error that says
         what it is."""
         if not self.is_stdin:
             if not Path(self.path).exists():
@@ -75,7 +76,7 @@ class Source:
         with self.open() as file:
             head = file.read(4096)
         found = self._format_of(head)
-        if self.packing is not None and found != "text":
+        if self.packing is not None and found not in ("text", "json"):
             raise self.fail(f"a packed {found} file. Unpack it first, or pack a CSV.")
         return self._archive_kind() if found == "npz" else found
 
@@ -101,12 +102,16 @@ class Source:
         for start, advice in _MARKED.items():
             if head.lstrip().lower().startswith(start):
                 raise self.fail(advice)
+        if _JSON.match(head):
+            return "json"
         if len(head) > 8 and head[8:9] == b"{" and b'"__metadata__"' in head[:64]:
             raise self.fail("this is a model file, not a table.")
         if head[:1] == b"\x80" and is_pickle(head):
             raise self.fail("pickle files are not loaded: they can run code. Export the table as CSV or Parquet.")
         if not head.startswith((b"\xff\xfe", b"\xfe\xff")) and _is_binary(head):
-            raise self.fail("this is a binary file, not a table. Give CSV, TSV, Excel, Parquet, NPY or NPZ.")
+            raise self.fail(
+                "this is a binary file, not a table. Give CSV, TSV, JSON, Excel, Parquet, Arrow, NPY or NPZ."
+            )
         return "text"
 
 
@@ -116,26 +121,24 @@ def _is_binary(head: bytes) -> bool:
     return control > 0.02 * len(head) + 1
 
 
-_TABLES = {b"PAR1": "parquet", b"\x93NUMPY": "npy", b"PK\x03\x04": "npz", b"PK\x05\x06": "npz"}
+_TABLES = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\x93NUMPY": "npy", b"PK\x03\x04": "npz", b"PK\x05\x06": "npz"}
 _TABLES[b"\xd0\xcf\x11\xe0"] = "sheet"
 _OTHERS = {
     b"BZh": "this is a bzip2 file. Unpack it first: bunzip2 -c FILE | gramian ... -",
     b"\xfd7zXZ": "this is an xz file. Unpack it first: xz -dc FILE | gramian ... -",
-    b"ARROW1": "this is an Arrow (feather) file. Write it as Parquet or CSV.",
     b"\x89HDF": "this is an HDF5 file. Write the table as Parquet or CSV.",
     b"\x89PNG": "this is a picture, not a table.",
     b"%PDF": "this is a PDF, not a table.",
     b"SQLite format 3": "this is an SQLite database. Export the table as CSV.",
 }
 _PAGE = "this is a page of HTML, whatever its name says. Open it in a spreadsheet and save it as .xlsx or CSV."
-_JSON = "this is JSON. Write the table as CSV or Parquet."
 _MARKED = {
     b"<!doctype html": _PAGE,
     b"<html": _PAGE,
     b"<table": _PAGE,
     b"<?xml": "this is XML. Export the table as CSV.",
 }
-_MARKED |= {b'{"': _JSON, b"[{": _JSON, b"[[": _JSON}
+_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\{\s*"|\[\s*[\[{]|\{\s*\}|\[\s*\])')
 
 
 def memory_available() -> int:

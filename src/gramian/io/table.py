@@ -21,7 +21,7 @@ class ReadOptions:
 
     ``text`` are columns taken as text whatever they hold, ``skip`` columns that are not looked at. ``skip_lines`` lines
     stand above the table; ``sheet`` is the name or number of a sheet; ``drop_totals`` leaves rows out that are called
-    total or mean; ``memory`` bytes may be spent on the table.
+    total or mean (None: where they are few); ``memory`` bytes may be spent on the table.
     """
 
     delimiter: str | None = None
@@ -34,7 +34,7 @@ class ReadOptions:
     skip: frozenset[str] = frozenset()
     skip_lines: int | None = None
     sheet: str | None = None
-    drop_totals: bool = False
+    drop_totals: bool | None = None
     memory: int | None = None
 
 

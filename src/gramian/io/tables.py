@@ -1,12 +1,13 @@
-"""Reading and writing tables: CSV, TSV (packed too), Excel and .ods (read only), Parquet, NPY, NPZ, ``-``."""
+"""Reading and writing tables: CSV, TSV, JSON (packed too), Excel and .ods (read only), Parquet, Arrow, NPY, NPZ, ``-``."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -17,10 +18,11 @@ import numpy as np
 from gramian._arrays import Array
 from gramian.io.atomic import atomic_path
 from gramian.io.cells import looks_numeric
+from gramian.io.json_table import JsonReader
 from gramian.io.numpy_table import NumpyReader
 from gramian.io.packing import SUFFIXES as PACKED_SUFFIXES
 from gramian.io.packing import packed
-from gramian.io.parquet_table import ParquetReader, pyarrow
+from gramian.io.parquet_table import ArrowReader, ParquetReader, as_type, pyarrow
 from gramian.io.sheet_table import SheetReader
 from gramian.io.source import Source, check_bytes
 from gramian.io.table import TEXT_BYTES, ReadOptions, TableReader
@@ -35,6 +37,8 @@ _READERS: dict[str, Any] = {
     "npy": NumpyReader,
     "npz": NumpyReader,
     "parquet": ParquetReader,
+    "arrow": ArrowReader,
+    "json": JsonReader,
 }
 _SUFFIXES = {
     ".csv": "csv",
@@ -43,6 +47,11 @@ _SUFFIXES = {
     ".txt": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
     ".npy": "npy",
     ".npz": "npz",
 }
@@ -106,7 +115,12 @@ def output_format(path: str | os.PathLike[str]) -> str:
     if os.fspath(path) == "-":
         return "csv"
     suffix = Path(path).suffix.lower()
-    if suffix in PACKED_SUFFIXES and _SUFFIXES.get(Path(path).with_suffix("").suffix.lower()) in ("csv", "tsv"):
+    if suffix in PACKED_SUFFIXES and _SUFFIXES.get(Path(path).with_suffix("").suffix.lower()) in (
+        "csv",
+        "tsv",
+        "json",
+        "jsonl",
+    ):
         return _SUFFIXES[Path(path).with_suffix("").suffix.lower()]
     if suffix in (".xlsx", ".xls", ".ods"):
         raise ValueError(f"{os.fspath(path)}: workbooks are read, not written. Write .csv, which Excel opens.")
@@ -126,6 +140,15 @@ def format_number(value: float, digits: int = 10, decimal: str = ".") -> str:
         return str(int(value))
     text = f"{value:.{digits}g}"
     return text.replace(".", ",") if decimal == "," else text
+
+
+def _json_cell(value: Any, digits: int) -> Any:
+    """A cell as JSON has it: None for what is missing, whole numbers whole."""
+    if not isinstance(value, float):
+        return value if value is None or isinstance(value, bool | int) else str(value)
+    if value != value:
+        return None
+    return int(value) if abs(value) < 2**53 and value == int(value) else float(f"{value:.{digits}g}")
 
 
 def escaped(cell: str) -> str:
@@ -167,8 +190,10 @@ class TableWriter:
         dialect: Dialect | None = None,
         digits: int = 10,
         escape_formulas: bool = False,
+        types: Mapping[str, Any] | None = None,
     ) -> None:
         self.path, self.names, self.digits = os.fspath(path), list(names), digits
+        self.types = types or {}  # of Arrow, by name: what columns were in the file that they come from
         self.escape_formulas = escape_formulas
         self.format = output_format(path)
         self.dialect = dialect or Dialect()
@@ -179,8 +204,9 @@ class TableWriter:
         self._stack = ExitStack()
         self._gathered: list[list[Array]] = []
         self._parquet: Any = None
+        self._arrow: list[Any] = []
         self._packing = PACKED_SUFFIXES.get(Path(self.path).suffix.lower())
-        if self.format == "parquet":
+        if self.format in ("parquet", "arrow"):
             pyarrow()
 
     def __enter__(self) -> TableWriter:
@@ -196,7 +222,7 @@ class TableWriter:
             self._text: TextIO = sys.stdout
         else:
             self._temporary = self._stack.enter_context(atomic_path(self.path))
-            if self.format in ("csv", "tsv"):
+            if self.format in ("csv", "tsv", "json", "jsonl"):
                 # never a BOM on the way out, and always UTF-8
                 file = self._temporary.open("wb") if self._packing is None else packed(self._packing, self._temporary)
                 self._stack.enter_context(file)
@@ -215,8 +241,10 @@ class TableWriter:
         if self.format in ("csv", "tsv"):
             self._write_head()
             self._csv.writerows(zip(*(self._cells(column) for column in columns)))
-        elif self.format == "parquet":
-            self._write_parquet(columns)
+        elif self.format in ("parquet", "arrow"):
+            self._write_arrow(columns)
+        elif self.format == "jsonl":
+            self._write_objects(columns)
         else:
             self._gathered.append([np.asarray(column) for column in columns])
 
@@ -241,18 +269,36 @@ class TableWriter:
             return [form % value for value in (values + 0.0).tolist()]
         return [self.cell(value) for value in values.tolist()]
 
-    def _write_parquet(self, columns: Sequence[Array]) -> None:
+    def _write_arrow(self, columns: Sequence[Array]) -> None:
         arrow = pyarrow()
-        arrays = [
-            arrow.array([None if v is None else str(v) for v in c], type=arrow.string())
-            if c.dtype == object
-            else arrow.array(c, from_pandas=True)
-            for c in map(np.asarray, columns)
-        ]  # a piece of empty texts is of texts too
+        kinds = [self.types.get(name) for name in self.names]
+        arrays = [as_type(arrow, np.asarray(column), kind) for column, kind in zip(columns, kinds)]
         table = arrow.Table.from_arrays(arrays, names=self.names)
+        if self.format == "arrow":
+            self._arrow.append(table)
+            return
         if self._parquet is None:
             self._parquet = self._stack.enter_context(arrow.parquet.ParquetWriter(str(self._temporary), table.schema))
-        self._parquet.write_table(table)
+        self._parquet.write_table(table.cast(self._parquet.schema))
+
+    def _write_feather(self) -> None:
+        """All pieces at once: an Arrow file has one dictionary for each column of categories."""
+        arrow = pyarrow()
+        table = arrow.concat_tables(self._arrow, promote_options="permissive").unify_dictionaries()
+        with arrow.ipc.new_file(str(self._temporary), table.schema) as file:
+            file.write_table(table)
+
+    def _write_objects(self, columns: Sequence[Array]) -> None:
+        """A line of JSON for each row; a missing cell is null, and a whole number is written as one."""
+        for row in zip(*(np.asarray(column).tolist() for column in columns)):
+            cells = {name: _json_cell(cell, self.digits) for name, cell in zip(self.names, row)}
+            self._text.write(json.dumps(cells, ensure_ascii=False, allow_nan=False) + "\n")
+
+    def _write_json(self) -> None:
+        columns = [np.concatenate(parts) for parts in zip(*self._gathered)]
+        rows = zip(*(column.tolist() for column in columns))
+        found = [{name: _json_cell(cell, self.digits) for name, cell in zip(self.names, row)} for row in rows]
+        self._text.write(json.dumps(found, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
 
     def _write_numpy(self) -> None:
         columns = [np.concatenate(parts) for parts in zip(*self._gathered)]
@@ -282,6 +328,10 @@ class TableWriter:
         try:
             if kind is None and self.format in ("npy", "npz"):
                 self._write_numpy()
+            if kind is None and self._arrow:
+                self._write_feather()
+            if kind is None and self.format == "json":
+                self._write_json()
             if kind is None and self.format in ("csv", "tsv"):
                 self._write_head()
             if self.path == "-" and kind is None:

@@ -26,6 +26,8 @@ DELIMITERS = ("\t", ";", "|", ",")
 SAMPLE_BYTES = 1 << 20
 MAX_LINE = 1 << 26
 FIELD_LIMIT = 131_072
+OLD_ENCODINGS = ("cp1252", "latin-1")
+"""Of text that is not UTF-8."""
 _SEP = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 
 
@@ -34,8 +36,10 @@ class TextReader(RecordReader):
 
     def _prepare(self) -> None:
         with self.source.open() as file:
-            head = file.read(1 << 16)
+            head = file.read(SAMPLE_BYTES)
         self.encoding = self.options.encoding or _encoding(head)
+        if self.encoding in OLD_ENCODINGS and not self.options.encoding:
+            self.notes.append(f"the text is not UTF-8: read as {self.encoding} (--encoding says otherwise)")
         self._is_translated = self.encoding.startswith("utf-16") or _lone_returns(head)
         self._first_line = (self.options.skip_lines or 0) + 1
         sample = self._sample()
@@ -193,7 +197,7 @@ class TextReader(RecordReader):
 
     def _not_decoded(self, error: UnicodeDecodeError, line: int) -> Exception:
         byte = error.object[error.start]
-        hint = " If it is Latin-1 (older Excel), pass --encoding latin-1." if self.encoding.startswith("utf-8") else ""
+        hint = " If it is from an older Excel, pass --encoding cp1252." if self.encoding.startswith("utf-8") else ""
         name = self.encoding.removesuffix("-sig").upper()
         return self.source.fail(f"the byte 0x{byte:02x} is not {name}.{hint}", line=line)
 
@@ -250,7 +254,16 @@ class TextReader(RecordReader):
 
 
 def _encoding(head: bytes) -> str:
-    return "utf-16" if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+    """UTF-8 and UTF-16 by their signs; else Windows' own Latin letters, in which 0x80 is the euro sign, or those of ISO."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    for encoding in ("utf-8-sig", *OLD_ENCODINGS):
+        try:
+            codecs.getincrementaldecoder(encoding)().decode(head)  # the last letter may be cut
+        except UnicodeDecodeError:
+            continue
+        return encoding
+    raise AssertionError("every byte is a letter of latin-1")
 
 
 def _lone_returns(head: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -15,6 +16,15 @@ MAX_CATEGORIES = 50
 LONG_TEXT, LONG_WORDS = 40, 5
 """Values that are longer on average, or of more words, are free text."""
 LOOKED_AT = 500
+MOST_NAMES = 100_000
+"""Rows up to which numbers are compared with each other."""
+FEWEST_NAMES = 10
+"""In fewer rows, numbers that differ say nothing."""
+LONG_NUMBER = 6
+"""Digits of a register: rising whole numbers as long as these are no measurements."""
+_NAME_OF_NAMES = re.compile(
+    r"(^|[\s_.-])(id|ids|nr|no|number|key|code|uuid|index)$|(?-i:(?<=[a-z])(Id|ID|Nr|No))$", re.IGNORECASE
+)
 
 
 class Summary:
@@ -28,6 +38,7 @@ class Summary:
         self.counts: Counter[str] = Counter()
         self.is_text = False
         self.increasing = True  # whole numbers, each above the one before: a row number
+        self.unlike: set[float] | None = set()  # whole numbers, no two alike: names of rows; None once they are not
 
     def update(self, values: Array) -> None:
         """Add a piece of the column."""
@@ -45,9 +56,38 @@ class Summary:
         if not len(seen_numbers):
             return
         self.increasing = self.increasing and bool(seen_numbers[0] > self.high) and _counts_up(seen_numbers)
+        self._see_unlike(seen_numbers)
         low, high = float(seen_numbers.min()), float(seen_numbers.max())
         self.low, self.high = min(self.low, low), max(self.high, high)
         self._merge(seen_numbers, max(-low, high))
+
+    def _see_unlike(self, values: Array) -> None:
+        """Keep the whole numbers as long as no two are alike; the first rows tell."""
+        if self.unlike is None or len(self.unlike) > MOST_NAMES:
+            return
+        some = values[: MOST_NAMES - len(self.unlike) + 1]
+        if not (some == np.round(some)).all():
+            self.unlike = None
+            return
+        many = len(self.unlike) + len(some)
+        self.unlike.update(some.tolist())
+        if len(self.unlike) < many:
+            self.unlike = None
+
+    @property
+    def names_rows(self) -> bool:
+        """Whether numbers are names: whole, no two alike, none missing, and called so or running on like a counter or a register.
+
+        >>> column = Summary("customer_id")
+        >>> column.update(np.array([104.0, 77, 301, 90, 15, 66, 41, 28, 530, 9]))
+        >>> column.names_rows
+        True
+        """
+        if self.is_text or self.missing or not self.unlike or self.count < FEWEST_NAMES or self.low < 0:
+            return False
+        if _NAME_OF_NAMES.search(self.name.strip()):
+            return True
+        return self.increasing and (self.name.strip().lower().endswith("id") or len(str(int(self.low))) >= LONG_NUMBER)
 
     def _merge(self, values: Array, unit: float) -> None:
         """Mean and sum of squares about it, merged exactly (Chan); ``unit`` is the largest magnitude."""

@@ -345,6 +345,10 @@ class _Maker:
             self.notes.append(f"column {shown(name)} counts the rows: taken as row names (--id)")
             self.ids.append(name)
             return False
+        if summary.names_rows:
+            self.notes.append(f"column {shown(name)} numbers the rows, no two alike: taken as row names (--id)")
+            self.ids.append(name)
+            return False
         return True
 
     def _is_category(self, position: int, summary: Summary) -> bool:

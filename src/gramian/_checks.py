@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from gramian._arrays import Array, is_dask, on_dask
 from gramian._types import RandomState, Weights
@@ -161,8 +161,12 @@ def check_table(
     With ``missing`` NaN, None, pd.NA and masked entries become NaN; without it they are an error. Feature names and counts
     are kept on (``reset=True``) or compared with (``reset=False``) the estimator. ``estimator=None`` skips that.
     """
+    coded = estimator._coded(X, reset, missing) if hasattr(estimator, "_coded") else None
+    if coded is not None:
+        estimator, X = None, coded  # names and counts are those of the frame, which are kept already
     if _is_ready(estimator, X, reset, min_samples, options.get("ensure_all_finite", True)):
         return X
+    given = X
     X = _plain(X, missing=missing, accept_sparse=accept_sparse, name=name)
     dtype = getattr(X, "dtype", None)
     wide = isinstance(dtype, np.dtype) and dtype.kind in "iu" and dtype.itemsize == 8 and np.size(X) > 0
@@ -179,11 +183,11 @@ def check_table(
         "ensure_min_samples": min_samples,
         **options,
     }
-    if estimator is None:
-        from sklearn.utils.validation import check_array
-
-        return check_array(X, input_name=name, **options)
     try:
+        if estimator is None:
+            return check_array(X, input_name=name, **options)
+        if _is_arrow(given):
+            return _check_arrow(estimator, list(given.schema.names), check_array(X, input_name=name, **options), reset)
         return validate_data(estimator, X, reset=reset, **options)
     except ValueError as error:
         if missing or "contains NaN" not in str(error):
@@ -192,6 +196,27 @@ def check_table(
         raise ValueError(
             f"{first} Within gramian, LatentImputer fills the holes: make_pipeline(LatentImputer(), ...)."
         ) from None
+
+
+def _is_arrow(X: Any) -> bool:
+    return type(X).__module__.startswith("pyarrow") and hasattr(X, "schema")
+
+
+def _check_arrow(estimator: Any, names: list[str], X: Array, reset: bool) -> Array:
+    """The numbers of an Arrow table, whose names are lost on the way: kept on the estimator, or compared with what it knows."""
+    known = getattr(estimator, "feature_names_in_", None)
+    if reset:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+        estimator.n_features_in_ = len(names)
+    elif known is not None and list(known) != names:
+        raise ValueError(
+            f"The feature names should match those that were passed during fit: {', '.join(map(str, known))}; X has {', '.join(names)}."
+        )
+    elif estimator.n_features_in_ != len(names):
+        raise ValueError(
+            f"X has {len(names)} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} features as input."
+        )
+    return X
 
 
 def _is_ready(estimator: Any, X: Any, reset: bool, min_samples: int, finite: object) -> bool:
@@ -269,7 +294,7 @@ def _plain_array(X: Array, *, missing: bool, name: str, column: Any = None) -> A
     if kind in "US":
         first = str(X.flat[0]) if X.size else ""
         raise ValueError(
-            f"could not convert string to float: {first!r} in {where}. Text is not a number: convert numeric strings yourself, one-hot encode categories."
+            f"could not convert string to float: {first!r} in {where}. Text is not a number: convert numeric strings yourself, and let gramian.TablePreprocessor code categories."
         )
     if kind in "Mm":
         raise ValueError(
@@ -296,7 +321,7 @@ def _from_objects(X: Array, *, missing: bool, where: str) -> Array:
             flat[position] = np.nan
         elif isinstance(value, str | bytes):
             raise ValueError(
-                f"could not convert string to float: {value!r} in {where}. Text is not a number: convert numeric strings yourself, one-hot encode categories."
+                f"could not convert string to float: {value!r} in {where}. Text is not a number: convert numeric strings yourself, and let gramian.TablePreprocessor code categories."
             )
         elif isinstance(value, complex | np.complexfloating):
             raise ValueError(f"Complex data not supported: {where} holds {value!r}.")

@@ -15,9 +15,10 @@ from gramian._types import Table
 from gramian.classes.blend import Blend
 from gramian.classes.models import evidence, projections
 from gramian.single.answers import EVALUATION_ROWS, BaseEstimator
+from gramian.tables.front_door import TakesFrames
 
 
-class ClassAnswers(ClassifierMixin, BaseEstimator):
+class ClassAnswers(TakesFrames, ClassifierMixin, BaseEstimator):
     """The methods of `KernelPPCAClassifier` once it is fitted."""
 
     classes_: Array

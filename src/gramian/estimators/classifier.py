@@ -280,7 +280,7 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
         rows, codes = rows[first], codes[first]
         hashes = row_hashes(rows)
         self._warn_shared(hashes, codes, total)
-        if standardizes(self.standardize, self.kernel):
+        if self._coding is None and standardizes(self.standardize, self.kernel):
             units = Units.of(rows, total)
             self._shift, self._scale = units.mean, units.scale
             rows = self._inputs(rows)

@@ -32,8 +32,10 @@ from gramian.latent.units import Units
 from gramian.rows import BatchRows, Rows, as_rows, is_dask, lazily
 from gramian.rows.converted import rows_in_units
 from gramian.rows.draws import smallest_rows
-from gramian.single.answers import BaseEstimator, atomic, forget, keep_columns, like
+from gramian.single.answers import BaseEstimator, atomic, forget, keep_columns
 from gramian.single.standardizing import check_standardize, standardizes
+from gramian.tables.frames import as_table, frame_of
+from gramian.tables.front_door import TakesFrames, filled_like
 
 LEAST_STD = 1e-3
 """No standard deviation below this share of its column's is believed: what looks like exact structure may be rounding in the table."""
@@ -43,7 +45,7 @@ REFITS = 2
 """Draws of hidden cells on which an estimator other than PPCA is fitted again, to calibrate its standard deviations."""
 
 
-class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Fills missing entries with their expectation given the observed ones, as a transformer for pipelines [5].
 
     Columns are brought to unit variance, and the noise is chosen on cells that are hidden from the model, by how well those are filled: the
@@ -139,7 +141,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return self._fit_rows(model, as_rows(X, sample_weight))
         table = check_table(self, X, reset=True, missing=True, min_samples=2)
         table, weights = shown_rows(*positive_rows(table, check_weights(sample_weight, table)))
-        check_seen(np.asarray(~np.isnan(table).all(axis=0)), getattr(self, "feature_names_in_", None))
+        check_seen(np.asarray(~np.isnan(table).all(axis=0)), self._feature_names)
         units = Units.of(as_rows(table, weights))
         self._spreads = units.scale
         self._units = units if self._scales(model) else None
@@ -220,7 +222,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return model
 
     def _scales(self, model: Any) -> bool:
-        return standardizes(self.standardize, getattr(model, "kernel", None))
+        return self._coding is None and standardizes(self.standardize, getattr(model, "kernel", None))
 
     def _with_q(self, model: PPCA, scaled: Array, weights: Array, n_rows: int) -> tuple[PPCA, CellChoice | None]:
         """The model with what was open settled on hidden cells, and what was said of them."""
@@ -297,7 +299,8 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features)
+        array or frame of shape (n_samples, n_features)
+            A frame in, a frame out: the same container, names, index, dtypes and categories.
 
         References
         ----------
@@ -314,7 +317,7 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         >>> bool(np.isnan(model.fit(X).transform(X)).any())
         False
         """
-        return self._impute(X)[0]
+        return self._contained(X, self._impute(X)[0])
 
     @lazily
     def impute(self, X: Table, return_std: bool = False) -> Any:
@@ -348,7 +351,17 @@ class LatentImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_flag("return_std", return_std)
         filled, std = self._impute(X)
-        return (like(X, filled), like(X, std)) if return_std else like(X, filled)
+        full = self._contained(X, filled)
+        return (full, self._with_spread(X, std)) if return_std else full
+
+    def _contained(self, X: Table, filled: Array) -> Any:
+        """X in its container, a frame with its dtypes, with the holes filled."""
+        if self._coding is not None:
+            return self._with_filled(X, filled)
+        if frame_of(X) is None:
+            return filled
+        table = as_table(X)
+        return filled_like(X, table, dict(zip(table.names, filled.T)))
 
     def _impute(self, X: Table) -> tuple[Array, Array]:
         check_is_fitted(self)

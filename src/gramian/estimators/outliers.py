@@ -23,6 +23,7 @@ from gramian.latent.units import Units
 from gramian.policy import DETECTOR, LOOK
 from gramian.single.answers import BaseEstimator, atomic, forget
 from gramian.single.standardizing import check_standardize, standardizes
+from gramian.tables.front_door import TakesFrames
 
 
 def _inner_has(name: str) -> Any:
@@ -33,7 +34,7 @@ def _inner_has(name: str) -> Any:
     return check
 
 
-class LatentOutlierDetector(OutlierMixin, BaseEstimator):
+class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
     """Flags the rows that a latent model finds least likely.
 
     A model gives rows that it has seen too high a score. So the threshold is a quantile of out-of-fold scores, and a row that
@@ -138,7 +139,7 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
         table = self._check(X, reset=True)
         given = as_folds(self.n_folds, table)
         table, weights = shown_rows(*positive_rows(table, check_weights(sample_weight, table)))
-        scale = standardizes(self.standardize, getattr(model, "kernel", None))
+        scale = self._coding is None and standardizes(self.standardize, getattr(model, "kernel", None))
         self._units = Units.of(table, weights) if scale else None
         rows = self._rows(table)
         hashes = row_hashes(table)
@@ -164,7 +165,7 @@ class LatentOutlierDetector(OutlierMixin, BaseEstimator):
         """Every fold must leave a value in every column."""
         empty = np.flatnonzero(np.isnan(kept).all(axis=0))
         if empty.size:
-            names = getattr(self, "feature_names_in_", None)
+            names = self._feature_names
             name = int(empty[0]) if names is None else str(names[empty[0]])
             raise ValueError(
                 f"Column {name!r} of X shows so few values that the rows of one of {self.n_folds} folds hold them all. Drop such columns, "

@@ -328,7 +328,7 @@ class PPCA(PrimalStream):
             self.max_iter,
             self.random_state,
             self.verbose,
-            getattr(self, "feature_names_in_", None),
+            self._feature_names,
         )
         model, selection = holes.fitted(rows, sums, start)
         if selection is not None:

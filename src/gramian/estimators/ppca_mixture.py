@@ -204,13 +204,13 @@ class PPCAMixture(PrimalMixture):
         kept = np.flatnonzero(weights > 0)
         rows, weights = table[kept], weights[kept]
         holes = np.isnan(rows)
-        check_seen(~holes.all(axis=0), getattr(self, "feature_names_in_", None))
+        check_seen(~holes.all(axis=0), self._feature_names)
         n_empty = int(holes.all(axis=1).sum())
         warn_of_empty_rows(n_empty)
         if holes.any():
             sums = as_rows(rows, weights).fold(column_sums)
-            warn_of_one_value(sums.one_value, getattr(self, "feature_names_in_", None))
-        self._units = Units.of(rows, weights) if standardizes(self.standardize, None) else None
+            warn_of_one_value(sums.one_value, self._feature_names)
+        self._units = Units.of(rows, weights) if self._coding is None and standardizes(self.standardize, None) else None
         rows = self._in_units(rows)
         given = None
         if not isinstance(self.init, str):

@@ -189,12 +189,17 @@ _PLAIN: dict[Any, Any] = {
 
 def _row(value: Any, name: str) -> str | None:
     state = held(value)
+    coding = state.get("_coding")
+    if coding is not None and not _belongs(coding, "io.Preprocessing"):
+        return f"_coding is a {type(coding).__name__}, not a io.Preprocessing"
     for sign, row in ROWS.get(name, {}).items():
         if sign and sign not in state and not (sign == "*" and any(key.endswith("_") for key in state)):
             continue
         lengths: dict[str, int] = {}
         for path, expected in row.items():
             for found in _at(value, path.split(".")):
+                if path == "n_features_in_" and coding is not None and _whole(found):
+                    found = len(held(coding)["mean"])  # columns are coded by features: those are what the model sees
                 wrong = _wrong(found, expected, lengths)
                 if wrong:
                     return f"{path.translate(_MARKS)} {wrong}"

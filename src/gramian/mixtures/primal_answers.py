@@ -19,10 +19,11 @@ from gramian.latent.primal import predictive, rebuilt
 from gramian.mixtures.answers import MixtureMixin
 from gramian.mixtures.mixture import responsibilities_of
 from gramian.rows import lazily
-from gramian.single.answers import BaseEstimator, like
+from gramian.single.answers import BaseEstimator
+from gramian.tables.front_door import TakesFrames
 
 
-class PrimalMixture(MixtureMixin, BaseEstimator):
+class PrimalMixture(TakesFrames, MixtureMixin, BaseEstimator):
     """The methods of `PPCAMixture` once it is fitted."""
 
     _components: list[PrimalModel]
@@ -185,13 +186,13 @@ class PrimalMixture(MixtureMixin, BaseEstimator):
     def _free_parameters(self) -> int:
         """Those of each cluster, and K - 1 mixing weights; a shared noise counts once."""
         own = self.noise == "separate"
-        each = [free_parameters(self.n_features_in_, q, noise=own) for q in self.n_components_]
+        each = [free_parameters(self.means_.shape[1], q, noise=own) for q in self.n_components_]
         return sum(each) + len(each) - 1 + int(not own)
 
     # ------------------------------------------------------------ latents and rows
 
     def _rebuilt(self, seen: list[Projection], shares: Array, kind: str) -> Array:
-        out = np.zeros((len(shares), self.n_features_in_))
+        out = np.zeros((len(shares), self.means_.shape[1]))
         for k, part in enumerate(seen):
             taken = np.flatnonzero(shares[:, k] > 0)
             if len(taken):
@@ -254,8 +255,8 @@ class PrimalMixture(MixtureMixin, BaseEstimator):
             if return_std:  # the law of total variance: within clusters, and between them
                 variance = sum(share * (within + (center - mean) ** 2) for share, (center, within) in zip(shares, laws))
                 std[rows][holes] = (scale * np.sqrt(variance))[holes]
-        full = like(X, filled)
-        return (full, like(X, std.astype(filled.dtype))) if return_std else full
+        full = self._with_filled(X, filled)
+        return (full, self._with_spread(X, std.astype(filled.dtype))) if return_std else full
 
     def _draws(self, table: Array, n_draws: int) -> Array:
         rng = check_random_state(self.random_state)

@@ -163,7 +163,7 @@ def _glyphs(families: tuple[str, ...]) -> tuple[frozenset[int], ...]:
 def column_names(model: BaseEstimator, n_columns: int, given: Iterable[Any] | None = None) -> list[str]:
     """Short names of the columns: those given, those the model was fitted with, or their numbers."""
     if given is None:
-        given = getattr(model, "feature_names_in_", None)
+        given = getattr(model, "_feature_names", getattr(model, "feature_names_in_", None))
     names = [f"column {j}" for j in range(n_columns)] if given is None else list(given)
     if len(names) != n_columns:
         raise ValueError(f"feature_names has {len(names)} names, but there are {n_columns} columns.")

@@ -103,7 +103,7 @@ def responsibilities(
 
 def axis_name(model: BaseEstimator, column: int) -> str:
     """The name of a column on an axis."""
-    names = getattr(model, "feature_names_in_", None)
+    names = getattr(model, "_feature_names", getattr(model, "feature_names_in_", None))
     return f"column {column}" if names is None else label(names[column])
 
 

@@ -61,7 +61,7 @@ def _row_count(X: Any) -> float:
 def forget(estimator: Any, *private: str) -> None:
     """Drop everything an earlier fit left (names ending in "_", and the private ones named): `fit` starts anew."""
     for name in list(vars(estimator)):
-        if (name.endswith("_") and not name.startswith("_")) or name in private:
+        if (name.endswith("_") and not name.startswith("_")) or name in (*private, "_coding"):
             delattr(estimator, name)
 
 
@@ -70,20 +70,6 @@ def keep_columns(estimator: Any, rows: Rows) -> None:
     estimator.n_features_in_ = rows.n_columns
     if rows.feature_names is not None:
         estimator.feature_names_in_ = np.asarray(rows.feature_names, dtype=object)
-
-
-def like(X: Any, values: Array) -> Any:
-    """``values`` as a pandas or polars frame with the names (and index) of X, if X is one; else as they are."""
-    module = type(X).__module__.split(".")[0]
-    if module == "pandas" and hasattr(X, "columns"):
-        import pandas as pd
-
-        return pd.DataFrame(values, index=X.index, columns=X.columns)
-    if module == "polars" and hasattr(X, "columns"):
-        import polars as pl
-
-        return pl.DataFrame(values, schema=list(X.columns))
-    return values
 
 
 class BaseEstimator(SklearnEstimator):
@@ -402,4 +388,4 @@ def _sliced(options: dict[str, Any], rows: slice) -> dict[str, Any]:
     return {name: None if value is None else value[rows] for name, value in options.items()}
 
 
-__all__ = ["BaseEstimator", "LatentModelMixin", "atomic", "chosen_solver", "forget", "keep_columns", "like"]
+__all__ = ["BaseEstimator", "LatentModelMixin", "atomic", "chosen_solver", "forget", "keep_columns"]

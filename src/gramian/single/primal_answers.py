@@ -26,13 +26,14 @@ from gramian.latent.model import PrimalModel
 from gramian.latent.primal import predictive, rebuilt, signal_std
 from gramian.latent.small_sample import SmallSample
 from gramian.rows import lazily
-from gramian.single.answers import EVALUATION_ROWS, LatentModelMixin, like
+from gramian.single.answers import EVALUATION_ROWS, LatentModelMixin
+from gramian.tables.front_door import TakesFrames
 
 TAIL_SIZE = 2000
 """Up to this many columns the fit keeps the power sums of the discarded spectrum, for control limits."""
 
 
-class PrimalMixin(LatentModelMixin):
+class PrimalMixin(TakesFrames, LatentModelMixin):
     """The methods of `PPCA` once it is fitted."""
 
     _model: PrimalModel
@@ -191,8 +192,8 @@ class PrimalMixin(LatentModelMixin):
             part, at = filled[rows], holes[some]
             part[some] = np.where(at, mean, part[some])
             std[rows][some] = np.where(at, np.sqrt(variance), 0.0)
-        full = like(X, filled)
-        return (full, like(X, std.astype(filled.dtype))) if return_std else full
+        full = self._with_filled(X, filled)
+        return (full, self._with_spread(X, std.astype(filled.dtype))) if return_std else full
 
     def _drawn(self, table: Array, n_draws: int, correction: SmallSample | None) -> Array:
         rng = check_random_state(self.random_state)
@@ -327,7 +328,7 @@ class PrimalMixin(LatentModelMixin):
 
     def _free_parameters(self) -> int:
         estimated = isinstance(self.noise_variance, str)
-        return free_parameters(self.n_features_in_, self.n_components_, noise=estimated, mean=self.center)
+        return free_parameters(len(self.mean_), self.n_components_, noise=estimated, mean=self.center)
 
     def anomaly(self, X: Table, level: float = 0.99, limits: str = "flat") -> Anomaly:
         """How anomalous each row is, and which columns make it so [2].

@@ -1,22 +1,65 @@
-"""Data frames as tables and back: pandas, polars, dictionaries of columns, arrays."""
+"""Data frames as tables and back: whatever narwhals reads (pandas, polars, pyarrow, modin), dictionaries of columns, arrays."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array
+from gramian._arrays import Array, is_dask
 from gramian.tables.table import MISSING, NO_SUCH_THING, Table
 
+DAY = 86400
+"""Seconds."""
 
-def as_table(X: Any) -> Table:
+
+def frame_of(X: Any) -> Any:
+    """X as a narwhals frame with unique names that are texts; None where it is not a data frame in memory."""
+    if isinstance(X, np.ndarray | list | tuple | Mapping | Table) or is_dask(X):
+        return None
+    if not hasattr(X, "columns") and not hasattr(X, "__narwhals_dataframe__"):
+        return None
+    import narwhals.stable.v2 as nw
+
+    if type(X).__module__.startswith("pyarrow") and type(X).__name__ == "RecordBatch":
+        import pyarrow
+
+        X = pyarrow.Table.from_batches([X])
+    if hasattr(X, "iloc") and not all(isinstance(name, str) for name in X.columns):
+        X = X.set_axis([str(name) for name in X.columns], axis=1)
+    names = list(getattr(X, "column_names", X.columns))
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if twice:
+        raise ValueError(f"X has duplicate column names: {', '.join(twice)}. Rename or drop them.")
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def holds_only_numbers(frame: Any) -> bool:
+    """Whether all columns of a narwhals frame are numbers, booleans, or objects that are such."""
+    return all(
+        dtype.is_numeric() or str(dtype) == "Boolean" or (str(dtype) == "Object" and _are_numbers(frame[name]))
+        for name, dtype in frame.schema.items()
+    )
+
+
+def _are_numbers(series: Any) -> bool:
+    kinds = bool | int | float | np.number | np.bool_ | Decimal
+    return all(isinstance(cell, kinds) for cell in series.to_list() if not _is_missing(cell))
+
+
+def _is_missing(cell: Any) -> bool:
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and cell != cell)
+
+
+def as_table(X: Any, moments: Sequence[str] = ()) -> Table:
     """The columns of a data frame as a :class:`Table`: numbers as float64, all else as text, None where missing.
 
     Texts that mean missing in a file (``NA``, ``?``, the empty text) mean it here too. Booleans are texts, as they are
-    categories.
+    categories. The dates of the columns ``moments`` are numbers, seconds since 1970.
 
     Examples
     --------
@@ -27,26 +70,53 @@ def as_table(X: Any) -> Table:
     if isinstance(X, Table):
         return X
     if isinstance(X, Mapping):
-        names, columns = list(X), list(X.values())
-    elif hasattr(X, "columns"):
-        names = list(X.columns)
-        columns = [X[name] for name in names]
-    else:
-        array = np.asarray(X)
-        if array.ndim != 2:
-            raise ValueError(f"a table of rows and columns is needed, not an array of shape {array.shape}.")
-        names, columns = [f"x{j}" for j in range(1, array.shape[1] + 1)], list(array.T)
-    return Table([str(name) for name in names], [_column(column) for column in columns])
+        return Table([str(name) for name in X], [_column(column) for column in X.values()])
+    frame = frame_of(X)
+    if frame is not None:
+        return Table(list(frame.columns), [_series(frame[name], name in moments) for name in frame.columns])
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise ValueError(f"a table of rows and columns is needed, not an array of shape {array.shape}.")
+    return Table([f"x{j}" for j in range(1, array.shape[1] + 1)], [_column(column) for column in array.T])
 
 
 def orders_of(X: Any) -> dict[str, tuple[str, ...]]:
-    """The ordered categories of a pandas frame, from low to high."""
+    """The ordered categories of a frame, from low to high."""
+    frame = frame_of(X)
     found = {}
-    for name in getattr(X, "columns", ()) if hasattr(X, "dtypes") else ():
-        categories = getattr(getattr(X[name], "dtype", None), "categories", None)
-        if categories is not None and getattr(X[name].dtype, "ordered", False):
-            found[str(name)] = tuple(str(value) for value in categories)
+    for name, dtype in frame.schema.items() if frame is not None else ():
+        native = frame[name].to_native()
+        told = getattr(getattr(native, "dtype", None), "categories", None)
+        if told is not None and (getattr(native.dtype, "ordered", False) or str(dtype).startswith("Enum")):
+            found[name] = tuple(_as_told(value) for value in told)
     return found
+
+
+def dates_with_holes(X: Any) -> list[str]:
+    """The columns of a frame whose type is a date or a time, and which miss some."""
+    frame = frame_of(X)
+    return [] if frame is None else [n for n, kind in frame.schema.items() if _is_date(kind) and frame[n].null_count()]
+
+
+def _is_date(dtype: Any) -> bool:
+    return str(dtype).startswith(("Date", "Datetime"))
+
+
+def _series(series: Any, as_moment: bool = False) -> Array:
+    dtype = series.dtype
+    if as_moment and _is_date(dtype):
+        return np.array([np.nan if _is_missing(cell) else _seconds(cell) for cell in series.to_list()])
+    if dtype.is_float() or dtype.is_integer():
+        import narwhals.stable.v2 as nw
+
+        numbers = np.array(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        numbers[np.isinf(numbers)] = np.nan
+        return numbers
+    if str(dtype).startswith(("Categorical", "Enum")):  # numbers too are categories then
+        out = np.empty(len(series), dtype=object)
+        out[:] = [_as_told(cell) for cell in series.to_list()]
+        return out
+    return _column(series.to_list())
 
 
 def _column(values: Any) -> Array:
@@ -70,8 +140,10 @@ def _cell(value: Any) -> Any:
         return None
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
-    if isinstance(value, int | float | np.integer | np.floating):
-        return float(value) if np.isfinite(value) else None
+    if isinstance(value, int | float | np.integer | np.floating | Decimal):
+        return float(value) if np.isfinite(float(value)) else None
+    if isinstance(value, datetime.timedelta):
+        return value.total_seconds()
     if isinstance(value, datetime.datetime) and value.time() == datetime.time():
         return value.date().isoformat()
     text = str(value).strip()
@@ -81,6 +153,107 @@ def _cell(value: Any) -> Any:
 def _is_nothing(cell: Any) -> bool:
     """Whether a cell says "none": missing among numbers, a word among words."""
     return isinstance(cell, str) and cell.lower() == NO_SUCH_THING
+
+
+# ---------------------------------------------------------------- back
+
+
+def like(X: Any, values: Array) -> Any:
+    """``values`` as a frame with the names (and index) of X, if X is one; else as they are."""
+    module = type(X).__module__.partition(".")[0]
+    if hasattr(X, "iloc") and hasattr(X, "columns"):
+        return type(X)(values, index=X.index, columns=X.columns)
+    if module == "polars" and hasattr(X, "columns"):
+        return type(X)(values, schema=list(X.columns))
+    if module == "pyarrow" and hasattr(X, "schema"):
+        return type(X).from_arrays([*values.T], names=list(X.schema.names))
+    return values
+
+
+def with_cells(X: Any, cells: Mapping[str, tuple[Array, Sequence[Any]]]) -> Any:
+    """A frame with some cells changed: ``cells[name] = (flags of rows, their values)``. Container, names, index, dtypes and
+    categories stay; whole numbers stay whole."""
+    frame = frame_of(X)
+    names = list(getattr(X, "column_names", X.columns))
+    found = {str(name): name for name in names}
+    out = X.copy() if hasattr(X, "iloc") else X
+    for name, (rows, values) in cells.items():
+        if not rows.any():
+            continue
+        series = frame[name]
+        cast = _caster(series)
+        given = [cast(value) for value in values]
+        if hasattr(X, "iloc"):
+            column = out[found[name]].copy()
+            categories = getattr(column.dtype, "categories", None)
+            if categories is not None:
+                column = column.cat.add_categories([value for value in dict.fromkeys(given) if value not in categories])
+            column.iloc[np.flatnonzero(rows)] = given
+            out[found[name]] = column
+            continue
+        full = series.to_list()
+        for row, value in zip(np.flatnonzero(rows), given):
+            full[row] = value
+        if type(X).__module__.startswith("pyarrow"):
+            import pyarrow
+
+            kind = X.schema.field(name).type
+            plain = pyarrow.array(full, type=kind.value_type if pyarrow.types.is_dictionary(kind) else kind)
+            column = plain.dictionary_encode().cast(kind) if pyarrow.types.is_dictionary(kind) else plain
+            out = out.set_column(names.index(name), X.schema.field(name), column)
+        else:
+            out = out.with_columns(type(series.to_native())(name, full, dtype=series.to_native().dtype))
+    return out
+
+
+def _caster(series: Any) -> Any:
+    """From a number or text of a :class:`Table` to what the cells of a column are."""
+    dtype = series.dtype
+    if dtype.is_integer():
+        return round
+    if dtype.is_float():
+        return float
+    kind = str(dtype)
+    zone = datetime.UTC if getattr(dtype, "time_zone", None) else None
+    whole_days = _is_date(dtype) and all(_seconds(c) % DAY == 0 for c in series.to_list() if not _is_missing(c))
+    if kind == "Boolean":
+        return lambda value: value == "True" if isinstance(value, str) else bool(round(value))
+    if kind.startswith("Decimal"):
+        return lambda value: Decimal(repr(float(value))).quantize(_exponent(series))
+    if kind.startswith("Duration"):
+        return lambda value: datetime.timedelta(seconds=float(value))
+    if _is_date(dtype):
+        return lambda value: _moment(float(value), whole=whole_days, day=kind == "Date", zone=zone)
+    native = series.to_native()
+    told = getattr(getattr(native, "dtype", None), "categories", None)
+    cells = told if told is not None and hasattr(native, "iloc") else series.to_list()
+    known = {_as_told(cell): cell for cell in cells if not _is_missing(cell)}
+    return lambda value: known.get(value, value)
+
+
+def _as_told(cell: Any) -> Any:
+    """What a cell is called in a table in which its column is text."""
+    found = _cell(cell)
+    return f"{found:.17g}" if isinstance(found, float) else found
+
+
+def _exponent(series: Any) -> Decimal:
+    seen = [cell for cell in series.to_list() if isinstance(cell, Decimal)]
+    return min(seen, key=lambda cell: cell.as_tuple().exponent) if seen else Decimal(1)
+
+
+def _seconds(cell: Any) -> float:
+    """The seconds of a date or a time since 1970."""
+    if not isinstance(cell, datetime.datetime):
+        cell = datetime.datetime.combine(cell, datetime.time())
+    return float((cell - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC if cell.tzinfo else None)).total_seconds())
+
+
+def _moment(seconds: float, *, whole: bool, day: bool, zone: Any) -> Any:
+    """The nearest second, or day, to a number of seconds since 1970."""
+    rounded = DAY * round(seconds / DAY) if whole else round(seconds)
+    moment = datetime.datetime(1970, 1, 1, tzinfo=zone) + datetime.timedelta(seconds=rounded)
+    return moment.date() if day else moment
 
 
 def frame_like(X: Any, names: Sequence[str], columns: Sequence[Array]) -> Any:
@@ -94,6 +267,10 @@ def frame_like(X: Any, names: Sequence[str], columns: Sequence[Array]) -> Any:
         import polars
 
         return polars.DataFrame({name: column.tolist() for name, column in zip(names, columns)})
+    if module == "pyarrow":
+        import pyarrow
+
+        return pyarrow.table({name: column.tolist() for name, column in zip(names, columns)})
     if isinstance(X, Mapping):
         return dict(zip(names, columns))
     if isinstance(X, Table):

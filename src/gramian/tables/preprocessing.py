@@ -95,6 +95,7 @@ class Preprocessing:
     coding: str = "indicators"  # of model files written before there were contrasts
     ordered: tuple[str, ...] = ()
     described: str = ""
+    moments: tuple[str, ...] = ()  # dates that are modelled, as seconds
 
     @classmethod
     def fit(

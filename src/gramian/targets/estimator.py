@@ -28,6 +28,7 @@ from gramian.single.answers import BaseEstimator, FoldsMixin, chosen_solver
 from gramian.single.standardizing import standardizes
 from gramian.solvers import as_solver
 from gramian.solvers.stiefel import Stiefel
+from gramian.tables.front_door import TakesFrames
 from gramian.targets.fit import fit_target, fit_target_sums
 from gramian.targets.folds import dealt_folds
 from gramian.targets.kernel_choice import MOST_ROWS as CHOICE_ROWS
@@ -60,7 +61,7 @@ APPROXIMATIONS = ("auto", "nystroem", "rff")
 NO_KERNEL = "approximation={!r} needs a kernel of inputs, but kernel={!r}. Leave approximation='auto'."
 
 
-class TargetEstimator(FoldsMixin, BaseEstimator):
+class TargetEstimator(FoldsMixin, TakesFrames, BaseEstimator):
     """Parameters of models with inputs and a target, and the target model that they hold."""
 
     _fit: TargetModel
@@ -277,7 +278,7 @@ class TargetEstimator(FoldsMixin, BaseEstimator):
     def _chosen_inputs(self, found: TargetRows) -> tuple[InputReading, Any]:
         """How the model sees the inputs, and the kernel: given, or the one that held-out rows prefer."""
         self.relevance_ = None
-        units = standardizes(self.standardize, self.kernel)
+        units = self._coding is None and standardizes(self.standardize, self.kernel)
         plain = found.units() if units else InputReading()
         if not (is_auto(self.kernel)):
             return plain, self.kernel
@@ -414,7 +415,7 @@ class TargetEstimator(FoldsMixin, BaseEstimator):
 
 def leading_columns(estimator: Any, relevance: Array, count: int = 5) -> list[tuple[int, str]]:
     """The most relevant columns and their names."""
-    names = getattr(estimator, "feature_names_in_", None)
+    names = estimator._feature_names
     order = np.argsort(-relevance, kind="stable")[:count]
     return [(int(j), f"column {j}" if names is None else str(names[j])) for j in order]
 

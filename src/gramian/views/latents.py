@@ -13,6 +13,7 @@ from gramian._types import Views
 from gramian.latent.gaussian import Posterior
 from gramian.rows import views_lazily
 from gramian.single.answers import LatentModelMixin
+from gramian.tables.front_door import TakesFrames
 from gramian.views.answers import ViewAnswers
 from gramian.views.subspace import ViewModel
 from gramian.views.tables import ViewRows
@@ -30,7 +31,7 @@ def score_samples(model: Any, X: Any) -> Array:
 _lazy_density = views_lazily(score_samples)
 
 
-class ViewLatents(LatentModelMixin):
+class ViewLatents(TakesFrames, LatentModelMixin):
     """The methods of `MultiViewRKM` that go from views to latents. A subclass provides ``_rows(X)`` and ``_answers``."""
 
     noise_variance: Any

@@ -141,8 +141,9 @@ class ViewPredictions(ViewLatents):
         rows = self._rows(X)
         answers, layout = self._answers, self._layout
         pairs = [answers.filled(rows, v, small_sample=small_sample) for v in range(len(self.view_names_))]
-        filled, std = (layout.put_back(X, [pair[k].astype(rows.dtype, copy=False) for pair in pairs]) for k in (0, 1))
-        return (filled, std) if return_std else filled
+        filled, std = ([part.astype(rows.dtype, copy=False) for part in parts] for parts in zip(*pairs))
+        full = layout.put_back(self, X, filled, self._with_filled)
+        return (full, layout.put_back(self, X, std, self._with_spread)) if return_std else full
 
     def inverse_transform(self, Z: Table) -> Any:
         """Every view of the latents Z, E[φ_v | z] = μ_v + W_v z mapped back to inputs, in the container given to `fit`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,8 @@ from sklearn.utils._indexing import _get_column_indices
 from gramian._arrays import Array, float_dtype, has_nan
 from gramian._checks import check_same_rows, check_scale, check_table, warn_of_one_value
 from gramian.exceptions import NumericalWarning, warn
-from gramian.single.answers import like
+from gramian.tables.frames import like
+from gramian.tables.front_door import features_of
 
 
 def kind_of(X: Any) -> str:
@@ -185,8 +186,16 @@ class ViewLayout:
         kind = kind_of(X)
         if kind == "table":
             table = check_table(estimator, X, reset=True, missing=True, min_samples=2)
-            names, columns = resolve_columns(views, X if hasattr(X, "columns") else table, table.shape[1])
-            _say_uncovered(columns, table.shape[1], getattr(estimator, "feature_names_in_", None))
+            names, columns = resolve_columns(views, X if hasattr(X, "columns") else table, estimator.n_features_in_)
+            columns = [features_of(estimator, found) for found in columns]
+            empty = [name for name, found in zip(names, columns) if not found.size]
+            if empty:
+                raise ValueError(
+                    f"views[{empty[0]!r}] has no column that a model can use: dates, free text, row names and columns of one value "
+                    "take no part. Leave the view out, or give numbers."
+                )
+            names_of_features = getattr(estimator, "_feature_names", getattr(estimator, "feature_names_in_", None))
+            _say_uncovered(columns, table.shape[1], names_of_features)
             layout = cls(kind, names, columns, [len(found) for found in columns])
             return layout, ViewRows.of([table[:, found] for found in columns])
         if views is not None:
@@ -235,8 +244,8 @@ class ViewLayout:
         assert self.columns is not None
         return np.concatenate(views, axis=-1)[..., np.argsort(np.concatenate(self.columns))]
 
-    def put_back(self, X: Any, views: list[Array]) -> Any:
-        """Views in the container of X; a table keeps its other columns, a frame its names."""
+    def put_back(self, estimator: Any, X: Any, views: list[Array], contained: Callable[[Any, Array], Any]) -> Any:
+        """Views in the container of X; a table keeps its other columns, a frame its names, as ``contained`` says."""
         kind = kind_of(X)
         if kind == "dict":
             return dict(zip(self.names, views))
@@ -244,10 +253,10 @@ class ViewLayout:
             return views
         if self.columns is None:
             return like(X, views[0])
-        table = np.array(check_table(None, X, reset=False, missing=True), dtype=views[0].dtype)
+        table = np.array(check_table(estimator, X, reset=False, missing=True), dtype=views[0].dtype)
         for found, view in zip(self.columns, views):
             table[:, found] = view
-        return like(X, table)
+        return contained(X, table)
 
     def position(self, view: Any) -> int:
         """The position of a view given by name or position."""

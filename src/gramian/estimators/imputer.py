@@ -92,6 +92,7 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
 
     _units: Units | None
     _spreads: Array  # the deviation of each column
+    _of_frame = False  # whether the rows of the fit were a data frame
 
     def __init__(self, estimator: Any = None, *, standardize: bool | str = "auto", n_folds: Any = 5) -> None:
         self.estimator = estimator
@@ -136,10 +137,11 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         (150, 4)
         """
         model = self._checked()
-        forget(self, "_units", "_spreads")
+        forget(self, "_units", "_spreads", "_of_frame")
         if is_dask(X):
             return self._fit_rows(model, as_rows(X, sample_weight))
         table = check_table(self, X, reset=True, missing=True, min_samples=2)
+        self._of_frame = frame_of(X) is not None
         table, weights = shown_rows(*positive_rows(table, check_weights(sample_weight, table)))
         check_seen(np.asarray(~np.isnan(table).all(axis=0)), self._feature_names)
         units = Units.of(as_rows(table, weights))
@@ -186,7 +188,7 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         (150, 4)
         """
         model = self._checked()
-        forget(self, "_units", "_spreads")
+        forget(self, "_units", "_spreads", "_of_frame")
         return self._fit_rows(model, BatchRows.of(source))
 
     def _fit_rows(self, model: Any, rows: Rows) -> LatentImputer:
@@ -300,7 +302,7 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         Returns
         -------
         array or frame of shape (n_samples, n_features)
-            A frame in, a frame out: the same container, names, index, dtypes and categories.
+            Where a frame was fitted, a frame in is a frame out: the same container, names, index, dtypes and categories.
 
         References
         ----------
@@ -317,7 +319,8 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         >>> bool(np.isnan(model.fit(X).transform(X)).any())
         False
         """
-        return self._contained(X, self._impute(X)[0])
+        filled = self._impute(X)[0]
+        return self._contained(X, filled) if self._of_frame else filled
 
     @lazily
     def impute(self, X: Table, return_std: bool = False) -> Any:

@@ -198,7 +198,7 @@ def _row(value: Any, name: str) -> str | None:
         lengths: dict[str, int] = {}
         for path, expected in row.items():
             for found in _at(value, path.split(".")):
-                if path == "n_features_in_" and coding is not None and _whole(found):
+                if path.rstrip("?") == "n_features_in_" and coding is not None and _whole(found):
                     found = len(held(coding)["mean"])  # columns are coded by features: those are what the model sees
                 wrong = _wrong(found, expected, lengths)
                 if wrong:

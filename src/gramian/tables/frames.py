@@ -41,7 +41,10 @@ def frame_of(X: Any) -> Any:
 def holds_only_numbers(frame: Any) -> bool:
     """Whether all columns of a narwhals frame are numbers, booleans, or objects that are such."""
     return all(
-        dtype.is_numeric() or str(dtype) == "Boolean" or (str(dtype) == "Object" and _are_numbers(frame[name]))
+        dtype.is_numeric()
+        or str(dtype) == "Boolean"
+        or (str(dtype) == "Object" and _are_numbers(frame[name]))
+        or str(getattr(frame[name].to_native(), "dtype", "")).startswith("Sparse")
         for name, dtype in frame.schema.items()
     )
 

@@ -24,12 +24,12 @@ from gramian.latent.small_sample import SmallSample
 from gramian.latent.subspace import DualSubspace, PrimalSubspace
 from gramian.operators.gram import LazyGram
 from gramian.rows import as_rows
-from gramian.single.answers import like
 from gramian.single.dual_inputs import DualInputsMixin
 from gramian.single.hole_fit import HoleFit, has_holes
 from gramian.single.input_law import InputLaw
 from gramian.single.kernel_filling import Filling, fit_filling
 from gramian.single.kernel_held_out import HeldOutRows
+from gramian.tables.frames import like
 
 LEAST_STD = 1e-3
 """No standard deviation of a filled cell below this share of its column's is believed, as in `LatentImputer`."""

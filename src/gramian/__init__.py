@@ -14,6 +14,7 @@ _HOMES = {
     **{name: entry.home for name, entry in ESTIMATORS.items()},
     "BayesSearch": "gramian.tuning.search",
     "suggest": "gramian.tuning.suggest",
+    "explore": "gramian.explorer",
     "save": "gramian.io.model_file",
     "load": "gramian.io.model_file",
     "stack_views": "gramian.views.view",

@@ -1,11 +1,51 @@
-"""Progress on long work: a rich bar on a terminal where rich is installed, plain lines otherwise."""
+"""Progress on long work: a rich bar on a terminal where rich is installed, plain lines otherwise, and whoever listens.
+
+A listener hears every step of every fit and search below it, and ends them by raising :class:`Cancelled`: fits are atomic.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Any
+
+Listener = Callable[[str, int, int | None], None]
+_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+class Cancelled(Exception):  # noqa: N818  (not an error: somebody wished it)
+    """Raised by a listener to end the work that it hears of."""
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Let ``listener(title, done, total)`` hear of every step inside; it may raise :class:`Cancelled`.
+
+    Examples
+    --------
+    >>> heard = []
+    >>> with listening(lambda title, done, total: heard.append((title, done, total))):
+    ...     with Progress("EM", total=3) as bar:
+    ...         bar.step()
+    >>> heard
+    [('EM', 1, 3)]
+    """
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
+def checkpoint(title: str = "", done: int = 0, total: int | None = None) -> None:
+    """Tell the listener that work goes on, where there is one: the place at which it may end it."""
+    listener = _LISTENER.get()
+    if listener is not None:
+        listener(title, done, total)
 
 
 class Progress:
@@ -35,6 +75,7 @@ class Progress:
     def step(self, advance: int = 1, **values: Any) -> None:
         """One more piece is done; ``values`` are shown beside it."""
         self.done += advance
+        checkpoint(self.title, self.done, self.total)
         if not self.verbose:
             return
         text = " ".join(

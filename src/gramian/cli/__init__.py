@@ -5,6 +5,7 @@ import click
 from gramian.cli._app import App
 from gramian.cli.completion import completion
 from gramian.cli.demo import demo
+from gramian.cli.explore import explore
 from gramian.cli.fit import fit
 from gramian.cli.forecast import forecast
 from gramian.cli.impute import impute
@@ -24,6 +25,7 @@ Tables are CSV, TSV, Excel, Parquet, NPY or NPZ; '-' is standard input or output
 \b
   gramian impute holes.csv -o full.csv
   gramian report table.csv -o report.html
+  gramian explore table.csv
   gramian demo
 """
 
@@ -53,6 +55,7 @@ for command in (
     forecast,
     tune,
     report,
+    explore,
     reproduce,
     info,
     completion,

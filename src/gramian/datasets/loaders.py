@@ -12,7 +12,6 @@ from sklearn.utils import Bunch
 from gramian._checks import check_choice
 
 VARIABLE = "GRAMIAN_DATA"
-HOW = "docs/data.md says how to make it"
 IDA_NAMES = (
     "banana",
     "breast-cancer",
@@ -44,7 +43,7 @@ def data_file(name: str) -> Path:
 
     References
     ----------
-    docs/data.md: how to make each file.
+    docs/papers.md: which files the papers need.
 
     Examples
     --------
@@ -62,13 +61,11 @@ def data_file(name: str) -> Path:
     folder = os.environ.get(VARIABLE)
     if not folder:
         raise FileNotFoundError(
-            f"{name} is needed, but the environment variable {VARIABLE} is not set. Set it to the file's folder; {HOW}."
+            f"{name} is needed, but the environment variable {VARIABLE} is not set. Set it to the file's folder."
         )
     path = Path(folder) / name
     if not path.is_file():
-        raise FileNotFoundError(
-            f"{name} is not in the folder {folder!r} named by the environment variable {VARIABLE}; {HOW}."
-        )
+        raise FileNotFoundError(f"{name} is not in the folder {folder!r} named by the environment variable {VARIABLE}.")
     return path
 
 

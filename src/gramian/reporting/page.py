@@ -13,6 +13,7 @@ from typing import Any
 from gramian import __version__
 from gramian.io.atomic import atomic_path
 from gramian.reporting.blocks import Section, shortened
+from gramian.reporting.colours import COLOURS
 
 TEMPLATE, STYLE, SCRIPT = "template.html.j2", "page.css", "page.js"
 
@@ -47,7 +48,7 @@ def render(title: str, lead: str, sections: Sequence[Section], footer: str = "")
         sections=list(sections),
         footer=footer,
         script=script,
-        style=(folder / STYLE).read_text(encoding="utf-8"),
+        style=COLOURS.read_text(encoding="utf-8") + (folder / STYLE).read_text(encoding="utf-8"),
         digest=digest,
     )
 

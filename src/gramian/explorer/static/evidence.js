@@ -1,0 +1,70 @@
+// How many: what was tried, how it scored on held-out data. Drag the slider and all panels follow.
+import { clear, el, extent, later, latest, number, panel, svg } from "./kit.js";
+import { frame, path } from "./plot.js";
+
+export function evidencePanel(page) {
+  const { call } = page;
+  const made = panel("evidence", "How many");
+  const axes = counter("q", "axes", (value) => choose({ q: value }));
+  const groups = counter("clusters", "clusters", (value) => choose({ clusters: value }));
+  made.body.append(axes.node, groups.node);
+
+  const send = latest(async (asked) => {
+    try { await call("choose", asked); } catch (error) { page.say(error.message); }
+    await page.poll();
+  });
+  const choose = later(send, 150);
+
+  const refresh = latest(async () => {
+    if (!page.state().model) return;
+    const answer = await call("evidence");
+    axes.show(answer.components, answer.q, answer.most_q, answer.explained);
+    groups.show(answer.mixtures, answer.clusters, 12);
+    groups.node.hidden = answer.clusters === null;
+    made.words.textContent = "Higher is better, on rows or cells that the model has not seen; the whiskers are one standard error.";
+  });
+  made.update = refresh;
+  return made;
+}
+
+function counter(key, what, changed) {
+  const picture_ = el("div", { class: "drawing" });
+  const slider = el("input", { type: "range", min: 1, max: 2, step: 1, "aria-label": `Number of ${what}`, "data-choose": key,
+    oninput: () => { now.textContent = slider.value; changed(Number(slider.value)); } });
+  const now = el("b", {});
+  const auto = el("button", { type: "button", class: "quiet", text: "as the evidence says", onclick: () => changed(0) });
+  const reason = el("p", { class: "words" });
+  const node = el("div", { class: "counter" }, el("h3", {}, `${what}: `, now), picture_, el("div", { class: "slide" }, slider, auto), reason);
+  return {
+    node,
+    show(told, current, most) {
+      now.textContent = current ?? "";
+      const high = Math.max(most, current || 1);
+      slider.max = String(high);
+      if (document.activeElement !== slider) slider.value = String(current || 1);
+      reason.textContent = told ? `${told.reason}.` : "";
+      if (!told || told.candidates.length < 2) { clear(picture_); return; }
+      const shown = told.candidates.map((c, i) => [c, told.scores[i], told.errors[i]]).filter(([, s]) => s !== null).slice(0, 80);
+      const scores = shown.map(([, s]) => s);
+      const best = Math.max(...scores);
+      const [low] = extent(scores.filter((s) => s > best - 12 * Math.max(1e-9, spread(scores))));
+      const y = [low - 0.08 * (best - low || 1), best + 0.12 * (best - low || 1)];
+      const x = [shown[0][0] - 0.5, shown[shown.length - 1][0] + 0.5];
+      const drawn = frame(420, 170, x, y, { label: `Held-out score by the number of ${what}` });
+      drawn.root.append(svg("path", { class: "curve", d: path(shown.map(([c, s]) => [drawn.px(c), drawn.py(Math.max(s, y[0]))])) }));
+      for (const [c, s, e] of shown) {
+        if (s < y[0]) continue;
+        if (e) drawn.root.append(svg("line", { class: "whisker", x1: drawn.px(c), x2: drawn.px(c), y1: drawn.py(s - e), y2: drawn.py(Math.min(y[1], s + e)) }));
+        const dot = svg("circle", { class: c === current ? "chosen dot" : "dot", cx: drawn.px(c), cy: drawn.py(s), r: c === current ? 6 : 3.5 }, svg("title", {}, `${c} ${what}: ${number(s)}`));
+        dot.addEventListener("click", () => changed(c));
+        drawn.root.append(dot);
+      }
+      clear(picture_, drawn.root);
+    },
+  };
+}
+
+function spread(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length * 0.75)] - sorted[Math.floor(sorted.length * 0.25)] || sorted[sorted.length - 1] - sorted[0] || 1;
+}

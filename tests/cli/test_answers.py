@@ -274,3 +274,12 @@ def test_completion_knows_the_options(gramian, monkeypatch):
     monkeypatch.setenv("COMP_WORDS", "gramian fit --mod")
     monkeypatch.setenv("COMP_CWORD", "2")
     assert "--model" in gramian().out
+
+
+def test_impute_says_how_good_it_is(gramian, holes):
+    ran = gramian("impute", "holes.csv", "-o", "o.csv")
+    assert "on hidden cells: the error over that of the mean" in ran.out
+    found = json.loads(gramian("impute", "holes.csv", "-o", "p.csv", "--json").out)["held out"]
+    assert found.keys() == set("abcde")
+    assert all(row["error over the mean"] < 0.6 for row in found.values())  # two directions carry the five columns
+    assert 0.7 < np.mean([row["share inside 90 %"] for row in found.values()]) <= 1

@@ -12,6 +12,7 @@ from gramian.cli import main
 from gramian.papers import NOT_REPRODUCED, PAPERS, Claim, Result, chosen
 from gramian.papers import _table as table
 from gramian.papers._claim import DIFFERS, ERRATUM, HOLDS, IN_SHAPE, NOT_RUN, UNEXPECTED
+from gramian.papers._stand_ins import breiman, laser_like
 from gramian.papers.ac_claims import algorithm
 from gramian.papers.errata import RIGHT, WRONG
 
@@ -21,7 +22,7 @@ PINNED = {
     "dp-table-1": {"largest difference": (0.0, 1e-12)},
     "dp-table-4": {"largest difference": (0.0, 1e-12)},
     "dp-limits": {"gap at the first noise": (0.0659, 1e-3), "identity": (0.0, 1e-10), "scikit-learn": (0.0, 1e-10)},
-    "dp-figure-1": {"largest difference": (0.0, 1e-12)},
+    "dp-figure-1": {"largest difference": (0.0, 1e-7)},
     "dp-figure-2": {"q = 1": (49, 0), "q = 10": (49, 0)},
     "dp-figure-3": {
         "explained, q = 1": (30.47, 0.01),
@@ -31,7 +32,18 @@ PINNED = {
     "mm-table-2": {"PCA": (1.216, 0.001), "mixture": (0.0116, 1e-4), "oracle": (0.0116, 1e-4)},
     "zh-figure-1": {"one shape": (0.91, 0.01), "two shapes": (0.46, 0.01)},
     "zh-limit": {"first": (0.102, 1e-3), "last": (0.0, 2e-7)},
-    "zh-em": {"largest difference": (0.0, 1e-8)},
+    "zh-em": {"largest difference": (0.0, 1e-12)},
+    "zh-section-2": {"largest difference": (0.0, 1e-12)},
+    "zh-section-3": {"largest difference": (0.0, 1e-11)},
+    "zh-section-4": {"largest difference": (0.0, 1e-12)},
+    "mm-section-2": {"largest difference": (0.0, 1e-12)},
+    "mm-holes": {"largest difference": (0.0, 1e-12), "derivatives": (0.0, 1e-7)},
+    "mm-algorithm-1": {"largest difference": (0.0, 1e-11)},
+    "mm-search": {"largest difference": (0.0, 1e-9)},
+    "ac-equations": {"largest difference": (0.0, 1e-7)},
+    "ac-stiefel-steps": {"largest difference": (0.0, 1e-12)},
+    "ac-recursion": {"largest difference": (0.0, 1e-11)},
+    "ac-generation": {"largest difference": (0.0, 1e-12)},
     "ac-figure-1": {"right": (11, 0)},
     "ac-table-2": {"largest difference": (0.0, 1e-8), "error": (0.0, 1e-20)},
     "ac-figure-5": {"off the diagonal": (0.447, 1e-3), "difference": (0.0, 1e-10), "agreement": (1.0, 1e-9)},
@@ -41,6 +53,7 @@ PINNED = {
 """Claim -> number -> value and tolerance."""
 
 
+@pytest.mark.filterwarnings("ignore")  # a single step of EM has not converged
 @pytest.mark.parametrize("name", ERRATA)
 def test_the_printed_formula_fails_and_the_corrected_one_holds(name):
     result = PAPERS[name].reproduce()
@@ -128,12 +141,40 @@ def test_the_command_writes_page_pictures_tables_and_a_summary(tmp_path):
 def test_a_missing_file_is_named_and_the_rest_goes_on(tmp_path, monkeypatch):
     monkeypatch.delenv("GRAMIAN_DATA", raising=False)
     folder = tmp_path / "out"
-    done = CliRunner().invoke(main, ["reproduce", "dp-figure-4", "zh-limit", "-o", str(folder)])
-    assert done.exit_code == 0, done.output
+    needy = Claim("needy", "DP", "needy", "1", lambda full, rng: Result("1", HOLDS), HOLDS, ("mnist.npz",))
+    monkeypatch.setitem(table.PAPERS, "needy", needy)
+    done = CliRunner().invoke(main, ["reproduce", "needy", "zh-limit", "-o", str(folder)])
+    assert done.exit_code == 1, done.output  # what was not run counts
+    assert "1 of 2 verdicts as expected" in done.output
+    assert "docs/data.md" in done.output
     claims = json.loads((folder / "papers.json").read_text(encoding="utf-8"))["claims"]
-    assert claims["dp-figure-4"]["verdict"] == f"{NOT_RUN}mnist.npz"
-    assert "GRAMIAN_DATA" in claims["dp-figure-4"]["words"]
+    assert claims["needy"]["verdict"] == f"{NOT_RUN}mnist.npz"
+    assert "GRAMIAN_DATA" in claims["needy"]["words"]
     assert claims["zh-limit"]["verdict"] == HOLDS
+
+
+def test_bundled_data_stand_in_for_a_missing_file_and_it_is_said(tmp_path, monkeypatch):
+    monkeypatch.delenv("GRAMIAN_DATA", raising=False)
+    folder = tmp_path / "out"
+    done = CliRunner().invoke(main, ["reproduce", "dp-figure-4", "-o", str(folder)])
+    assert done.exit_code == 0, done.output
+    assert "stand-in" in done.output
+    found = json.loads((folder / "papers.json").read_text(encoding="utf-8"))["claims"]["dp-figure-4"]
+    assert found["verdict"] == IN_SHAPE
+    assert "scikit-learn" in found["stand-in"]
+    assert "scikit-learn" in (folder / "papers.html").read_text(encoding="utf-8")
+    assert not any(claim.files and claim.stand_in is None for claim in PAPERS.values())
+
+
+def test_a_made_laser_and_made_classes_stand_in_too():
+    series = laser_like(300)
+    assert series.min() == 2.0
+    assert series.max() == pytest.approx(255.0)
+    split = breiman("ringnorm", 2)
+    one = split.X[split.y == 0]
+    assert abs(one.std() - 2.0) < 0.05
+    assert split.trains.shape == (2, 400)
+    assert not set(split.trains[0]) & set(split.tests[0])
 
 
 def test_a_verdict_that_is_not_expected_is_exit_code_1(tmp_path, monkeypatch):

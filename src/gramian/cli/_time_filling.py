@@ -13,6 +13,7 @@ import numpy as np
 from gramian._arrays import Array
 from gramian.evidence import choose
 from gramian.exceptions import NumericalWarning
+from gramian.reporting.fill_quality import ColumnQuality, quality_of_numbers
 from gramian.tables.clocks import Clock
 from gramian.tables.preprocessing import Preprocessing
 from gramian.tables.table import Table
@@ -34,6 +35,7 @@ class TimeFilling:
     values: dict[str, Array] = field(default_factory=dict)
     stds: dict[str, Array] = field(default_factory=dict)
     scales: dict[str, float] = field(default_factory=dict)  # by which the deviation of both is multiplied
+    quality: dict[str, ColumnQuality] = field(default_factory=dict)  # of what the clock fills, on hidden cells
 
     def fills(self, prepare: Preprocessing, X: Array) -> bool:
         """Whether there is nothing left for the other columns to fill."""
@@ -128,6 +130,12 @@ def fill_by_time(clock: Clock, whole: Table, prepare: Preprocessing, options: Ma
         cells = np.concatenate([np.arange(rows.start, rows.stop) for rows in hidden[name]])
         deviations = (column - both)[cells] / both_std[cells]
         filling.scales[name] = max(1.0, float(np.sqrt(np.mean(deviations**2))))
+        means, spreads = (
+            (by_clock, clock_std) if filling.ways[name] == "clock" else (both, filling.scales[name] * both_std)
+        )
+        filling.quality[name] = quality_of_numbers(
+            name, column, np.asarray(means), np.asarray(spreads), cells, float(np.nanmean(seen))
+        )
         filling.values[name], filling.stds[name] = (
             _forecaster(clock, options).fit(column).impute(column, return_std=True)
         )

@@ -48,6 +48,7 @@ def impute(
     from gramian.cli._models import facts_lines
     from gramian.cli._session import Input, Session, check_distinct, check_output, load_model, opened_for, place
     from gramian.cli._streaming import should_stream, streamed_imputer
+    from gramian.reporting.fill_quality import quality_lines
     from gramian.reporting.words import of_extrapolated
 
     check_output(output, force)
@@ -55,6 +56,8 @@ def impute(
     check_distinct(output, std_file)
     session = Session(as_json=as_json, quiet=quiet, outputs=[output, std_file])
     along: Any = None
+    means: Any = None
+    quality: dict[str, Any] = {}
     if model_file is not None:
         model = load_model(model_file)
         if not hasattr(model.estimator, "impute"):
@@ -68,9 +71,9 @@ def impute(
             model = streamed_imputer(kind, not asked, session, opened, options)
             session.note("the file is large for the memory that may be used: it is read in pieces, without its clock")
         else:
-            model, along = _held(session, opened, kind, options)
+            model, along, means, quality = _held(session, opened, kind, options)
     how = {"digits": digits, "escape_formulas": escape_formulas}
-    filled, far = _write(opened, model, along, output, std_file, how)
+    filled, far = _write(opened, model, along, means, output, std_file, how)
     if far:
         session.note(of_extrapolated(far))
     total = sum(filled.values())
@@ -88,16 +91,18 @@ def impute(
     lines += [f"  {name}: {count}" for name, count in busiest if count]
     if len([count for count in filled.values() if count]) > len(busiest):
         lines.append("  ...")
-    session.say(facts, [*lines, *facts_lines(model.facts)])
+    facts["held out"] = {name: row.facts for name, row in quality.items() if filled.get(name)}
+    session.say(facts, [*lines, *quality_lines(quality, filled), *facts_lines(model.facts)])
 
 
-def _held(session: Any, opened: Any, kind: str, options: Any) -> tuple[Any, Any]:
-    """The model of a table in memory, and what a clock says of its gaps."""
+def _held(session: Any, opened: Any, kind: str, options: Any) -> tuple[Any, Any, Any, Any]:
+    """The model of a table in memory, what a clock says of its gaps, the columns that means fill, and what hidden cells say of all."""
     import numpy as np
 
     from gramian.cli._models import fitted, fitted_imputer
     from gramian.cli._time_filling import TimeFilling, fill_by_time
     from gramian.io.table_model import TableModel
+    from gramian.reporting.fill_quality import Means, fill_quality
 
     along: TimeFilling | None = None
     whole = opened.table()
@@ -109,10 +114,14 @@ def _held(session: Any, opened: Any, kind: str, options: Any) -> tuple[Any, Any]
         along = fill_by_time(clock, whole, prepare, options)
         session.note(*along.notes())
     if along is not None and along.fills(prepare, X):
-        return TableModel("forecast", None, prepare, facts={"estimator": "RKMForecaster"}), along
+        model = TableModel("forecast", None, prepare, facts={"estimator": "RKMForecaster"})
+        return model, along, None, along.quality
+    timed = {} if along is None else along.quality
     if plain:
-        return fitted_imputer(prepare, X), along
-    return fitted(kind, options, prepare, X, None, session.verbose, once=True), along
+        found = fill_quality(prepare, X)
+        return fitted_imputer(prepare, X), along, Means.of(X, found), found | timed
+    model = fitted(kind, options, prepare, X, None, session.verbose, once=True)
+    return model, along, None, fill_quality(prepare, X, model.estimator) if np.isnan(X).any() else {}
 
 
 def _clock_of(whole: Any, drop: Any, session: Any) -> Any:
@@ -126,7 +135,9 @@ def _clock_of(whole: Any, drop: Any, session: Any) -> Any:
         return None
 
 
-def _write(opened: Any, model: Any, along: Any, output: str, std_file: str | None, how: Any) -> tuple[Any, Any]:
+def _write(
+    opened: Any, model: Any, along: Any, means: Any, output: str, std_file: str | None, how: Any
+) -> tuple[Any, Any]:
     """Stream rows in the file's own layout; returns how many cells were filled in each column, and how many far from all seen."""
     from collections import Counter
     from contextlib import ExitStack
@@ -165,6 +176,8 @@ def _write(opened: Any, model: Any, along: Any, output: str, std_file: str | Non
             full, std = X, np.zeros_like(X)
             if model.estimator is not None and np.isnan(X).any():
                 full, std = model.estimator.impute(X, return_std=True)
+            if means is not None:
+                full, std = means.put(prepare, X, full, std)
             if along is not None:
                 full, std = along.put(prepare, slice(start, start + len(X)), full, std)
             start += len(X)

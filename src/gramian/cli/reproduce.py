@@ -28,8 +28,8 @@ def reproduce(
     """Check what the source papers print: figures, tables, and formulas that are misprinted.
 
     NAME is one of --list, or the start of several ("dp", "errata-mm"). Writes pictures, tables and one page with the paper's number,
-    ours, and a verdict. The exit code is 0 only if every verdict is as expected. Some need files in the folder named by
-    GRAMIAN_DATA; those that are missing are named, and the rest is run.
+    ours, and a verdict. The exit code is 0 only if everything was run and every verdict is as expected. Some want files in the folder
+    named by GRAMIAN_DATA: where one is missing, bundled or made data stand in for it, and that is said. Trained maps need torch.
     """
     from gramian.cli._reproduce import list_claims, run
 

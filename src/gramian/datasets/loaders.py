@@ -12,6 +12,7 @@ from sklearn.utils import Bunch
 from gramian._checks import check_choice
 
 VARIABLE = "GRAMIAN_DATA"
+HOW = "docs/data.md says how to make it"
 IDA_NAMES = (
     "banana",
     "breast-cancer",
@@ -43,7 +44,7 @@ def data_file(name: str) -> Path:
 
     References
     ----------
-    docs/papers.md: which files the papers need.
+    docs/data.md: how to make each file.
 
     Examples
     --------
@@ -61,11 +62,13 @@ def data_file(name: str) -> Path:
     folder = os.environ.get(VARIABLE)
     if not folder:
         raise FileNotFoundError(
-            f"{name} is needed, but the environment variable {VARIABLE} is not set. Set it to the file's folder."
+            f"{name} is needed, but the environment variable {VARIABLE} is not set. Set it to the file's folder; {HOW}."
         )
     path = Path(folder) / name
     if not path.is_file():
-        raise FileNotFoundError(f"{name} is not in the folder {folder!r} named by the environment variable {VARIABLE}.")
+        raise FileNotFoundError(
+            f"{name} is not in the folder {folder!r} named by the environment variable {VARIABLE}; {HOW}."
+        )
     return path
 
 

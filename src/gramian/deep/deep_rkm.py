@@ -396,9 +396,16 @@ class DeepRKM(DecodedLatents, BaseEstimator):
         check_is_fitted(self)
         if self.n_epochs_ == 0:
             return f"max_epochs=0, so the maps are fixed; {self.model_.explain()}"
+        n, width = len(self.model_.latents_), sum(len(W) for W in self.model_.loadings_ if W is not None)
         number, space = ("4", "dual over anchors") if self.kernel is not None else ("3", "primal")
+        chart = ""
+        if self.kernel is None and width >= n:
+            chart = (
+                f", though with {width} features for {n} rows AC figure 1 asks for algorithm 4 (kernel='linear' with n_anchors); by "
+                "mini-batches neither costs n²"
+            )
         return (
-            f"trainable maps, so AC figure 1 asks for the {space} objective with a reconstruction term (AC algorithm {number}); frame "
+            f"trainable maps, by the {space} objective with a reconstruction term (AC algorithm {number}){chart}; frame "
             f"{self._frame_name}, {self.n_epochs_} epochs, the best was {self.best_epoch_}. The maps are then frozen: "
             f"{self.model_.explain()}"
         )

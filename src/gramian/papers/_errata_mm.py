@@ -1,78 +1,113 @@
-"""Misprints of Montemurri & Mhedhbi: the mixture's M-step, and the kernel model."""
+"""Misprints of Montemurri & Mhedhbi: EM, the mixture's M-step, and the kernel model."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from gramian import KernelPPCA, PPCAMixture
 from gramian._arrays import Array
 from gramian.kernels import RBF
 from gramian.papers._claim import relative
 from gramian.papers._misprint import Errors, Misprint
+from gramian.papers.mm_laws import closed_form, em_step
+
+Q = 2
 
 
-def _weighted(rng: np.random.Generator) -> tuple[Array, Array, float]:
-    """The scatter of a component's rows around its mean, responsibilities as weights; their sum; the mixing weight."""
+def _rows(rng: np.random.Generator) -> tuple[Array, Array]:
+    """Rows, and responsibilities of two components for them."""
     X = rng.normal(size=(60, 5)) * [3.0, 2.0, 1.0, 0.7, 0.5]
     shares = rng.uniform(size=60) ** 2
+    return X, np.column_stack([shares, 1.0 - shares])
+
+
+def _scatter(X: Array, shares: Array) -> Array:
     offset = X - shares @ X / shares.sum()
-    return np.asarray(offset.T @ (shares[:, None] * offset)), shares, float(shares.sum() / 60)
+    return np.asarray(offset.T @ (shares[:, None] * offset))
 
 
-def _closed_form(S: Array, q: int) -> tuple[Array, Array, float]:
-    values, vectors = np.linalg.eigh(S)
-    values, vectors = values[::-1], vectors[:, ::-1]
-    return values[:q], vectors[:, :q], float(values[q:].mean())
+def _steps(X: Array, start: Array, steps: int = 1, **options: str) -> PPCAMixture:
+    """The library's mixture after so many M-steps from given responsibilities."""
+    return PPCAMixture(2, Q, init=start, max_iter=steps, tol=0.0, **options).fit(X)
+
+
+def sums(rng: np.random.Generator) -> Errors:
+    """S W as a sum over rows in the M-step of 2.4.2: one EM step from the same W, against S as a mean."""
+    X, start = _rows(rng)
+    one, two = (_steps(X, start, steps, solver="em") for steps in (1, 2))
+    shares = one.predict_proba(X)[:, 0]
+    total, W, noise = _scatter(X, shares), one.loadings_[0], float(one.noise_variances_[0])
+    wanted, printed = (em_step(S, W, noise)[0] for S in (total / shares.sum(), total))
+    found = two.loadings_[0]
+    return relative(printed @ printed.T, wanted @ wanted.T), relative(found @ found.T, wanted @ wanted.T)
 
 
 def scatter(rng: np.random.Generator) -> Errors:
     """The M-step must be a maximum: the mean squared Mahalanobis distance of the weighted rows is then exactly d."""
-    total, shares, mixing = _weighted(rng)
-    d = len(total)
+    X, start = _rows(rng)
+    shares = start[:, 0]
+    total, mixing, d = _scatter(X, shares), float(shares.mean()), X.shape[1]
+    values, axes, noise = closed_form(total / (mixing * shares.sum()), Q)
+    model = _steps(X, start)
+    W = model.loadings_[0]
     found = []
-    for S in (total / (mixing * shares.sum()), total / shares.sum()):
-        values, axes, noise = _closed_form(S, 2)
-        C = (axes * (values - noise)) @ axes.T + noise * np.eye(d)
+    for C in (
+        (axes * (values - noise)) @ axes.T + noise * np.eye(d),
+        W @ W.T + float(model.noise_variances_[0]) * np.eye(d),
+    ):
         found.append(relative(np.trace(np.linalg.solve(C, total)) / shares.sum(), d))
     return found[0], found[1]
 
 
 def old_noise(rng: np.random.Generator) -> Errors:
     """The gradient C^-1 S C^-1 W - C^-1 W of the expected likelihood after the step, relative to its second term."""
-    total, shares, _ = _weighted(rng)
-    S = total / shares.sum()
-    values, axes, noise = _closed_form(S, 2)
+    X, start = _rows(rng)
+    S = _scatter(X, start[:, 0]) / start[:, 0].sum()
+    values, axes, noise = closed_form(S, Q)
+    model = _steps(X, start)
     found = []
-    for used in (0.4 * noise, noise):
-        W = axes * np.sqrt(values - used)
-        C = W @ W.T + noise * np.eye(len(S))
+    for W, after in (
+        (axes * np.sqrt(values - 0.4 * noise), noise),
+        (model.loadings_[0], float(model.noise_variances_[0])),
+    ):
+        C = W @ W.T + after * np.eye(len(S))
         pull = np.linalg.solve(C, W)
         found.append(relative(np.linalg.solve(C, S @ pull), pull))
     return found[0], found[1]
 
 
-def _centred(rng: np.random.Generator, n: int = 20) -> Array:
-    K = RBF(1.5)(rng.normal(size=(n, 3)))
-    return np.asarray(K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean())
+def _kernel(rng: np.random.Generator, m: int, n: int = 20) -> tuple[Array, KernelPPCA]:
+    """A centred kernel matrix, and the library's model of the same rows."""
+    X = rng.normal(size=(n, 3))
+    K = RBF(1.5)(X)
+    centred = np.asarray(K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean())
+    noise = 0.0 if m == n - 1 else "ml"  # all components: none is left
+    return centred, KernelPPCA(m, kernel=RBF(1.5), noise_variance=noise, solver="eigh").fit(X)
 
 
 def scales(rng: np.random.Generator) -> Errors:
     """The trace of C = B B* + sigma2 I must be the total variance tr(HKH)/n."""
-    K, m = _centred(rng), 3
+    m = 3
+    K, model = _kernel(rng, m)
     n = len(K)
     lam = np.linalg.eigvalsh(K)[::-1]
-    values = lam / n
-    traces = [(values[:m] - noise).sum() + n * noise for noise in (lam[m:].sum() / (n - m), values[m:].sum() / (n - m))]
+    values, printed = lam / n, lam[m:].sum() / (n - m)
+    traces = [
+        (values[:m] - printed).sum() + n * printed,
+        (model.explained_variance_ - model.noise_variance_).sum() + n * model.noise_variance_,
+    ]
     return relative(traces[0], values.sum()), relative(traces[1], values.sum())
 
 
 def covariance(rng: np.random.Generator) -> Errors:
     """The m leading eigenvalues of C must be those of HKH/n, and its trace the total variance."""
-    K, m = _centred(rng), 3
+    m = 3
+    K, model = _kernel(rng, m)
     n = len(K)
-    values, vectors = np.linalg.eigh(K / n)
-    values, vectors = values[::-1], vectors[:, ::-1]
-    noise = values[m:].mean() * (n - m) / (n - m)
-    right = (vectors[:, :m] * (values[:m] - noise)) @ vectors[:, :m].T + noise * np.eye(n)
+    values = np.linalg.eigvalsh(K / n)[::-1]
+    noise = values[m:].sum() / (n - m)
+    E, own = model.eigenvectors_, model.noise_variance_
+    right = (E * (model.explained_variance_ - own)) @ E.T + own * np.eye(n)
     wanted = np.append(values[:m], values.sum())
     found = [np.append(np.linalg.eigvalsh(C)[::-1][:m], np.trace(C)) for C in (K + noise * np.eye(n), right)]
     also = K / n + noise * np.eye(n)  # K on the scale of the right one
@@ -81,13 +116,18 @@ def covariance(rng: np.random.Generator) -> Errors:
 
 
 def decomposition(rng: np.random.Generator) -> Errors:
-    """Lambda A A^T and A Lambda A^T against the centred kernel matrix."""
-    K = _centred(rng)
+    """Lambda A A^T, and A Lambda A^T of the library's eigenpairs, against the centred kernel matrix."""
+    K, model = _kernel(rng, 19)
     values, vectors = np.linalg.eigh(K)
-    return relative(np.diag(values) @ vectors @ vectors.T, K), relative((vectors * values) @ vectors.T, K)
+    A, lam = model.eigenvectors_, len(K) * model.explained_variance_
+    return relative(np.diag(values) @ vectors @ vectors.T, K), relative((A * lam) @ A.T, K)
 
 
 MM = (
+    Misprint(
+        "2-4-2", "MM 2.4.2", "S W = sum_n (x_n - mu){(x_n - mu)^T W}", "1/N sum_n ...", sums,
+        "One EM step from the same W: with the sum it is another step.",
+    ),
     Misprint(
         "algorithm-1-scatter", "MM alg. 1", "S_k = 1/(pi_k N_k) sum ...", "1/N_k", scatter,
         "After an M-step the mean squared Mahalanobis distance of the weighted rows is d, or the step is no maximum.",

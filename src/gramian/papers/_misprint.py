@@ -1,4 +1,4 @@
-"""A misprint, and the small problem of DP's sections 3 and 4 on which most of them are checked."""
+"""A misprint, and the small problem of DP's sections 3 and 4 on which most of them are checked: by matrices, and by the library."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
+from gramian import PPCA, KernelPPCA
 from gramian._arrays import Array
+from gramian.kernels import Linear
+from gramian.papers._claim import signs
 
 Errors = tuple[float, float]
-"""Relative errors of the printed and of the corrected formula."""
+"""Relative errors of the printed formula and of the library, which has the corrected one."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,10 @@ class Misprint:
 
 @dataclass(frozen=True)
 class Problem:
-    """N points in a feature space of finite dimension d, with DP's operators as matrices (Phi has the points as columns)."""
+    """N points in a feature space of finite dimension d, with DP's operators as matrices (Phi has the points as columns).
+
+    ``primal`` and ``dual`` are the library's models of the same points; the matrices do not come from them, but for the signs of A.
+    """
 
     Phi: Array
     n_components: int
@@ -45,6 +51,30 @@ class Problem:
     def n(self) -> int:
         """Points."""
         return int(self.Phi.shape[1])
+
+    @cached_property
+    def primal(self) -> PPCA:
+        """The model of the points themselves."""
+        return PPCA(self.n_components, noise_variance=self.noise_variance, solver="eigh").fit(self.Phi.T)
+
+    @cached_property
+    def dual(self) -> KernelPPCA:
+        """The same through the linear kernel."""
+        options = {"noise_variance": self.noise_variance, "noise_dim": len(self.Phi), "solver": "eigh"}
+        return KernelPPCA(self.n_components, kernel=Linear(), **options).fit(self.Phi.T)
+
+    @cached_property
+    def flip(self) -> Array:
+        """Signs from the latents of A to those of the primal model."""
+        return np.asarray(signs(self.primal.loadings_, self.W))
+
+    def point(self, rng: np.random.Generator) -> Array:
+        """A feature point anywhere."""
+        return rng.normal(size=len(self.Phi))
+
+    def kernel_vectors(self, rng: np.random.Generator, count: int = 20) -> Array:
+        """k_c of points of the span, (count, N)."""
+        return np.asarray(rng.normal(size=(count, self.n)) @ self.centred.T @ self.centred)
 
     @cached_property
     def mean(self) -> Array:
@@ -81,7 +111,8 @@ class Problem:
         """DP eq. 13, N x q."""
         values, vectors = self.spectrum
         q = self.n_components
-        return np.asarray(vectors[:, :q] * np.sqrt(1.0 / self.n - self.noise_variance / values[:q]))
+        A = vectors[:, :q] * np.sqrt(1.0 / self.n - self.noise_variance / values[:q])
+        return np.asarray(A * signs(A, self.dual.dual_coef_))
 
     @cached_property
     def W(self) -> Array:  # noqa: N802

@@ -9,10 +9,12 @@ import numpy as np
 
 from gramian import PPCA
 from gramian._arrays import Array
-from gramian.papers._claim import HOLDS, NOT_RUN, UNEXPECTED, Claim, Grid, Result, mean_and_spread
+from gramian.papers._claim import DIFFERS, HOLDS, NOT_RUN, UNEXPECTED, Claim, Grid, Result, mean_and_spread
+from gramian.papers.ac_claims import algorithm
 from gramian.plotting._canvas import GREY, PALETTE, legend, panels, plain
 
 Q = 2
+WANTED = "Trained maps need torch: pip install 'gramian[deep]'."
 
 
 def curve(rng: np.random.Generator, n: int) -> Array:
@@ -25,7 +27,7 @@ def curve(rng: np.random.Generator, n: int) -> Array:
 def trained(full: bool, rng: np.random.Generator) -> Result:
     """Held-out error with maps trained by algorithm 3 (primal, Cayley-Adam frame) and 4 (dual, the linear kernel of the trained features over anchors), beside PCA."""
     if find_spec("torch") is None:
-        return Result("", f"{NOT_RUN}torch", "Trained maps need torch: pip install 'gramian[deep]'.")
+        return Result("", f"{NOT_RUN}torch", WANTED)
     from gramian.deep import DeepRKM
 
     train, test = curve(rng, 400), curve(rng, 400)
@@ -81,7 +83,46 @@ def trained(full: bool, rng: np.random.Generator) -> Result:
     )
 
 
+def figure_1(full: bool, rng: np.random.Generator) -> Result:
+    """The chart with maps that are really trained: what `DeepRKM` takes, by itself and where the dual is asked for."""
+    if find_spec("torch") is None:
+        return Result("", f"{NOT_RUN}torch", WANTED)
+    from gramian.deep import DeepRKM
+
+    X = curve(rng, 100)
+    options: dict[str, Any] = {"hidden": (16,), "max_epochs": 2, "early_stopping": False, "random_state": 0}
+    rows = []
+    for d, extra in ((16, {}), (500, {}), (500, {"kernel": "linear", "n_anchors": 20})):
+        model = DeepRKM(Q, n_features=d, **options, **extra).fit(X)
+        taken = int(model.explain().split("AC algorithm ")[1][0])
+        asked = "kernel and anchors" if extra else "nothing"
+        said = "asks for algorithm 4" in model.explain()
+        rows.append((len(X), d, asked, algorithm(len(X), d, trainable=True), taken, "yes" if said else "no"))
+    agree = [row[3] == row[4] for row in rows]
+    told = rows[1][5] == "yes" and rows[0][5] == rows[2][5] == "no"
+    return Result(
+        f"the chart's algorithm in {sum(agree)} of {len(rows)} cases; with {rows[1][1]} trained features of {len(X)} rows DeepRKM takes algorithm {rows[1][4]}, the chart {rows[1][3]}, and it says so",
+        DIFFERS if agree == [True, False, True] and told else UNEXPECTED,
+        "The chart chooses by the size of the matrix that is decomposed. Maps are trained by mini-batches, whose frame costs the batch times the features in either space, so DeepRKM stays in "
+        "primal unless kernel= and n_anchors= ask for the dual; explain() says when the chart would have it otherwise.",
+        "",
+        {"right": float(sum(agree))},
+        Grid(
+            [
+                "rows",
+                "features",
+                "asked for",
+                "algorithm by the chart",
+                "algorithm taken",
+                "explain() tells of the chart",
+            ],
+            rows,
+        ),
+    )
+
+
 CLAIMS = [
+    Claim("ac-figure-1-trained", "AC", "which algorithm is taken for trained maps", "algorithm 3, or 4 where features outnumber rows", figure_1, DIFFERS),
     Claim(
         "ac-trained-maps",
         "AC",
@@ -89,4 +130,4 @@ CLAIMS = [
         "maps can be trained jointly (no number)",
         trained,
     ),
-]
+]  # fmt: skip

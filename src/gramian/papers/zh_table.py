@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from gramian.datasets import load_ida
 from gramian.datasets.loaders import IDA_NAMES, data_file
 from gramian.kernels import RBF
 from gramian.papers._claim import IN_SHAPE, UNEXPECTED, Claim, Grid, Result, mean_and_spread
+from gramian.papers._stand_ins import Split, breiman
 from gramian.plotting._canvas import BLUE, GREY, PALETTE, RED, legend, panels, plain
 
 PRINTED = {
@@ -33,14 +35,32 @@ PRINTED = {
     "waveform": (11.4, 0.5),
 }
 """Set -> error in per cent and its deviation over the splits, as printed for the paper's classifier."""
+OTHERS = {
+    "banana": (11.5, 10.8),
+    "breast-cancer": (26.0, 25.8),
+    "diabetis": (23.5, 23.2),
+    "flare-solar": (32.4, 33.2),
+    "german": (23.6, 23.7),
+    "heart": (16.0, 16.1),
+    "image": (3.0, 3.3),
+    "ringnorm": (1.7, 1.5),
+    "splice": (10.9, 10.5),
+    "thyroid": (4.8, 4.2),
+    "titanic": (22.4, 23.2),
+    "twonorm": (3.0, 2.6),
+    "waveform": (9.9, 9.9),
+}
+"""Set -> error of the SVM and of KFD in per cent, which the paper prints from another one."""
+MADE = ("twonorm", "ringnorm")
+"""Sets that anyone can make: where the files are missing."""
 QUICK = ("breast-cancer", "heart", "thyroid", "titanic", "twonorm")
 WIDTHS = tuple(float(2 ** (k / 2 - 2)) for k in range(12))
 """Times the median distance between training rows: 0.25 to 11.3."""
 COUNTS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30, 45, 70, 100, 140, 200)
 NOISES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
-CHOOSING = 5  # splits that parameters are chosen on, as in the paper
+CHOOSING = 5  # splits that parameters are chosen on
 FIRST = 40  # the splits before were looked at while the classifier was developed
-RULES = ("medians, as printed", "joint choice", "joint choice, finite noise")
+RULES = ("medians over five splits", "joint choice", "joint choice, finite noise")
 
 
 @dataclass(frozen=True)
@@ -88,32 +108,65 @@ def choices(found: Array, widths: list[float]) -> tuple[Setting, Setting, Settin
     return medians, joint, Setting(widths[w], COUNTS[q], NOISES[v])
 
 
-def run_set(name: str, n_splits: int) -> tuple[tuple[Setting, Setting, Setting], Array]:
-    """The chosen settings, and the errors of every rule on splits that took no part, (rules, splits)."""
+def ida_split(name: str) -> Split:
+    """A set of the IDA benchmark with regenerated splits; the first ones were looked at in development, and do not count."""
     data = load_ida(name)
-    X, y = data.data, (data.target > 0).astype(int)
     trains, tests = data.regen_train, data.regen_test
+    first = FIRST if len(trains) > FIRST else CHOOSING
+    order = [*range(CHOOSING), *range(first, len(trains))]
+    return Split(data.data, (data.target > 0).astype(int), trains[order], tests[order])
+
+
+def run_set(split: Split, n_splits: int) -> tuple[tuple[Setting, Setting, Setting], Array]:
+    """The chosen settings, and the errors of every rule on splits that took no part, (rules, splits)."""
+    X, y, trains, tests = split.X, split.y, split.trains, split.tests
     median = float(RBF("median").resolve(X[trains[0]]).length_scale)
     widths = [median * factor for factor in WIDTHS]
     settings = choices(accuracies(X, y, trains[:CHOOSING], widths), widths)
-    first = FIRST if len(trains) > FIRST else CHOOSING
-    splits = range(first, min(first + n_splits, len(trains)))
+    splits = range(CHOOSING, min(CHOOSING + n_splits, len(trains)))
     return settings, np.array([[setting.error(X, y, trains[s], tests[s]) for s in splits] for setting in settings])
+
+
+def tops(errors: Mapping[str, float]) -> tuple[int, int]:
+    """On how many sets these errors are below those printed of SVM and KFD, and on how many more they equal the better of the two."""
+    best = {name: min(OTHERS[name]) for name in errors}
+    below = sum(round(error, 1) < best[name] for name, error in errors.items())
+    return below, sum(round(error, 1) == best[name] for name, error in errors.items())
 
 
 def table_1(full: bool, rng: np.random.Generator) -> Result:
     """Errors over splits, by rule; the original splits are not to be had, so regenerated ones of the same sizes are used."""
     names = [name for name in (IDA_NAMES if full else QUICK) if _there(name)]
-    found = {name: run_set(name, 60 if full else 10) for name in names}
+    return _table({name: ida_split(name) for name in names}, 60 if full else 10)
+
+
+def table_1_made(full: bool, rng: np.random.Generator) -> Result:
+    """The same on the two sets that are made by a formula."""
+    count = 30 if full else 5
+    found = _table({name: breiman(name, CHOOSING + count) for name in MADE}, count)
+    return replace(found, stand_in="twonorm and ringnorm, made by Breiman's formulas, for the files ida_*.npz")
+
+
+def _table(splits: Mapping[str, Split], n_splits: int) -> Result:
+    names = list(splits)
+    found = {name: run_set(split, n_splits) for name, split in splits.items()}
     means = {name: errors.mean(axis=1) for name, (_, errors) in found.items()}
     rows = [
-        (name, "{} ± {}".format(*PRINTED[name]), *(mean_and_spread(line, 1) for line in errors), *map(str, settings))
+        (
+            name,
+            "{} ± {}".format(*PRINTED[name]),
+            *OTHERS[name],
+            *(mean_and_spread(line, 1) for line in errors),
+            *map(str, settings),
+        )
         for name, (settings, errors) in found.items()
     ]
     better = sum(bool(mean[1] <= mean[0]) for mean in means.values())
     near = {rule: sum(_near(name, mean[r]) for name, mean in means.items()) for r, rule in enumerate(RULES)}
     average = np.mean(list(means.values()), axis=0)
     printed = float(np.mean([PRINTED[name][0] for name in names]))
+    printed_tops = tops({name: error for name, (error, _) in PRINTED.items()})
+    our_tops = tops({name: float(mean[2]) for name, mean in means.items()})
 
     def draw() -> Any:
         ax = panels(None, (1, 1), (8.0, 0.36 * len(names) + 1.3))[0, 0]
@@ -147,27 +200,35 @@ def table_1(full: bool, rng: np.random.Generator) -> Result:
         return ax
 
     return Result(
-        f"mean error {average[0]:.1f} % with medians, {average[1]:.1f} % with the joint choice, {average[2]:.1f} % with a finite noise; printed {printed:.1f} %",
+        f"mean error {average[0]:.1f} % with medians, {average[1]:.1f} % with the joint choice, {average[2]:.1f} % with a finite noise; printed {printed:.1f} %; "
+        f"at most one printed deviation above print: {near[RULES[1]]} and {near[RULES[2]]} of {len(names)} sets by the last two",
         IN_SHAPE if near[RULES[1]] >= 0.6 * len(names) and average[1] <= average[0] + 0.3 else UNEXPECTED,
-        "The paper takes the best width and number of components of each of five splits, and the medians of both. Medians of pairs need not be a "
-        "good pair: choosing both together, by the mean accuracy over the same folds, is no worse on "
+        "The paper chooses width and number of components by cross-validation as Mika et al. did, who took the best of each of five splits and the medians of both. Medians of pairs need not be "
+        "a good pair: choosing both together, by the mean accuracy over the same folds, is no worse on "
         f"{better} of {len(names)} sets. At most one printed deviation above the printed error: "
-        f"{', '.join(f'{rule} {count}' for rule, count in near.items())}, of {len(names)}. Errors are of splits that took no part in any choice"
-        " (image and splice have 20 splits in all, which were looked at in development).",
-        f"deviations over {'up to 60' if full else '10'} splits; widths 0.25 to 11.3 times the median distance, up to {COUNTS[-1]} components",
+        f"{', '.join(f'{rule} {count}' for rule, count in near.items())}, of {len(names)}. The paper says that its classifier tops four of thirteen sets: by its own table it is the best on "
+        f"{printed_tops[0]}, and level with KFD on {printed_tops[1]} (twonorm). Ours with a finite noise is below both columns on {our_tops[0]} of these {len(names)}, level on {our_tops[1]}. "
+        "Errors are of splits that took no part in any choice (image and splice have 20 splits in all, which were looked at in development).",
+        f"deviations over up to {n_splits} splits; widths 0.25 to 11.3 times the median distance, up to {COUNTS[-1]} components",
         {
             "medians": float(average[0]),
             "joint": float(average[1]),
             "finite noise": float(average[2]),
             "joint is no worse": float(better),
+            "near by the joint choice": float(near[RULES[1]]),
+            "near with a finite noise": float(near[RULES[2]]),
             "sets": float(len(names)),
+            "tops, as printed": float(printed_tops[0]),
         },
         Grid(
-            ["set", "printed", *RULES, *(f"width, q{', noise' * (r == 2)}: {rule}" for r, rule in enumerate(RULES))],
+            [
+                "set", "printed", "SVM, printed", "KFD, printed", *RULES,
+                *(f"width, q{', noise' * (r == 2)}: {rule}" for r, rule in enumerate(RULES)),
+            ],
             rows,
         ),
         draw,
-    )
+    )  # fmt: skip
 
 
 def _near(name: str, error: float) -> bool:
@@ -189,9 +250,10 @@ CLAIMS = [
         "zh-table-1",
         "ZH",
         "classification errors on the IDA benchmark",
-        "errors of 1.6 to 34.8 % on 13 sets, parameters by medians over five splits",
+        "errors of 1.6 to 34.8 % on 13 sets; tops SVM and KFD on four",
         table_1,
         IN_SHAPE,
         tuple(f"ida_{name}.npz" for name in QUICK),
+        table_1_made,
     )
 ]

@@ -14,11 +14,10 @@ from typing import Any
 import click
 import numpy as np
 
-from gramian._catalogue import ESTIMATORS
 from gramian.io.model_file import load
 from gramian.io.source import Source
 from gramian.io.table import ReadOptions
-from gramian.io.table_model import TableModel
+from gramian.io.table_model import TableModel, as_table_model
 from gramian.io.tables import TableWriter, open_table, output_format, whole_table
 from gramian.tables.preprocessing import Preprocessing, Roles, resolve_columns
 from gramian.tables.table import Table, shown
@@ -244,30 +243,10 @@ def load_model(path: str) -> TableModel:
         loaded = load(path)
     except ValueError as error:
         raise type(error)(f"{path}: {error}") from error
-    if isinstance(loaded, TableModel):
-        return loaded
-    width = getattr(loaded, "n_features_in_", None)
-    if width is None:
-        raise ValueError(f"{path}: it holds a {type(loaded).__name__}, which is not a fitted model of tables.")
-    names = getattr(loaded, "feature_names_in_", None)
-    labels = [str(name) for name in names] if names is not None else [f"x{i}" for i in range(1, width + 1)]
-    plain = Preprocessing(labels, [[] for _ in labels], np.zeros(width), np.ones(width))
-    return TableModel(_kind_of(loaded), loaded, plain, facts={"columns by position": names is None})
-
-
-def is_model(path: str) -> bool:
-    """Whether a file is a model file, by its first bytes."""
-    if path == "-" or not Path(path).is_file():
-        return False
-    with open(path, "rb") as file:
-        head = file.read(64)
-    return head[8:9] == b"{" and b"__metadata__" in head
-
-
-def _kind_of(estimator: Any) -> str:
-    name = type(estimator).__name__
-    entry = ESTIMATORS.get("KernelPPCAClassifier" if name == "RKMClassifier" else name)
-    return entry.word if entry is not None and entry.word else name
+    try:
+        return as_table_model(loaded)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def opened_for(model: TableModel, session: Session, path: str, options: Mapping[str, Any]) -> Input:

@@ -97,7 +97,8 @@ def _model_of(session: Any, path: str, target: str | None, last: int, options: A
     from dataclasses import replace
 
     from gramian.cli._models import fitted
-    from gramian.cli._session import Input, is_model, load_model
+    from gramian.cli._session import Input, load_model
+    from gramian.io.source import is_model
     from gramian.tables.clocks import Clock
     from gramian.tables.table import TableError
 

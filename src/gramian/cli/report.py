@@ -43,7 +43,8 @@ def report(
     gramian report classes.model -o model.html
     """
     from gramian.cli._models import parsed_components
-    from gramian.cli._session import Input, Session, check_output, is_model, load_model, opened_for, place
+    from gramian.cli._session import Input, Session, check_output, load_model, opened_for, place
+    from gramian.io.source import is_model
     from gramian.reporting import write_model_report, write_report
     from gramian.reporting.report import check_name
 

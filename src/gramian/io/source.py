@@ -141,6 +141,15 @@ _MARKED = {
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\{\s*"|\[\s*[\[{]|\{\s*\}|\[\s*\])')
 
 
+def is_model(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a model file, by its first bytes."""
+    if os.fspath(path) == STDIN or not Path(path).is_file():
+        return False
+    with open(path, "rb") as file:
+        head = file.read(64)
+    return head[8:9] == b"{" and b"__metadata__" in head
+
+
 def memory_available() -> int:
     """Bytes of memory that the process may still use, limits of containers and of the shell included."""
     return available_memory()

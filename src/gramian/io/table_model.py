@@ -58,3 +58,25 @@ def filler_of(estimator: Any, X: Array) -> Any:
 def without_holes(filler: Any, X: Array) -> Array:
     """The rows with their holes filled, where there is something to fill them."""
     return X if filler is None or not np.isnan(X).any() else np.asarray(filler.impute(X))
+
+
+def as_table_model(estimator: Any) -> TableModel:
+    """A fitted estimator as the command line saves it: its columns as they are, by name or by position."""
+    if isinstance(estimator, TableModel):
+        return estimator
+    width = getattr(estimator, "n_features_in_", None)
+    if width is None:
+        raise ValueError(f"it holds a {type(estimator).__name__}, which is not a fitted model of tables.")
+    coding = getattr(estimator, "_coding", None)
+    if coding is not None:
+        return TableModel(_kind_of(estimator), estimator, coding)
+    names = getattr(estimator, "feature_names_in_", None)
+    labels = [str(name) for name in names] if names is not None else [f"x{i}" for i in range(1, width + 1)]
+    plain = Preprocessing(labels, [[] for _ in labels], np.zeros(width), np.ones(width))
+    return TableModel(_kind_of(estimator), estimator, plain, facts={"columns by position": names is None})
+
+
+def _kind_of(estimator: Any) -> str:
+    name = type(estimator).__name__
+    entry = ESTIMATORS.get("KernelPPCAClassifier" if name == "RKMClassifier" else name)
+    return entry.word if entry is not None and entry.word else name

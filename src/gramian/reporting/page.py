@@ -66,7 +66,12 @@ def check_extras(*, pictures: bool = False) -> None:
 
 def write_page(path: str | os.PathLike[str], title: str, lead: str, sections: Sequence[Section]) -> int:
     """Write the page, whole or not at all; returns its size in bytes."""
-    content = render(title, lead, sections).encode("utf-8", "replace")
+    return save_page(path, render(title, lead, sections))
+
+
+def save_page(path: str | os.PathLike[str], html: str) -> int:
+    """Write a rendered page, whole or not at all; returns its size in bytes."""
+    content = html.encode("utf-8", "replace")
     if os.fspath(path) == "-":
         import sys
 

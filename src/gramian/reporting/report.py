@@ -9,7 +9,7 @@ from gramian.io.table import ReadOptions
 from gramian.io.table_model import TableModel
 from gramian.reporting.analysis import analyse
 from gramian.reporting.fitted_section import of_model
-from gramian.reporting.page import check_extras, write_page
+from gramian.reporting.page import check_extras, render, save_page
 from gramian.reporting.sections import sections_of
 from gramian.reporting.table_sections import sized
 from gramian.tables.preprocessing import Preprocessing
@@ -85,6 +85,22 @@ def write_report(
     True
     """
     check_name(path)
+    how: dict[str, Any] = {"n_components": n_components, "random_state": random_state, "options": options}
+    html, facts = table_page(table, prepare, title=title, model=model, **how)
+    return {"bytes": save_page(path, html), **facts}
+
+
+def table_page(
+    table: Table,
+    prepare: Preprocessing | None = None,
+    *,
+    title: str = "Report",
+    n_components: Any = None,
+    random_state: int = 0,
+    options: ReadOptions | None = None,
+    model: TableModel | None = None,
+) -> tuple[str, dict[str, Any]]:
+    """The page about a table as text, and its numbers for machines; as :func:`write_report` writes it."""
     check_extras()
     if model is not None:
         prepare = model.preprocessing
@@ -92,9 +108,7 @@ def write_report(
     analysis = analyse(table, prepare, n_components=n_components, random_state=random_state, fitted=model)
     source = table.source.name if table.source is not None else title
     lead = f"A report on {sized(analysis)} by probabilistic PCA. Point at a mark for its name; click a heading to sort."
-    size = write_page(path, title, lead, sections_of(analysis, source, options))
-    return {
-        "bytes": size,
+    return render(title, lead, sections_of(analysis, source, options)), {
         "rows": table.n_rows,
         "columns": len(prepare.names),
         "missing": int(analysis.holes.any(axis=1).sum()),
@@ -146,6 +160,12 @@ def write_model_report(path: str | os.PathLike[str], model: TableModel, *, title
     True
     """
     check_name(path)
+    html, facts = model_page(model, title=title)
+    return {"bytes": save_page(path, html), **facts}
+
+
+def model_page(model: TableModel, *, title: str = "Report") -> tuple[str, dict[str, Any]]:
+    """The page of a fitted model as text, and its numbers for machines."""
     check_extras()
-    size = write_page(path, title, f"A report on a fitted model of kind {model.kind}.", of_model(model))
-    return {"bytes": size, "kind": model.kind, "columns": len(model.preprocessing.names)}
+    html = render(title, f"A report on a fitted model of kind {model.kind}.", of_model(model))
+    return html, {"kind": model.kind, "columns": len(model.preprocessing.names)}

@@ -1,0 +1,331 @@
+"""What one line does with a data frame: fill it, find its odd rows, show a report of it. Each is one estimator or one page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian._checks import check_flag, check_number
+from gramian.tables.frames import as_table, frame_like, frame_of, orders_of, with_cells
+from gramian.tables.preprocessing import Preprocessing, Roles
+from gramian.tables.table import Table
+
+LEAST_SHARE, MOST_REASONS = 0.05, 3
+"""A column with a smaller share of what makes a row odd is not named, nor are more columns than these."""
+PAGE_HEIGHT = 700
+"""Pixels of a page in a notebook; it scrolls."""
+
+
+def fill(X: Any, *, return_quality: bool = False) -> Any:
+    """The table with its holes filled, in its own container: dtypes, categories and possible values stay.
+
+    `LatentImputer` fills it. Where hidden cells of a column are filled at least as well by its mean (its commonest value), that fills it.
+
+    Parameters
+    ----------
+    X : data frame (pandas, polars, pyarrow), dict of columns or array-like
+        With numbers, whole numbers, booleans, categories, text and dates.
+    return_quality : bool, default=False
+        Also return what hidden cells say of every column.
+
+    Returns
+    -------
+    The filled table, or (table, quality)
+        ``quality`` is a frame: ``column``, ``missing`` cells, ``error_over_mean`` (of hidden cells; 1 is no better than the mean),
+        ``inside_90`` (the share of hidden cells inside their 90 % intervals).
+
+    References
+    ----------
+    [5], [10] docs/theory.md, sections of these numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import gramian
+    >>> rng = np.random.default_rng(0)
+    >>> size = rng.normal(50, 10, 60)
+    >>> frame = pd.DataFrame({"size": size, "weight": 2 * size + rng.normal(size=60), "kind": np.where(size > 50, "big", "small")})
+    >>> frame.loc[3, "weight"] = np.nan
+    >>> full, quality = gramian.fill(frame, return_quality=True)
+    >>> int(full.isna().sum().sum()), bool(abs(full.loc[3, "weight"] - 2 * size[3]) < 5)
+    (0, True)
+    >>> bool(quality.set_index("column").loc["weight", "error_over_mean"] < 0.6)
+    True
+    """
+    from gramian.estimators.imputer import LatentImputer
+    from gramian.reporting.fill_quality import fill_quality, unhelped
+
+    check_flag("return_quality", return_quality)
+    table, prepare = _prepared(X)
+    features = prepare.matrix(table)
+    found = fill_quality(prepare, features)
+    holes = {name: _holes(table[name]) for name in table.names}
+    if isinstance(X, dict):
+        filled = _filled_columns(table, prepare, features, holes)
+    else:
+        filled = LatentImputer().fit(X).impute(X)
+    plain = {name: holes[name] for name in unhelped(found) if holes[name].any()}
+    if plain:
+        filled = _with_means(filled, table, plain)
+    if not return_quality:
+        return filled
+    rows = [found[name] for name in prepare.names if name in found]
+    columns = [
+        _texts([row.column for row in rows]),
+        np.array([int(holes[row.column].sum()) for row in rows]),
+        np.array([min(row.ratio, 1.0) for row in rows]),  # from 1 on, the mean fills it
+        np.array([row.inside for row in rows]),
+    ]
+    return filled, _frame(X, ["column", "missing", "error_over_mean", "inside_90"], columns)
+
+
+def odd_rows(X: Any, level: float = 0.99) -> Any:
+    """The rows that lie beyond what a share ``level`` of ordinary rows would reach, oddest first, each with its reasons.
+
+    `LatentOutlierDetector` finds them, with ``contamination = 1 - level``.
+
+    Parameters
+    ----------
+    X : data frame (pandas, polars, pyarrow), dict of columns or array-like
+    level : float in (0.5, 1), default=0.99
+        The share of ordinary rows that stays unflagged.
+
+    Returns
+    -------
+    data frame
+        ``row`` (the index of pandas, else the position from 0), ``score`` (the log-likelihood under models that have not seen the row),
+        the ``columns`` responsible, what was ``seen`` there, and what would be ``expected`` given the rest of the row.
+
+    References
+    ----------
+    [2], [10] docs/theory.md, sections of these numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import gramian
+    >>> rng = np.random.default_rng(0)
+    >>> size = rng.normal(50, 10, 200)
+    >>> frame = pd.DataFrame({"size": size, "weight": 2 * size + rng.normal(size=200)})
+    >>> frame.loc[7, "weight"] = 10.0
+    >>> found = gramian.odd_rows(frame)
+    >>> int(found["row"][0]), "weight" in found["columns"][0]
+    (7, True)
+    """
+    from gramian.estimators.outliers import LatentOutlierDetector
+
+    check_number("level", level, 0.5, 1.0, open_low=True, open_high=True)
+    table = as_table(X)
+    given = _as_frame(table) if isinstance(X, dict) else X
+    detector = LatentOutlierDetector(contamination=1 - level).fit(given)
+    scores = detector.score_samples(given)
+    odd = np.flatnonzero(scores < detector.offset_)
+    odd = odd[np.argsort(scores[odd], kind="stable")]
+    reasons = _reasons(detector, given, table, odd)
+    labels = X.index[odd].to_numpy() if hasattr(X, "iloc") else odd
+    columns = [np.asarray(labels), scores[odd], *(_texts(part) for part in zip(*reasons))] if len(odd) else None
+    columns = columns or [np.empty(0, dtype=int), np.empty(0), *([_texts([])] * 3)]
+    return _frame(X, ["row", "score", "columns", "seen", "expected"], columns)
+
+
+def _reasons(detector: Any, X: Any, table: Table, rows: Array) -> list[tuple[str, str, str]]:
+    """For each odd row the columns responsible, what was seen there, and what the rest of the row would lead one to expect."""
+    if not len(rows):
+        return []
+    features = detector._check(X, reset=False)[rows]
+    coding = detector._coding or _plain(table.names, features.shape[1])
+    contributions = np.maximum(np.nan_to_num(detector.estimator_.anomaly(detector._rows(features)).contributions), 0.0)
+    blamed = []
+    for shares in contributions:
+        by_column = np.bincount(coding.owner, weights=shares, minlength=len(coding.names))
+        order = np.argsort(-by_column, kind="stable")[:MOST_REASONS]
+        blamed.append([int(j) for j in order if by_column[j] > LEAST_SHARE * by_column.sum()])
+    masked = np.array(features)
+    for i, columns in enumerate(blamed):
+        masked[i, np.isin(coding.owner, columns)] = np.nan
+    expected = np.asarray(detector.estimator_.impute(detector._rows(masked)))
+    ordinary = coding.columns(expected if detector._units is None else detector._units.back(expected))
+    out = []
+    for i, (row, columns) in enumerate(zip(rows, blamed)):
+        names = [coding.names[j] for j in columns]
+        seen = [_told(table[name][row]) for name in names]
+        out.append((", ".join(names), ", ".join(seen), ", ".join(_told(ordinary[j][i]) for j in columns)))
+    return out
+
+
+def _plain(names: Sequence[str], width: int) -> Preprocessing:
+    """Columns that are their own features."""
+    return Preprocessing(list(names), [[] for _ in names], np.zeros(width), np.ones(width))
+
+
+class Page:
+    """A page of HTML: it shows itself in a notebook, and is saved by :meth:`save`."""
+
+    def __init__(self, html: str, facts: dict[str, Any]) -> None:
+        self.html, self.facts = html, facts
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file, which loads nothing and can be kept or sent.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which ends in ``.html``.
+
+        Returns
+        -------
+        Path
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import numpy as np
+        >>> import gramian
+        >>> page = gramian.report(np.random.default_rng(0).normal(size=(40, 3)))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page.save(os.path.join(folder, "page.html")).stat().st_size > 10_000
+        True
+        """
+        from gramian.reporting.page import save_page
+        from gramian.reporting.report import check_name
+
+        check_name(path)
+        save_page(path, self.html)
+        return Path(path)
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name}: {value}" for name, value in self.facts.items() if value is not None)
+        return f"<a report ({told}); .save('report.html') writes it, a notebook shows it>"
+
+    def _repr_html_(self) -> str:
+        style = f"width:100%;height:{PAGE_HEIGHT}px;border:1px solid #8884"
+        return f'<iframe title="report" sandbox="allow-scripts" style="{style}" srcdoc="{escape(self.html)}"></iframe>'
+
+
+def report(data_or_model: Any, *, title: str | None = None) -> Page:
+    """A page about a table, or about a fitted model; it shows itself in a notebook, and ``.save(path)`` writes it.
+
+    Parameters
+    ----------
+    data_or_model : data frame, dict of columns, array-like, path of a table or of a model file, or fitted model
+    title : str, optional
+
+    Returns
+    -------
+    Page
+
+    References
+    ----------
+    docs/command_line.md: the same page by `gramian report`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> page = gramian.report(np.random.default_rng(0).normal(size=(40, 3)))
+    >>> page.facts["rows"], page._repr_html_()[:7]
+    (40, '<iframe')
+    """
+    from sklearn.base import BaseEstimator
+
+    from gramian.io.table_model import TableModel, as_table_model
+    from gramian.reporting.report import model_page, table_page
+
+    given, name = data_or_model, title or "Report"
+    if isinstance(given, str | os.PathLike):
+        name = title or os.fspath(given)
+        given = _read(given)
+    if isinstance(given, TableModel | BaseEstimator):
+        return Page(*model_page(as_table_model(given), title=name))
+    table, prepare = (given, Preprocessing.fit([given])) if isinstance(given, Table) else _prepared(given)
+    return Page(*table_page(table, prepare, title=name))
+
+
+# ---------------------------------------------------------------- tables
+
+
+def _read(path: str | os.PathLike[str]) -> Any:
+    from gramian.io.model_file import load
+    from gramian.io.source import is_model
+    from gramian.io.tables import read_table
+
+    return load(path) if is_model(path) else read_table(path)
+
+
+def _prepared(X: Any) -> tuple[Table, Preprocessing]:
+    table = as_table(X)
+    return table, Preprocessing.fit([table], Roles(orders=orders_of(X)))
+
+
+def _as_frame(table: Table) -> Any:
+    """A dictionary of columns as a frame, or as an array of numbers where pandas is not there."""
+    try:
+        import pandas
+    except ImportError:
+        return np.column_stack(table.columns)
+    return pandas.DataFrame(dict(zip(table.names, table.columns)))
+
+
+def _holes(column: Array) -> Array:
+    return np.array([cell is None for cell in column.tolist()]) if column.dtype == object else np.isnan(column)
+
+
+def _filled_columns(table: Table, prepare: Preprocessing, features: Array, holes: dict[str, Array]) -> dict[str, Array]:
+    """A dictionary of columns, filled."""
+    from gramian.estimators.imputer import LatentImputer
+
+    full = LatentImputer(standardize=False).fit(features).impute(features)
+    found = dict(zip(prepare.names, prepare.columns(full)))
+    return {
+        name: np.where(holes[name], found[name], table[name]) if name in found else table[name] for name in table.names
+    }
+
+
+def _with_means(filled: Any, table: Table, holes: dict[str, Array]) -> Any:
+    """The filled table with the mean, or the commonest value, in these holes."""
+    means = {name: _mean(table[name], at) for name, at in holes.items()}
+    if isinstance(filled, dict):
+        return {name: np.where(holes[name], means[name], c) if name in holes else c for name, c in filled.items()}
+    if frame_of(filled) is not None:
+        return with_cells(filled, {name: (at, [means[name]] * int(at.sum())) for name, at in holes.items()})
+    out = np.array(filled)
+    for name, at in holes.items():
+        out[at, table.names.index(name)] = means[name]
+    return out
+
+
+def _mean(column: Array, holes: Array) -> Any:
+    seen = column[~holes]
+    if column.dtype != object:
+        return float(seen.mean())
+    values, counts = np.unique(seen.astype(str), return_counts=True)
+    return str(values[counts.argmax()])
+
+
+def _frame(X: Any, names: Sequence[str], columns: Sequence[Any]) -> Any:
+    """Columns as a frame of the library that X is of; else of pandas, or a dictionary without it."""
+    if type(X).__module__.partition(".")[0] in ("pandas", "polars"):
+        return frame_like(X, names, columns)
+    try:
+        import pandas
+    except ImportError:
+        return dict(zip(names, columns))
+    return pandas.DataFrame(dict(zip(names, columns)))
+
+
+def _texts(values: Sequence[str]) -> Array:
+    out = np.empty(len(values), dtype=object)
+    out[:] = list(values)
+    return out
+
+
+def _told(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)

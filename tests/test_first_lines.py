@@ -1,0 +1,129 @@
+"""The first lines that a user of data frames types: fill, odd_rows, report."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import gramian
+from gramian import LatentImputer, LatentOutlierDetector
+from gramian.reporting import fill_quality
+
+pandas = pytest.importorskip("pandas")
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    size = rng.normal(50, 10, 120)
+    return pandas.DataFrame(
+        {
+            "size": size,
+            "count": pandas.array(np.round(2 * size).astype(int), dtype="Int64"),
+            "kind": pandas.Categorical(np.where(size > 50, "big", "small"), categories=["small", "big", "huge"]),
+            "yes": pandas.array(size > 45, dtype="boolean"),
+            "noise": rng.normal(size=120),
+        },
+        index=[f"r{i}" for i in range(120)],
+    )
+
+
+def test_a_frame_is_filled_in_its_own_types(frame):
+    holed = frame.copy()
+    holed.loc["r3", "count"] = pandas.NA
+    holed.loc["r4", "kind"] = None
+    holed.loc["r5", "yes"] = pandas.NA
+    holed.loc["r6", "noise"] = np.nan
+    full, quality = gramian.fill(holed, return_quality=True)
+    assert full.dtypes.equals(frame.dtypes)
+    assert full.index.equals(frame.index)
+    assert not full.isna().any().any()
+    assert abs(full.loc["r3", "count"] - frame.loc["r3", "count"]) <= 6
+    assert full.loc["r4", "kind"] == frame.loc["r4", "kind"]
+    assert list(full["kind"].cat.categories) == ["small", "big", "huge"]
+    assert list(quality.columns) == ["column", "missing", "error_over_mean", "inside_90"]
+    assert quality["missing"].tolist() == [0, 1, 1, 1, 1]
+    assert (quality["error_over_mean"] <= 1).all()
+    kept = holed.notna().to_numpy()
+    assert (full.astype(object).to_numpy()[kept] == holed.astype(object).to_numpy()[kept]).all()
+
+
+def test_arrays_and_dictionaries_are_filled_by_the_imputer(frame):
+    X = frame[["size", "noise"]].to_numpy(copy=True)
+    X = np.column_stack([X, 3 * X[:, 0]])
+    X[3, 2] = np.nan
+    assert_allclose(gramian.fill(X), LatentImputer().fit(X).impute(X), rtol=1e-9)
+    filled = gramian.fill({"a": X[:, 0], "b": X[:, 2]})
+    assert not np.isnan(filled["b"]).any()
+
+
+def test_polars_stays_polars(frame):
+    polars = pytest.importorskip("polars")
+    made = polars.DataFrame({"size": frame["size"].tolist(), "kind": [None, *frame["kind"].tolist()[1:]]})
+    full, quality = gramian.fill(made, return_quality=True)
+    assert isinstance(full, polars.DataFrame)
+    assert isinstance(quality, polars.DataFrame)
+    assert full["kind"].null_count() == 0
+
+
+def test_what_the_mean_fills_better_is_filled_with_the_mean(frame, monkeypatch):
+    frame.loc["r6", "noise"] = np.nan
+    frame.loc["r7", "kind"] = None
+    bad = {name: fill_quality.ColumnQuality(name, 9, 2.0, 1.0, 0.9) for name in ("noise", "kind")}
+    monkeypatch.setattr(fill_quality, "fill_quality", lambda *_: bad)
+    full = gramian.fill(frame)
+    assert_allclose(full.loc["r6", "noise"], frame["noise"].mean())
+    assert full.loc["r7", "kind"] == frame["kind"].mode()[0]
+
+
+def test_odd_rows_are_those_of_the_detector_with_reasons(frame):
+    frame.loc["r7", "size"] = 200.0
+    frame.loc["r9", "kind"] = "small" if frame.loc["r9", "kind"] == "big" else "big"
+    found = gramian.odd_rows(frame[["size", "count", "kind"]], level=0.95)
+    assert list(found.columns) == ["row", "score", "columns", "seen", "expected"]
+    assert found["row"][0] == "r7"
+    assert "size" in found["columns"][0]
+    assert found["seen"][0].split(", ")[found["columns"][0].split(", ").index("size")] == "200"
+    assert (np.diff(found["score"]) >= 0).all()
+    numbers = frame[["size", "count"]].astype(float)
+    flagged = LatentOutlierDetector(contamination=0.05).fit(numbers).predict(numbers) == -1
+    assert set(gramian.odd_rows(numbers, level=0.95)["row"]) == set(frame.index[flagged])
+
+
+def test_what_is_expected_is_what_the_rest_of_the_row_tells():
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=300)
+    X = np.column_stack([z, 2 * z, -z]) + 0.05 * rng.normal(size=(300, 3))
+    X[5, 1] = 9.0
+    first = gramian.odd_rows(X).iloc[0]
+    assert first["row"] == 5
+    names, expected = first["columns"].split(", "), [float(value) for value in first["expected"].split(", ")]
+    assert abs(expected[names.index("x2")] - 2 * X[5, 0]) < 0.5
+
+
+@pytest.mark.parametrize("level", [0.5, 1.0, "high"])
+def test_a_level_is_a_share(level):
+    with pytest.raises(ValueError, match="level="):
+        gramian.odd_rows(np.zeros((9, 2)), level=level)
+
+
+def test_a_report_shows_itself_and_is_saved(frame, tmp_path):
+    page = gramian.report(frame)
+    assert page._repr_html_().startswith("<iframe")
+    assert "rows: 120" in repr(page)
+    assert page.save(tmp_path / "r.html").read_text().startswith("<!")
+    with pytest.raises(ValueError, match="HTML"):
+        page.save(tmp_path / "r.pdf")
+
+
+def test_a_report_of_files_and_of_models(frame, tmp_path):
+    frame[["size", "noise"]].to_csv(tmp_path / "t.csv", index=False)
+    assert gramian.report(str(tmp_path / "t.csv")).facts["rows"] == 120
+    model = gramian.PPCA(1).fit(frame[["size", "noise"]])
+    assert gramian.report(model).facts == {"kind": "ppca", "columns": 2}
+    gramian.save(model, tmp_path / "m")
+    assert gramian.report(tmp_path / "m").facts["kind"] == "ppca"
+
+
+def test_a_dictionary_has_odd_rows_too(frame):
+    found = gramian.odd_rows({"a": frame["size"].tolist(), "b": frame["kind"].tolist()}, level=0.9)
+    assert 0 < len(found) < 30

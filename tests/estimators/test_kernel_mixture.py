@@ -419,11 +419,9 @@ def test_bad_parameters_are_refused_in_fit_and_name_themselves(params, words):
 
 @pytest.mark.parametrize("bad, error, words", [
     (np.array([[0.0, np.inf], [1.0, 2.0], [3.0, 1.0]]), ValueError, "infinity"),
-    (np.array([[0.0, np.nan], [1.0, 2.0], [3.0, 1.0]]), ValueError, "LatentImputer"),
     (np.array([[0.0, 1j], [1.0, 2.0]]), ValueError, "Complex data not supported"),
     (np.array([["a", "b"], ["c", "d"]], dtype=object), ValueError, "could not convert string"),
     (np.array([["1.5", "2"], ["3", "4"]]), ValueError, "could not convert string"),
-    (np.array([[None, 1.0], [2.0, 3.0]], dtype=object), ValueError, "missing|NaN"),
     (np.array([["2020-01-01"], ["2021-01-01"]], dtype="datetime64[D]"), ValueError, "numeric"),
 ])  # fmt: skip
 def test_bad_data_is_refused_in_fit_and_in_every_method(bad, error, words, fitted):

@@ -177,14 +177,16 @@ def test_missing_views_at_fit_need_an_estimated_noise(views):
             MultiViewRKM(2, noise_variance=noise).fit(holed)
 
 
-def test_a_view_with_a_kernel_is_seen_whole_or_not_at_all(views):
+def test_a_view_with_a_kernel_is_seen_at_the_means_of_the_cells_it_misses(views):
     holed = {**views, "y": views["y"].copy()}
     holed["y"][4, 1] = np.nan
     kernel = {"x": "linear", "y": "rbf", "w": "linear"}
-    with pytest.raises(ValueError, match="row 4"):
-        MultiViewRKM(2, kernel=kernel).fit(holed)
-    with pytest.raises(ValueError, match="row 4"):
-        MultiViewRKM(2, kernel=kernel).fit(views).transform(holed)
+    model = MultiViewRKM(2, kernel=kernel).fit(holed)
+    filled = model._rows(holed).views[1]
+    kept = ~np.isnan(holed["y"])
+    assert_array_equal(filled[kept], views["y"][kept])
+    assert np.isfinite(filled).all()
+    assert np.isfinite(model.transform(holed)).all()
 
 
 @pytest.mark.parametrize("noise", ["ml", "per-view"])

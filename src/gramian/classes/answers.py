@@ -9,16 +9,17 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, float_dtype, row_chunks
+from gramian._arrays import Array, float_dtype, has_nan, row_chunks
 from gramian._checks import check_finite, check_table
 from gramian._types import Table
 from gramian.classes.blend import Blend
 from gramian.classes.models import evidence, projections
 from gramian.single.answers import EVALUATION_ROWS, BaseEstimator
+from gramian.single.input_holes import InputHoles
 from gramian.tables.front_door import TakesFrames
 
 
-class ClassAnswers(TakesFrames, ClassifierMixin, BaseEstimator):
+class ClassAnswers(InputHoles, TakesFrames, ClassifierMixin, BaseEstimator):
     """The methods of `KernelPPCAClassifier` once it is fitted."""
 
     classes_: Array
@@ -43,7 +44,24 @@ class ClassAnswers(TakesFrames, ClassifierMixin, BaseEstimator):
     def _joint(self, X: Table) -> tuple[Array, Any]:
         """log p(c) - L^_c/2, or minus the limiting distances, (n, C); and the dtype to answer in."""
         check_is_fitted(self)
-        X = check_table(self, X, reset=False)
+        X = check_table(self, X, reset=False, missing=self._columns is None)
+        if not has_nan(X):
+            return self._joint_of(X), float_dtype(X)
+        holes = np.isnan(X).any(axis=1)
+        joint = np.empty((len(X), len(self.classes_)))
+        if not holes.all():
+            joint[~holes] = self._joint_of(X[~holes])
+        limiting = self.noise_variance_ == 0
+        # the probability of a class is the mean over what the row may be; distances have none, and are averaged themselves
+        (found,) = self._expected_answers(
+            X[holes], lambda rows: (self._joint_of(rows) if limiting else softmax(self._joint_of(rows), axis=1),)
+        )
+        with np.errstate(divide="ignore"):
+            joint[holes] = found if limiting else np.log(found)
+        return joint, float_dtype(X)
+
+    def _joint_of(self, X: Array) -> Array:
+        """The same of rows without holes."""
         limiting = self.noise_variance_ == 0
         parts = []
         for rows in row_chunks(X.shape[0], EVALUATION_ROWS):
@@ -57,8 +75,8 @@ class ClassAnswers(TakesFrames, ClassifierMixin, BaseEstimator):
                 joint = joint + np.log(self.class_prior_)
         scale, offsets = self._calibration
         if scale == 0:
-            return np.broadcast_to(offsets, joint.shape), float_dtype(X)
-        return joint if scale == 1 and not offsets.any() else scale * joint + offsets, float_dtype(X)
+            return np.broadcast_to(offsets, joint.shape)
+        return joint if scale == 1 and not offsets.any() else scale * joint + offsets
 
     @property
     def _calibration(self) -> tuple[float, Array]:

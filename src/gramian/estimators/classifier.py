@@ -156,6 +156,7 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.allow_nan = not is_precomputed(self.kernel)
         return tags
 
     # ------------------------------------------------------------ fitting
@@ -192,10 +193,10 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
         """
         open_rule, rng = self._check_params()
         forget(self, "_models", "_mixing", "_columns", "_shift", "_scale", "_approximation_told", "_blend")
-        X = check_table(self, X, reset=True)
+        X = check_table(self, X, reset=True, missing=not is_precomputed(self.kernel))
         y = self._check_targets(X, y)
         self._deal(X, y)
-        weights = check_weights(sample_weight, X)
+        X, weights = self._known_inputs(X, check_weights(sample_weight, X))
         kept = np.flatnonzero(weights > 0)
         self.classes_, codes = np.unique(y[kept], return_inverse=True)
         rows = self._labelled(X, kept, weights[kept], codes)
@@ -275,6 +276,7 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
             return LabelledRows(kernel, gram, codes, weights, _gram_hashes(gram))
         self._columns = None
         rows = X[kept]
+        self._remember_inputs(rows, weights)
         check_scale(float(np.abs(rows - rows.mean(axis=0, dtype=np.float64)).max(initial=0.0)))
         first, _, total = distinct_rows(rows, weights, codes)
         rows, codes = rows[first], codes[first]

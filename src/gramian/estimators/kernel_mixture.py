@@ -168,6 +168,7 @@ class KernelPPCAMixture(DualMixture):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.allow_nan = not is_precomputed(self.kernel)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -214,8 +215,8 @@ class KernelPPCAMixture(DualMixture):
             refuse_dask(self, X, advice=ROWS_ADVICE)
         elif is_dask(X):
             return self._fit_rows(as_rows(X, sample_weight, missing=False), asked, rng)
-        X = check_table(self, X, reset=True, min_samples=2)
-        weights = check_weights(sample_weight, X)
+        X = check_table(self, X, reset=True, missing=not is_precomputed(self.kernel), min_samples=2)
+        X, weights = self._known_inputs(X, check_weights(sample_weight, X))
         kept = np.flatnonzero(weights > 0)
         if len(kept) < self.n_clusters:
             raise ValueError(
@@ -225,6 +226,8 @@ class KernelPPCAMixture(DualMixture):
         if standard and is_precomputed(self.kernel):
             raise ValueError("standardize=True needs the inputs, not a precomputed Gram matrix.")
         self._units = Units.of(X[kept], weights[kept]) if standard else None
+        if not is_precomputed(self.kernel):
+            self._remember_inputs(X[kept], weights[kept])
         table, given, inverse, weights = self._arranged(self._in_units(X), kept, weights[kept], inputs)
         rows = self._rows(table, weights, rng)
         start = None if isinstance(self.init, str) else self._merged_start(inverse, kept, X.shape[0], rows.size)
@@ -275,6 +278,7 @@ class KernelPPCAMixture(DualMixture):
         if not (isinstance(self.init, str) and self.init == "kernel_kmeans"):
             raise ValueError(f"init={self.init!r} needs rows in memory. Use init='kernel_kmeans' for batches and Dask.")
         keep_columns(self, rows)
+        self._forget_law()
         self._columns: Array | None = None
         self._units = None
         if standardizes(self.standardize, None if self._auto_kernel() else self.kernel):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, fitted_array, on_dask
+from gramian._arrays import Array, Kept, fitted_array, on_dask
 from gramian._checks import (
     check_choice,
     check_flag,
@@ -30,6 +30,7 @@ from gramian.single.answers import BaseEstimator, FoldsMixin, atomic, forget, ke
 from gramian.solvers import solvers_for
 from gramian.views.answers import ViewAnswers, decoded_inputs, fitted_preimage
 from gramian.views.fit import CHOICE_FOLDS, ViewFit, ViewOptions, fit_views
+from gramian.views.holes import filled_views, view_laws
 from gramian.views.rows import SummedViews
 from gramian.views.rows_missing import HoledFit, complete_rows
 from gramian.views.sources import rows_of_batches, rows_on_dask, view_columns
@@ -153,8 +154,10 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         linear = isinstance(self.kernel, Linear) or self.kernel == "linear"
-        tags.input_tags.allow_nan = linear and isinstance(self.noise_variance, str)
         tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.allow_nan = not tags.input_tags.pairwise and (
+            not linear or isinstance(self.noise_variance, str)
+        )
         return tags
 
     # ------------------------------------------------------------ fitting
@@ -166,7 +169,8 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
         Parameters
         ----------
         X : table of shape (n_samples, n_features), list of 2-D arrays, or dict of name -> 2-D array
-            NaN where an entry of a linear view, or a whole row of any view, is missing (needs "ml" or "per-view" noise).
+            NaN where an entry, or a whole row of any view, is missing (linear views and whole rows need "ml" or "per-view" noise; cells of a
+            view with a kernel are filled with their means given the others of the view).
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
 
@@ -299,6 +303,9 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
         for spec, view in zip(options.specs, rows.views):
             if is_precomputed(spec):
                 check_square(view)  # before rows are taken from it
+        laws = view_laws(rows, weights, options.specs)
+        self._view_laws = laws if any(law is not None for law in laws) else None
+        rows = filled_views(rows, lambda v: laws[v])
         rows, weights, kept = usable_rows(rows, weights, layout.names, self.noise_variance)
         fitted = fit_views(rows, weights, kept, options)
         self._dtype = str(rows.dtype)
@@ -326,6 +333,7 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
         check_preimage(self.preimage)
 
     def _store_fit(self, fitted: ViewFit, rows: ViewRows, counts: list[Array]) -> None:
+        self._view_kept = Kept()
         self._store(fitted.model)
         gains, rotation = self._gaussian.gains, fitted.rotation
         self._rotation = rotation

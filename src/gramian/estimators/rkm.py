@@ -123,13 +123,14 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         if y is None:
             raise ValueError("RKMRegressor requires y to be passed, but the target y is None.")
         if is_dask(X):
+            self._forget_law()
             return self._fit_numbers(self._rows_elsewhere(X, y, sample_weight))
         refuse_dask(self, y, sample_weight)
-        X = check_table(self, X, reset=True, min_samples=2)
+        X = check_table(self, X, reset=True, missing=not self._precomputed(), min_samples=2)
         self._deal(X, y)
         y = _check_y(y, multi_output=True, y_numeric=True, estimator=self)
         check_consistent_length(X, y)
-        weights = check_weights(sample_weight, X)
+        X, weights = self._known_inputs(X, check_weights(sample_weight, X))
         kept = np.flatnonzero(weights > 0)
         X, y, weights = rows_kept(X, kept, self._precomputed()), np.asarray(y, dtype=np.float64)[kept], weights[kept]
         self._single = y.ndim == 1
@@ -169,6 +170,7 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         """
         self._check_params()
         forget(self)
+        self._forget_law()
         return self._fit_numbers(self._batches(source))
 
     def _fit_numbers(self, rows: Rows) -> RKMRegressor:
@@ -209,8 +211,7 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         >>> mean.shape, std.shape
         ((80,), (80,))
         """
-        inputs, dtype = self._checked_inputs(X)
-        mean, std = (part.astype(dtype, copy=False) for part in self._fit.law([inputs]))
+        mean, std = self._answered(X, lambda inputs: self._fit.law([inputs]))
         if self._single:
             mean, std = mean[:, 0], std[:, 0]
         return (mean, std) if return_std else mean

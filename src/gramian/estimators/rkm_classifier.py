@@ -86,14 +86,15 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         if y is None:
             raise ValueError("RKMClassifier requires y to be passed, but the target y is None.")
         if is_dask(X):
+            self._forget_law()
             return self._fit_labels(self._rows_elsewhere(X, y, sample_weight))
         refuse_dask(self, y, sample_weight)
-        X = check_table(self, X, reset=True, min_samples=2)
+        X = check_table(self, X, reset=True, missing=not self._precomputed(), min_samples=2)
         self._deal(X, y)
         y = column_or_1d(_check_y(y, y_numeric=False, estimator=self), warn=True)
         check_consistent_length(X, y)
         check_classification_targets(y)
-        weights = check_weights(sample_weight, X)
+        X, weights = self._known_inputs(X, check_weights(sample_weight, X))
         kept = np.flatnonzero(weights > 0)
         X, y, weights = rows_kept(X, kept, self._precomputed()), y[kept], weights[kept]
         held = ArrayRows(X, weights, y)
@@ -132,6 +133,7 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         """
         self._check_params()
         forget(self)
+        self._forget_law()
         return self._fit_labels(self._batches(source))
 
     def _fit_labels(self, rows: Rows) -> RKMClassifier:
@@ -152,9 +154,8 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         elif len(classes) > 1:
             self.temperature_ = max(float(np.square(self._fit.std).mean()), 1e-3)
 
-    def _scores(self, X: Table) -> tuple[Array, Any]:
-        inputs, dtype = self._checked_inputs(X)
-        return self._fit.predict([inputs])[0], dtype
+    def _scores(self, X: Table) -> Array:
+        return self._answered(X, lambda inputs: (self._fit.predict([inputs])[0],))[0]
 
     @lazily
     def predict(self, X: Table) -> Array:
@@ -182,7 +183,7 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         >>> bool((model.predict(X) == y).mean() > 0.8)
         True
         """
-        best = self._scores(X)[0].argmax(axis=1)
+        best = self._scores(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     @lazily
@@ -212,8 +213,7 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         >>> model.predict_proba(X[:4]).sum(axis=1).round(6)
         array([1., 1., 1., 1.])
         """
-        scores, dtype = self._scores(X)
-        return softmax(scores / self.temperature_).astype(dtype, copy=False)
+        return softmax(self._scores(X) / self.temperature_)
 
 
 def softmax(scores: Array) -> Array:

@@ -49,6 +49,8 @@ REGRESSION = {
     "_squash?.center": "d",
     "n_components_": "=q",
     "trust_?": "number",
+    "_law?": "single.InputLaw",
+    "_law?.scales": "++ d",
 }
 
 MIXTURE = {
@@ -150,6 +152,8 @@ ROWS: Rows = {
             "kernel_": "Kernel",
             "_shift?": "d",
             "_scale?": "++ d",
+            "_law?": "single.InputLaw",
+            "_law?.scales": "++ d",
         }
     },
     "KernelPPCAMixture": {
@@ -158,6 +162,8 @@ ROWS: Rows = {
             "_columns!": "#d *",
             "_components": "list k",
             "kernel_": "Kernel",
+            "_law?": "single.InputLaw",
+            "_law?.scales": "++ d",
             "_components*.subspace": "Subspace",
             "preimage_?": "Preimage",
         }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, float_dtype, row_chunks
+from gramian._arrays import Array, float_dtype, has_nan, row_chunks
 from gramian._checks import check_table
 from gramian._types import Table
 from gramian.kernels.precomputed import check_diagonal
@@ -18,12 +18,13 @@ from gramian.mixtures.kernel_component import least_diagonal, project_rows
 from gramian.preimage import inputs_of, warn_unsettled
 from gramian.rows import lazily
 from gramian.single.answers import BaseEstimator
+from gramian.single.input_holes import InputHoles
 
 CHUNK_VALUES = 1 << 22
 """Kernel values of one chunk of rows that goes back to inputs."""
 
 
-class DualMixture(MixtureMixin, BaseEstimator):
+class DualMixture(InputHoles, MixtureMixin, BaseEstimator):
     """The methods of `KernelPPCAMixture` once it is fitted."""
 
     _components: list[Any]
@@ -44,14 +45,28 @@ class DualMixture(MixtureMixin, BaseEstimator):
 
     def _check_rows(self, X: Table) -> Array:
         check_is_fitted(self)
-        return check_table(self, X, reset=False)
+        return np.asarray(check_table(self, X, reset=False, missing=self._columns is None))
 
     def _project(self, X: Array, diagonal: Array | None = None, **options: Any) -> list[Projection]:
         if self._columns is not None:
             X = X[:, self._columns]
             if diagonal is None:
                 diagonal = least_diagonal(self._components, X)
-        return project_rows(self._components, self._in_units(X), diagonal)
+            return project_rows(self._components, X, diagonal)
+        if not has_nan(X):
+            return project_rows(self._components, self._in_units(X), diagonal)
+
+        def flat(rows: Array) -> tuple[Array]:
+            seen = project_rows(self._components, self._in_units(rows))
+            return (np.hstack([column for part in seen for column in (part.scores, part.squared_norm[:, None])]),)
+
+        # scores and squared norms are linear in what a row may be in feature space: their expectations are those of its law
+        (values,) = self._expected_answers(X, flat)
+        ends = np.cumsum([model.gaussian.n_components + 1 for model in self._components])[:-1]
+        return [
+            Projection(part[:, :-1], part[:, -1], model.gaussian.dim)
+            for part, model in zip(np.split(values, ends, axis=1), self._components)
+        ]
 
     @lazily
     def score_samples(self, X: Table, diagonal: Table | None = None) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +26,7 @@ from gramian.features.base import DRAWN_ROWS
 from gramian.kernels import Kernel, Linear, Precomputed, as_kernel
 from gramian.rows import ArrayRows, BatchRows, Rows, as_rows
 from gramian.single.answers import BaseEstimator, FoldsMixin, chosen_solver
+from gramian.single.input_holes import InputHoles
 from gramian.single.standardizing import standardizes
 from gramian.solvers import as_solver
 from gramian.solvers.stiefel import Stiefel
@@ -61,7 +63,7 @@ APPROXIMATIONS = ("auto", "nystroem", "rff")
 NO_KERNEL = "approximation={!r} needs a kernel of inputs, but kernel={!r}. Leave approximation='auto'."
 
 
-class TargetEstimator(FoldsMixin, TakesFrames, BaseEstimator):
+class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
     """Parameters of models with inputs and a target, and the target model that they hold."""
 
     _fit: TargetModel
@@ -110,6 +112,7 @@ class TargetEstimator(FoldsMixin, TakesFrames, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed()
+        tags.input_tags.allow_nan = not self._precomputed()
         tags.target_tags.required = True
         return tags
 
@@ -143,6 +146,7 @@ class TargetEstimator(FoldsMixin, TakesFrames, BaseEstimator):
         low, high = survey.target_range
         check_scale(float((high - low).max(initial=0.0)), "y")
         found = TargetRows(rows, coding, survey, held)
+        self._remember_inputs(found.drawn.X, found.drawn.weights)
         reading, kernel = self._chosen_inputs(found)
         self._squash, self._shift, self._scale = reading.squash, reading.shift, reading.scale
         spec = self._approximated(found, kernel, reading)
@@ -354,11 +358,12 @@ class TargetEstimator(FoldsMixin, TakesFrames, BaseEstimator):
 
     # ------------------------------------------------------------ evaluation
 
-    def _checked_inputs(self, X: Table) -> tuple[Array, Any]:
-        """Rows as the model sees them, and the dtype of answers."""
+    def _answered(self, X: Table, answer: Callable[[Array], tuple[Array, ...]]) -> tuple[Array, ...]:
+        """What the model says of rows as it sees them, in their dtype; of rows with holes the expectation."""
         check_is_fitted(self)
-        X = check_table(self, X, reset=False)
-        return self._inputs(X), float_dtype(X)
+        X = check_table(self, X, reset=False, missing=not self._precomputed())
+        found = self._expected_answers(X, lambda rows: answer(self._inputs(rows)))
+        return tuple(part.astype(float_dtype(X), copy=False) for part in found)
 
     def latents(self, X: Table) -> Array:
         """The posterior mean E[z | x] of the latents that inputs and target share [8].
@@ -386,8 +391,7 @@ class TargetEstimator(FoldsMixin, TakesFrames, BaseEstimator):
         >>> model.latents(X).shape
         (80, 5)
         """
-        inputs, dtype = self._checked_inputs(X)
-        return self._fit.predict([inputs])[1].mean.astype(dtype, copy=False)
+        return self._answered(X, lambda inputs: (self._fit.predict([inputs])[1].mean,))[0]
 
     def explain(self) -> str:
         """Which kernel and which of AC's four algorithms was taken and why, and what held-out rows said."""

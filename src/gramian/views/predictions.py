@@ -11,6 +11,8 @@ from gramian._checks import check_count, check_random_state, check_table
 from gramian._types import RandomState, Table, Views
 from gramian.latent.gaussian import noisy_rows
 from gramian.rows import views_lazily
+from gramian.single.input_law import InputLaw
+from gramian.views.holes import filled_views, law_of_part
 from gramian.views.latents import ViewLatents
 from gramian.views.subspace import ViewSubspace
 from gramian.views.tables import ViewLayout, ViewRows
@@ -29,14 +31,23 @@ class ViewPredictions(ViewLatents):
         return self._model.subspace
 
     def _rows(self, X: Views) -> ViewRows:
-        """Views in the fitted order; entries may be missing where a view is linear (not in the only view of a model without EM)."""
+        """Views in the fitted order; entries of a linear view may be missing (not of the only view of a model without EM), those of a view
+        with a kernel are at their means given the others."""
         check_is_fitted(self)
-        rows = self._layout.rows(self, X)
+        rows = filled_views(self._layout.rows(self, X), self._view_law)
         alone = len(self.view_names_) == 1 and not isinstance(self.noise_variance, str)
         for v, part in enumerate(self._subspace.parts):
             if (alone or not part.invertible) and rows.views[v] is not None:
                 rows.check_whole(v, self.view_names_[v])
         return rows
+
+    def _view_law(self, v: int) -> InputLaw | None:
+        """What the cells of a view with a kernel may be; None for linear views."""
+        law = (self.__dict__.get("_view_laws") or [None] * len(self.view_names_))[v]
+        part = self._subspace.parts[v]
+        if law is not None or part.invertible or "_view_kept" not in self.__dict__:
+            return law
+        return self.__dict__["_view_kept"].get(f"law {v}", lambda: law_of_part(part.subspace))
 
     @views_lazily
     def predict_view(

@@ -40,7 +40,10 @@ class InputHoles:
         warn_of_empty_rows(int((~shown & (weights > 0)).sum()))
         weights = np.where(shown, weights, 0.0)
         kept = weights > 0
-        check_seen(np.asarray(~np.isnan(X[kept]).all(axis=0)), getattr(self, "feature_names_in_", None))
+        check_seen(
+            np.asarray(~np.isnan(X[kept]).all(axis=0)),
+            getattr(self, "_feature_names", getattr(self, "feature_names_in_", None)),
+        )
         self._law = InputLaw.of(X[kept], weights[kept])
         return self._law(X)[0].astype(X.dtype, copy=False), weights
 

@@ -21,18 +21,22 @@ from gramian.evidence.cells import (
     MOST_ROWS,
     N_DRAWS,
     CellChoice,
+    HiddenPredictions,
     choose_by_cells,
     choose_noise_by_cells,
     hidden_cells,
 )
+from gramian.evidence.robustness import Robust, Trial, check_robust
 from gramian.exceptions import NumericalWarning
 from gramian.latent.gaussian import NoiseAboveError
-from gramian.latent.missing import MissingFit
+from gramian.latent.missing import MissingFit, fit_missing
 from gramian.latent.units import Units
+from gramian.latent.wild_cells import first_flags
 from gramian.rows import BatchRows, Rows, as_rows, is_dask, lazily
 from gramian.rows.converted import rows_in_units
 from gramian.rows.draws import smallest_rows
 from gramian.single.answers import BaseEstimator, atomic, forget, keep_columns
+from gramian.single.hole_fit import takes_holes
 from gramian.single.standardizing import check_standardize, standardizes
 from gramian.tables.frames import as_table, frame_of
 from gramian.tables.front_door import TakesFrames, filled_like
@@ -41,6 +45,8 @@ LEAST_STD = 1e-3
 """No standard deviation below this share of its column's is believed: what looks like exact structure may be rounding in the table."""
 WIDEST = 100
 """Up to so many columns the noise is chosen, with the components that stand out of it; beyond, q, which costs less there."""
+MANY_CELLS = 0.01
+"""Where a larger share of the cells turns out to be wild, noise and q are chosen again without them."""
 REFITS = 2
 """Draws of hidden cells on which an estimator other than PPCA is fitted again, to calibrate its standard deviations."""
 
@@ -62,6 +68,10 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         the data.
     n_folds : int or None, default=5
         Draws of hidden cells for the choice and the calibration. None: standard deviations as the model gives them.
+    robust : False, "rows", "cells" or "auto", default="auto"
+        "cells": cells that the others of their row contradict are not believed, at fit and when cells are filled; observed cells stay as
+        they are. "rows": rows count by their weight in a multivariate t. "auto": one of these, or neither, by hidden cells [14]. Only where
+        the estimator is PPCA and rows are in memory; other estimators have a ``robust`` of their own.
 
     Attributes
     ----------
@@ -71,10 +81,18 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         ``{"n_components", "noise_variance"}`` in units of the columns.
     std_scales_ : ndarray of shape (n_features,)
         By how much the model's standard deviations are multiplied.
+    robust_ : False, "cells" or "rows"
+        What was taken; this and the following only where ``robust`` is not False.
+    flags_ : ndarray of bool of shape (n_samples, n_features)
+        Cells taken as holes at fit.
+    row_weights_ : ndarray of shape (n_samples,)
+        How much each row counted; ones unless "rows" was taken.
+    degrees_of_freedom_ : float
+        Of the t; only for "rows".
 
     References
     ----------
-    [5], [10], [12] docs/theory.md, sections of these numbers.
+    [5], [10], [12], [14] docs/theory.md, sections of these numbers.
 
     Examples
     --------
@@ -94,10 +112,18 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
     _spreads: Array  # the deviation of each column
     _of_frame = False  # whether the rows of the fit were a data frame
 
-    def __init__(self, estimator: Any = None, *, standardize: bool | str = "auto", n_folds: Any = 5) -> None:
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        standardize: bool | str = "auto",
+        n_folds: Any = 5,
+        robust: bool | str = "auto",
+    ) -> None:
         self.estimator = estimator
         self.standardize = standardize
         self.n_folds = n_folds
+        self.robust = robust
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -137,27 +163,90 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         (150, 4)
         """
         model = self._checked()
-        forget(self, "_units", "_spreads", "_of_frame")
+        forget(self, "_units", "_spreads", "_of_frame", "_threshold")
         if is_dask(X):
             return self._fit_rows(model, as_rows(X, sample_weight))
-        table = check_table(self, X, reset=True, missing=True, min_samples=2)
+        whole = check_table(self, X, reset=True, missing=True, min_samples=2)
         self._of_frame = frame_of(X) is not None
-        table, weights = shown_rows(*positive_rows(table, check_weights(sample_weight, table)))
+        given_weights = check_weights(sample_weight, whole)
+        table, weights = shown_rows(*positive_rows(whole, given_weights))
         check_seen(np.asarray(~np.isnan(table).all(axis=0)), self._feature_names)
-        units = Units.of(as_rows(table, weights))
-        self._spreads = units.scale
-        self._units = units if self._scales(model) else None
-        scaled = table if self._units is None else self._units.into(table)
         if isinstance(model, PPCA):
-            model, choice = self._with_q(model, scaled, weights, len(table))
-            with _unasked(choice):
-                self.estimator_ = _above_noise(model, choice, lambda it: it._fit(scaled, weights, self._begun(choice)))
-            self._calibrate(choice, scaled, weights)
+            self._fit_ppca(model, table, weights)
+            self._keep_beliefs((given_weights > 0) & ~np.isnan(whole).all(axis=1))
         else:
+            scaled = self._in_units(model, table, weights)
             given = {} if sample_weight is None else {"sample_weight": weights}
             self.estimator_ = model.fit(scaled, **given)
             self._calibrate_by_refits(model, scaled, weights, given)
         return self
+
+    def _fit_ppca(self, model: PPCA, table: Array, weights: Array) -> None:
+        """The fit to floats with NaN in the holes, every row with a weight and a cell."""
+        found, settled = None, None
+        if self.robust is not False and takes_holes(model.n_components):
+            found, settled = self._believed(model, table, weights)
+            if found.kind == "cells":
+                table = np.where(found.flags, np.nan, table)
+            elif found.kind == "rows":
+                weights = weights * found.row_weights
+            self._threshold = found.threshold
+            self.robust_, self.flags_, self.row_weights_ = found.kind, found.flags, found.row_weights
+            if found.degrees_of_freedom is not None:
+                self.degrees_of_freedom_ = found.degrees_of_freedom
+        scaled = self._in_units(model, table, weights)
+        model, choice = self._with_q(model, scaled, weights) if settled is None else settled
+        with _unasked(choice):
+            self.estimator_ = _above_noise(model, choice, lambda it: it._fit(scaled, weights, self._begun(choice)))
+        said = None if choice is None else choice.said(choice.selection.chosen)
+        self._calibrate(said if found is None or found.predictions is None else found.predictions, scaled)
+
+    def _believed(
+        self, model: PPCA, table: Array, weights: Array
+    ) -> tuple[Robust, tuple[PPCA, CellChoice | None] | None]:
+        """Which cells and rows are believed, and what was settled on the way, where it still holds."""
+        first, kind = first_flags(table, weights), str(self.robust)
+        for _ in range(2):
+            scaled = self._in_units(model, np.where(first, np.nan, table), weights)
+            settled = self._with_q(model, scaled, weights)
+            whole = table if self._units is None else self._units.into(table)
+            found = self._trial(*settled, whole, weights, first).chosen(kind)
+            if found.kind != "cells" or (found.flags != first).mean() <= MANY_CELLS:
+                break
+            first, kind = found.flags, "cells"  # so many cells were wild that what was settled beside them may be wrong
+        holds = found.kind is not False or not first.any()
+        return found, settled if holds else None
+
+    def _trial(self, model: PPCA, choice: CellChoice | None, X: Array, weights: Array, first: Array) -> Trial:
+        """The trial of wild cells, with the models of what was settled."""
+        noise = model.noise_variance
+        fixed = None if isinstance(noise, str) or noise == 0 else float(noise)
+        start, models = None, []
+        if choice is not None:
+            start, models = choice.start(choice.selection.chosen), choice.models_of(choice.selection.chosen)
+        if start is None:
+            shown = np.where(first, np.nan, X)
+            q = model.n_components
+            if not isinstance(q, int):
+                choice = choose_by_cells(shown, weights, self._most_components(model, X), smallest=0, by_error=True)
+                q = 0 if choice is None else int(choice.selection.chosen)
+            start = fit_missing(shown, q, weights=weights, noise_variance=fixed, center=model.center, tol=1e-3)
+        return Trial(X, weights, first, start, models, fixed, model.center)
+
+    def _keep_beliefs(self, kept: Array) -> None:
+        """``flags_`` and ``row_weights_`` for all rows that were given, those without weight or cells too."""
+        if "flags_" not in self.__dict__:
+            return
+        flags, weights = np.zeros((len(kept), self.n_features_in_), dtype=bool), np.ones(len(kept))
+        flags[kept], weights[kept] = self.flags_, self.row_weights_
+        self.flags_, self.row_weights_ = flags, weights
+
+    def _in_units(self, model: Any, table: Array, weights: Array) -> Array:
+        """The table in the units of its columns, which are kept."""
+        units = Units.of(as_rows(table, weights))
+        self._spreads = units.scale
+        self._units = units if self._scales(model) else None
+        return table if self._units is None else self._units.into(table)
 
     @atomic
     def fit_batches(self, source: Batches) -> LatentImputer:
@@ -188,7 +277,7 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         (150, 4)
         """
         model = self._checked()
-        forget(self, "_units", "_spreads", "_of_frame")
+        forget(self, "_units", "_spreads", "_of_frame", "_threshold")
         return self._fit_rows(model, BatchRows.of(source))
 
     def _fit_rows(self, model: Any, rows: Rows) -> LatentImputer:
@@ -205,15 +294,16 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         drawn = smallest_rows(rows, MOST_ROWS)
         shown = ~np.isnan(drawn.rows).all(axis=1)
         scaled, weights = drawn.rows[shown].astype(np.float64), drawn.weights[shown]
-        model, choice = self._with_q(model, scaled, weights, len(scaled))
+        model, choice = self._with_q(model, scaled, weights)
         with _unasked(choice):
             self.estimator_ = _above_noise(model, choice, lambda it: it._fit_rows(rows, self._begun(choice)))
         self.estimator_.__dict__.pop("feature_names_in_", None)  # it is handed arrays, in units of the columns
-        self._calibrate(choice, scaled, weights)
+        self._calibrate(None if choice is None else choice.said(choice.selection.chosen), scaled)
         return self
 
     def _checked(self) -> Any:
         check_standardize(self.standardize)
+        check_robust(self.robust)
         if self.n_folds is not None:
             check_count("n_folds", self.n_folds, 2)
         model = PPCA() if self.estimator is None else clone(self.estimator)
@@ -226,9 +316,12 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
     def _scales(self, model: Any) -> bool:
         return self._coding is None and standardizes(self.standardize, getattr(model, "kernel", None))
 
-    def _with_q(self, model: PPCA, scaled: Array, weights: Array, n_rows: int) -> tuple[PPCA, CellChoice | None]:
+    def _most_components(self, model: PPCA, scaled: Array) -> int:
+        return max(min(len(scaled) - int(model.center), scaled.shape[1] - 1), 0)
+
+    def _with_q(self, model: PPCA, scaled: Array, weights: Array) -> tuple[PPCA, CellChoice | None]:
         """The model with what was open settled on hidden cells, and what was said of them."""
-        limit = max(min(n_rows - int(model.center), scaled.shape[1] - 1), 0)
+        limit = self._most_components(model, scaled)
         options: dict[str, Any] = {"center": model.center, "n_draws": self.n_folds or N_DRAWS}
         if model.n_components == "auto" and isinstance(model.noise_variance, str):
             if scaled.shape[1] <= WIDEST:
@@ -255,9 +348,8 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
 
     # ------------------------------------------------------------ calibration
 
-    def _calibrate(self, choice: CellChoice | None, scaled: Array, weights: Array) -> None:
+    def _calibrate(self, found: HiddenPredictions | None, scaled: Array) -> None:
         self.std_scales_ = np.ones(scaled.shape[1])
-        found = None if choice is None else choice.said(choice.selection.chosen)
         if self.n_folds is None or found is None:
             return
         # by the law that will be told, that of all cells: its factor for small samples is then held to what hidden cells say as well
@@ -371,6 +463,8 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         table = check_table(self, X, reset=False, missing=True)
         dtype = float_dtype(table)
         scaled = table if self._units is None else self._units.into(table)
+        if getattr(self, "robust_", False) == "cells":
+            scaled = np.where(self.estimator_._wild_cells(scaled, self._threshold), np.nan, scaled)
         filled, std = _filled(self.estimator_, scaled)
         std = np.maximum(std * self.std_scales_, LEAST_STD * (1.0 if self._units is not None else self._spreads))
         if self._units is not None:

@@ -104,26 +104,32 @@ class HiddenPredictions:
 
 @dataclass(frozen=True)
 class CellChoice:
-    """The selection, what the models of each candidate said of the hidden cells, and for each the model of the first draw."""
+    """The selection, what the models of each candidate said of the hidden cells, and those models, one per draw."""
 
     selection: Selection
     predictions: list[HiddenPredictions]
-    models: list[MissingFit | None]
+    models: list[list[MissingFit | None]]
 
     def said(self, candidate: Any) -> HiddenPredictions | None:
         """What the models of a candidate said of the hidden cells."""
         tried = self.selection.candidates
         return self.predictions[tried.index(candidate)] if candidate in tried else None
 
+    def models_of(self, candidate: Any) -> list[MissingFit]:
+        """The models of a candidate, one per draw; none of them where one left no noise."""
+        tried = self.selection.candidates
+        found = [model for model in self.models[tried.index(candidate)] if model is not None]
+        return found if all(np.all(model.noise_variance > 0) for model in found) else []
+
     def start(self, candidate: Any) -> MissingFit | None:
         """A model for a fit of the candidate to start from; None where it left no noise."""
         tried = self.selection.candidates
-        model = self.models[tried.index(candidate)] if candidate in tried else None
+        model = self.models[tried.index(candidate)][0] if candidate in tried else None
         return model if model is not None and np.all(model.noise_variance > 0) else None
 
 
 @dataclass
-class _Draw:
+class CellDraw:
     """One draw: the rows without its hidden cells, and the model fitted last."""
 
     problem: MissingProblem
@@ -135,6 +141,41 @@ class _Draw:
     parameters: Parameters | None = None
     model: MissingFit | None = None
     ended: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        X: Array,
+        hidden: Array,
+        table: Array,
+        weights: Array,
+        number: int,
+        noise_variance: Any = None,
+        center: bool = True,
+        blocks: Array | None = None,
+        counted: Array | None = None,
+    ) -> CellDraw:
+        """The draw that hides ``hidden`` cells of X; models are fitted to ``table``, whose rows count by ``counted`` (their weights)."""
+        rows = as_rows(table, weights if counted is None else counted)
+        problem = MissingProblem.of(rows, noise_variance=noise_variance, center=center, blocks=blocks)
+        where, unit = hidden.nonzero(), problem.scale or 1.0
+        values = (X[where] - problem.shift[where[1]]) / unit
+        return cls(problem, Chunk.of((table - problem.shift) / unit, blocks), values, where, weights, number)
+
+    def beginning_at(self, model: MissingFit, steps: int) -> HiddenPredictions:
+        """What the model of all cells but the hidden ones says of those, a few steps from one that is near."""
+        problem, least = self.problem, self._least_noise
+        if problem.noise_variance is not None:
+            problem = replace(problem, noise_variance=max(problem.noise_variance, least))
+        start = problem.scaled(replace(model, noise_variance=np.maximum(model.noise_variance, least)))
+        found = problem.climb(start, LOOSE, steps)
+        self.parameters, self.model = found.point, problem.result(found)
+        return self._predicted(found.point)
+
+    @property
+    def _least_noise(self) -> float:
+        """Noises are in units of the first draw: one that hides a wild cell has far smaller ones."""
+        return ZERO_NOISE * self.problem.scale**2
 
     def at(self, q: int) -> HiddenPredictions | None:
         """What the model of q components says of the hidden cells; None where no noise was left before."""
@@ -152,10 +193,7 @@ class _Draw:
 
     def at_noise(self, noise: float, q: int) -> HiddenPredictions:
         """What the model of this noise and of what stands out of it, at most q components, says of the hidden cells."""
-        least = (
-            ZERO_NOISE * self.problem.scale**2
-        )  # noises are in units of the first draw: one that hides a wild cell has far smaller ones
-        problem = replace(self.problem, noise_variance=max(noise, least))
+        problem = replace(self.problem, noise_variance=max(noise, self._least_noise))
         before = self.parameters
         # by way of the latents an axis without loadings stays without: then the start is a fresh one
         kept = before is not None and before.n_components == q and problem.by_holes(problem.settled(before))
@@ -201,9 +239,10 @@ class _Draw:
         )
 
 
-def _draws(
+def cell_draws(
     X: Array, weights: Array, n_draws: int, noise_variance: Any, center: bool, blocks: Array | None
-) -> list[_Draw]:
+) -> list[CellDraw]:
+    """Draws of hidden cells of the rows of smallest hash."""
     drawn = SmallestRows.of(X, weights, MOST_ROWS)
     X, weights = drawn.rows.astype(np.float64), drawn.weights
     hashes = row_hashes(X)
@@ -212,15 +251,9 @@ def _draws(
         hidden = hidden_cells(X, number, hashes)
         if not hidden.any():
             continue
-        problem = MissingProblem.of(
-            as_rows(np.where(hidden, np.nan, X), weights), noise_variance=noise_variance, center=center, blocks=blocks
-        )
-        if problem.scale == 0.0:
-            continue
-        where = hidden.nonzero()
-        values = (X[where] - problem.shift[where[1]]) / problem.scale
-        chunk = Chunk.of((np.where(hidden, np.nan, X) - problem.shift) / problem.scale, blocks)
-        found.append(_Draw(problem, chunk, values, where, weights, number))
+        draw = CellDraw.of(X, hidden, np.where(hidden, np.nan, X), weights, number, noise_variance, center, blocks)
+        if draw.problem.scale > 0.0:
+            found.append(draw)
     return found
 
 
@@ -254,7 +287,7 @@ def choose_by_cells(
     ``largest`` bounds the candidates. Each model starts from the one before it. ``blocks`` (d,): each block of columns has its own noise.
     ``by_error``: their squared error decides.
     """
-    draws = _draws(X, weights, n_draws, noise_variance, center, blocks)
+    draws = cell_draws(X, weights, n_draws, noise_variance, center, blocks)
     if len(draws) < 2:
         return None
     search = _Search(draws, by_error, "q")
@@ -274,7 +307,7 @@ def choose_noise_by_cells(
     {"n_components", "noise_variance"}. Where the smallest noise is taken columns nearly determine each other: if what stands out
     of it leaves no noise at all, that is tried too.
     """
-    draws = _draws(X, weights, n_draws, None, center, None)
+    draws = cell_draws(X, weights, n_draws, None, center, None)
     if len(draws) < 2:
         return None
     unit = draws[0].problem.scale ** 2
@@ -322,13 +355,13 @@ def standing_out(model: MissingFit) -> MissingFit:
 class _Search:
     """Candidates as they come, simplest first, until `PATIENCE` of them in a row were worse."""
 
-    draws: list[_Draw]
+    draws: list[CellDraw]
     by_error: bool
     what: str
     tried: list[Any] = field(default_factory=list)
     scores: list[Array] = field(default_factory=list)  # of each candidate, one per draw
     predictions: list[HiddenPredictions] = field(default_factory=list)
-    models: list[MissingFit | None] = field(default_factory=list)
+    models: list[list[MissingFit | None]] = field(default_factory=list)
     worse: int = 0  # so many in a row
 
     @property
@@ -349,7 +382,7 @@ class _Search:
         self.tried.append(candidate)
         self.scores.append(np.array([part.score(self.by_error) for part in parts]))
         self.predictions.append(reduce(add, parts))
-        self.models.append(self.draws[0].model)
+        self.models.append([draw.model for draw in self.draws])
         selection = self.selection
         best = int(selection.scores.argmax())
         behind = selection.scores[best] - selection.scores[-1] > selection.errors[-1]

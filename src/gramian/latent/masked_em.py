@@ -63,7 +63,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class RowPosterior:
-    """z | x_o of each row of a chunk under each of K Gaussians, and log p(x_o) (K, n).
+    """z | x_o of each row of a chunk under each of K Gaussians, log p(x_o) (K, n) and the squared Mahalanobis distance of x_o (K, n).
 
     ``mean`` is (q, K, n); ``covariance`` (q (q + 1) / 2, K, n) holds the lower triangle, row by row.
     """
@@ -71,6 +71,7 @@ class RowPosterior:
     mean: Array
     covariance: Array
     log_density: Array
+    distance: Array
 
 
 @dataclass(frozen=True)
@@ -132,11 +133,11 @@ def row_posterior(chunk: Chunk, parameters: Parameters) -> RowPosterior:
     for k in range(q):
         systems[k * (k + 3) // 2] += 1.0
     log_density = eliminate(systems, q, least=1.0)
-    log_density += np.maximum(systems[-1], 0.0)
+    log_density += np.maximum(systems[-1], 0.0, out=systems[-1])
     log_density += _by_block(LOG_2PI + np.log(noise), chunk.counts)
     log_density *= -0.5
     covariance = np.negative(systems[:size], out=systems[:size])
-    return RowPosterior(systems[size:-1], covariance, log_density)
+    return RowPosterior(systems[size:-1], covariance, log_density, systems[-1])
 
 
 def _by_block(factors: Array, sums: Array) -> Array:
@@ -193,8 +194,11 @@ def eliminate(systems: Array, q: int, least: float = 0.0) -> Array:
     return log_determinant
 
 
-def row_statistics(chunk: Chunk, posterior: RowPosterior, weights: Array) -> Statistics:
-    """The sums over a chunk that the M-step needs, with weights (n,) or (K, n): two matrix products."""
+def row_statistics(chunk: Chunk, posterior: RowPosterior, weights: Array, scales: Array | None = None) -> Statistics:
+    """The sums over a chunk that the M-step needs, with weights (n,) or (K, n): two matrix products.
+
+    With ``scales`` u (n,) or (K, n) the law of a row is N(μ, C / u), and the sums are those of u zzᵀ, u z, u, u xz and u x² [14].
+    """
     q, n_models, n = posterior.mean.shape
     size = q * (q + 1) // 2
     weights = np.broadcast_to(weights, (n_models, n))
@@ -202,16 +206,18 @@ def row_statistics(chunk: Chunk, posterior: RowPosterior, weights: Array) -> Sta
     for i, mean in enumerate(posterior.mean):
         start = i * (i + 1) // 2
         np.multiply(mean, posterior.mean[: i + 1], out=stacked[start : start + i + 1])
-    stacked[:size] += posterior.covariance
     stacked[size:-1] = posterior.mean
     stacked[-1] = 1.0
+    if scales is not None:
+        stacked *= scales
+    stacked[:size] += posterior.covariance
     if (weights != 1.0).any():
         stacked *= weights
     return Statistics(
         _product(stacked, chunk.mask),
         _product(stacked[size:], chunk.values),
         stacked.sum(axis=2),
-        weights @ chunk.squares,  # (K,) or (K, B)
+        (weights if scales is None else weights * scales) @ chunk.squares,  # (K,) or (K, B)
         np.einsum("kn,kn->k", weights, posterior.log_density),
     )
 

@@ -25,6 +25,7 @@ from gramian.latent.gaussian import Projection, drawn_rows
 from gramian.latent.model import PrimalModel
 from gramian.latent.primal import predictive, rebuilt, signal_std
 from gramian.latent.small_sample import SmallSample
+from gramian.latent.wild_cells import CellModel
 from gramian.rows import lazily
 from gramian.single.answers import EVALUATION_ROWS, LatentModelMixin
 from gramian.tables.front_door import TakesFrames
@@ -206,6 +207,11 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
             centre = posterior.mean @ loadings.T + mean
             draws = centre + correction.stretched(draws - centre, posterior.mean, rng)
         return np.where(holes, draws, table).astype(float_dtype(table), copy=False)
+
+    def _wild_cells(self, table: Array, threshold: float) -> Array:
+        """Which cells of rows the others contradict."""
+        seer = CellModel.of(self._model.subspace.mean, self._loadings, self._gaussian.noise_variance)
+        return seer.flags(np.asarray(table, dtype=np.float64), threshold)
 
     @property
     def _loadings(self) -> Array:

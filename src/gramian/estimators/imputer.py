@@ -31,7 +31,7 @@ from gramian.exceptions import NumericalWarning
 from gramian.latent.gaussian import NoiseAboveError
 from gramian.latent.missing import MissingFit, fit_missing
 from gramian.latent.units import Units
-from gramian.latent.wild_cells import first_flags
+from gramian.latent.wild_cells import THRESHOLD, column_thresholds, first_flags
 from gramian.rows import BatchRows, Rows, as_rows, is_dask, lazily
 from gramian.rows.converted import rows_in_units
 from gramian.rows.draws import smallest_rows
@@ -205,7 +205,7 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         self, model: PPCA, table: Array, weights: Array
     ) -> tuple[Robust, tuple[PPCA, CellChoice | None] | None]:
         """Which cells and rows are believed, and what was settled on the way, where it still holds."""
-        first, kind = first_flags(table, weights), str(self.robust)
+        first, kind = first_flags(table, weights, column_thresholds(table, THRESHOLD)), str(self.robust)
         for _ in range(2):
             scaled = self._in_units(model, np.where(first, np.nan, table), weights)
             settled = self._with_q(model, scaled, weights)
@@ -237,7 +237,7 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         """``flags_`` and ``row_weights_`` for all rows that were given, those without weight or cells too."""
         if "flags_" not in self.__dict__:
             return
-        flags, weights = np.zeros((len(kept), self.n_features_in_), dtype=bool), np.ones(len(kept))
+        flags, weights = np.zeros((len(kept), self.flags_.shape[1]), dtype=bool), np.ones(len(kept))
         flags[kept], weights[kept] = self.flags_, self.row_weights_
         self.flags_, self.row_weights_ = flags, weights
 

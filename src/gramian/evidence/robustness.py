@@ -20,7 +20,7 @@ from gramian.evidence.cells import LOOSE, LOOSE_STEPS, MOST_ROWS, SHARE, CellDra
 from gramian.evidence.selection import Selection, choose
 from gramian.latent.missing import MissingFit
 from gramian.latent.student import StudentFit, fit_student
-from gramian.latent.wild_cells import CellModel, WildCells, find_wild_cells
+from gramian.latent.wild_cells import CellModel, WildCells, column_thresholds, find_wild_cells
 
 THRESHOLDS = (16.0, 8.0, 4.0)
 """c of the candidates: codes and slips stand far out, where heavy tails are left alone; finer ones cost real data if those have heavy tails."""
@@ -48,7 +48,7 @@ class Robust:
     flags: Array
     row_weights: Array
     degrees_of_freedom: float | None = None
-    threshold: float | None = None
+    threshold: Array | None = None  # of each column
     selection: Selection | None = None
     predictions: HiddenPredictions | None = None
 
@@ -88,7 +88,7 @@ class Trial:
         if candidate == "rows":
             fit = self._student(self.X, self.weights, self.model)
             return Robust("rows", none, fit.row_weights, fit.degrees_of_freedom)
-        return Robust("cells", self._wild(candidate).flags, ones, None, candidate)
+        return Robust("cells", self._wild(candidate).flags, ones, None, column_thresholds(self.X, candidate))
 
     def _wild(self, threshold: float) -> WildCells:
         return find_wild_cells(
@@ -97,7 +97,7 @@ class Trial:
             weights=self.weights,
             noise_variance=self.noise_variance,
             center=self.center,
-            threshold=threshold,
+            threshold=column_thresholds(self.X, threshold),
             first=self.first,
             start=self.model,
         )
@@ -116,7 +116,7 @@ class Trial:
         before = np.zeros(self.X.shape, dtype=bool)
         seer = CellModel.of(self.model.mean, self.model.loadings, self.model.noise_variance)
         for threshold in THRESHOLDS:
-            flags = seer.updated(self.X, self.weights, self.first, threshold)
+            flags = seer.updated(self.X, self.weights, self.first, column_thresholds(self.X, threshold))
             if (flags != before).any():
                 yield threshold
             before = flags
@@ -151,7 +151,7 @@ class Trial:
         elif candidate is not False:
             for _ in range(2):
                 seer = CellModel.of(model.mean, model.loadings, model.noise_variance)
-                flags = seer.updated(table, weights, first & ~hidden, candidate)
+                flags = seer.updated(table, weights, first & ~hidden, column_thresholds(self.X, candidate))
                 believed = np.where(flags, np.nan, table)
                 draw = CellDraw.of(X, hidden, believed, weights, number, self.noise_variance, self.center)
                 found = draw.beginning_at(model, STEPS)

@@ -32,6 +32,8 @@ ROUNDS = 10
 """Of flags and models in turns; most tables need three."""
 CLIMB_TOL, CLIMB_STEPS = 1e-2, 5
 """Of the model between flags: it is only looked at through deviations of four and more."""
+FIRST_VALUES = 100
+"""Columns mostly show a third value among so many."""
 NORMAL_MAD = 1.482602218505602
 """The deviation of a normal law over its median absolute deviation."""
 LEAST_NOISE = 1e-6
@@ -54,7 +56,7 @@ def find_wild_cells(
     weights: Array | None = None,
     noise_variance: float | None = None,
     center: bool = True,
-    threshold: float = THRESHOLD,
+    threshold: Any = THRESHOLD,
     first: Array | None = None,
     start: MissingFit | None = None,
 ) -> WildCells:
@@ -67,7 +69,7 @@ def find_wild_cells(
     weights : raw row weights, ones when None
     noise_variance : None for maximum likelihood, or a fixed number > 0
     center : estimate the mean, or fix it at 0
-    threshold : c
+    threshold : c, or one per column (inf: none of its cells is wild)
     first : array (n, d) of bool, optional
         The flags to begin with; None: `first_flags`.
     start : MissingFit, optional
@@ -124,11 +126,11 @@ class CellModel:
         blocks = None if noise.ndim == 0 else np.arange(len(mean))
         return cls(Parameters(mean[None], loadings[None], noise[None], blocks))
 
-    def updated(self, X: Array, weights: Array, flags: Array, threshold: float) -> Array:
+    def updated(self, X: Array, weights: Array, flags: Array, threshold: Any) -> Array:
         """Flags as the model has them, its own variances in the penalty."""
         return updated_flags(self, X, weights, flags, threshold**2 + self.log_variances())
 
-    def flags(self, X: Array, threshold: float = THRESHOLD) -> Array:
+    def flags(self, X: Array, threshold: Any = THRESHOLD) -> Array:
         """The wild cells of new rows, each row by itself."""
         return self.updated(X, np.zeros(len(X)), np.zeros(X.shape, dtype=bool), threshold)
 
@@ -170,7 +172,8 @@ def unpacked(packed: Array, q: int) -> Array:
 def _level(seer: CellModel, X: Array, weights: Array, flags: Array, penalty: Array) -> float:
     """The penalised log-likelihood."""
     seen = ~np.isnan(X) & ~flags
-    return float(weights @ (seer.log_densities(X, seen) - 0.5 * (flags @ (penalty + LOG_2PI))))
+    price = np.where(np.isfinite(penalty), penalty + LOG_2PI, 0.0)
+    return float(weights @ (seer.log_densities(X, seen) - 0.5 * (flags @ price)))
 
 
 # ---------------------------------------------------------------- flags given the model
@@ -228,7 +231,7 @@ def _within(columns: Array, excess: Array, weights: Array, room: Array) -> Array
 # ---------------------------------------------------------------- the start
 
 
-def first_flags(X: Array, weights: Array, threshold: float = THRESHOLD) -> Array:
+def first_flags(X: Array, weights: Array, threshold: Any = THRESHOLD) -> Array:
     """Cells beyond c + 1 deviations of their column, by its median and median absolute deviation; the farthest first where they are too many.
 
     >>> import numpy as np
@@ -248,6 +251,18 @@ def first_flags(X: Array, weights: Array, threshold: float = THRESHOLD) -> Array
     flags = np.zeros(X.shape, dtype=bool)
     flags[rows[kept], columns[kept]] = True
     return flags
+
+
+def column_thresholds(X: Array, threshold: float) -> Array:
+    """c of each column; none of a column of two values, such as yes and no, is wild.
+
+    >>> import numpy as np
+    >>> column_thresholds(np.array([[0.0, 1.0], [1.0, 2.0], [0.0, 3.0], [np.nan, 4.0]]), 4.0)
+    array([inf,  4.])
+    """
+    few = [len(np.unique(column[~np.isnan(column)][:FIRST_VALUES])) <= 2 for column in X.T]
+    some = [two and len(np.unique(column[~np.isnan(column)])) <= 2 for two, column in zip(few, X.T)]
+    return np.where(some, np.inf, threshold)
 
 
 def medians(X: Array, weights: Array) -> tuple[Array, Array]:

@@ -40,6 +40,7 @@ FEATURES = (
     "forecasts of a series",
     "a target with intervals",
     "command line for tables",
+    "draws of what is missing",
 )
 Probe = Callable[[], str]
 
@@ -133,6 +134,7 @@ PROBES: dict[str, dict[str, Probe]] = {
         FEATURES[9]: has("gramian", "RKMForecaster"),
         FEATURES[10]: has("gramian", "RKMRegressor", "interval"),
         FEATURES[11]: lambda: has("gramian.cli", "main")() and "`gramian fit`, `report`, ...",
+        FEATURES[12]: argument("gramian", ("PPCA", "impute"), "n_draws"),
     },
     "scikit-learn": {
         FEATURES[0]: with_holes(lambda T: import_module(SK).PCA(2).fit(T), "`PCA`"),
@@ -141,7 +143,9 @@ PROBES: dict[str, dict[str, Probe]] = {
         FEATURES[4]: has(SK, "KernelPCA"),
         FEATURES[6]: has("sklearn.model_selection", "GridSearchCV"),
         FEATURES[7]: has(SK, "IncrementalPCA", "partial_fit"),
+        FEATURES[5]: lambda: f"{has('sklearn.cross_decomposition', 'CCA')()}, {has('sklearn.cross_decomposition', 'PLSCanonical')()}",
         FEATURES[10]: argument("sklearn.gaussian_process", ("GaussianProcessRegressor", "predict"), "return_std"),
+        FEATURES[12]: argument("sklearn.impute._iterative", ("IterativeImputer", "__init__"), "sample_posterior"),
         FEATURES[8]: _sklearn_estimator(SK, "PCA"),
     },
     "ppca-rs": {
@@ -149,6 +153,7 @@ PROBES: dict[str, dict[str, Probe]] = {
         FEATURES[1]: has("ppca_rs", "InferredMasked", "extrapolated_covariances"),
         FEATURES[2]: has("ppca_rs", "PPCAModel", "llks"),
         FEATURES[3]: has("ppca_rs", "PPCAMix"),
+        FEATURES[12]: has("ppca_rs", "InferredMasked", "posterior_sampler"),
         FEATURES[8]: _sklearn_estimator("ppca_rs", "PPCAModel"),
     },
     "vbpca-py": {
@@ -183,6 +188,7 @@ IMPORTED = {
 }
 NOTES = {
     ("scikit-learn", FEATURES[3]): " (no subspace)",
+    ("scikit-learn", FEATURES[5]): " (two sources, no holes)",
     ("scikit-learn", FEATURES[6]): " around `PCA`",
     ("scikit-learn", FEATURES[10]): " of `GaussianProcessRegressor`",
     ("mofapy2", FEATURES[7]): " (in memory)",

@@ -18,6 +18,7 @@ from gramian import __version__
 from gramian.cli._session import Session, jsonable
 from gramian.papers import NOT_REPRODUCED, PAPERS, Claim, Result, chosen
 from gramian.papers import Grid as Table
+from gramian.papers._claim import UNEXPECTED
 from gramian.reporting.blocks import Facts, Grid, Note, Picture, Section, Text
 from gramian.reporting.page import check_extras, write_page
 from gramian.reporting.pictures import figure_uri
@@ -96,7 +97,7 @@ def run(
     talks = not (as_json or quiet)
     outcomes, sections = [], []
     for claim in claims:
-        outcome = _outcome(claim, full)
+        outcome = outcome_of(claim, full)
         outcomes.append(outcome)
         sections.append(_section(outcome, folder))
         if talks:
@@ -129,11 +130,17 @@ def run(
     return 1 if odd or missing else 0
 
 
-def _outcome(claim: Claim, full: bool) -> Outcome:
+def outcome_of(claim: Claim, full: bool = False) -> Outcome:
+    """Run a claim; an error of its own is a verdict too."""
     begun = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the papers' settings are often ones that the library warns about
-        result = claim.reproduce(full)
+        try:
+            result = claim.reproduce(full)
+        except Exception as error:
+            result = Result(
+                "", UNEXPECTED, f"{type(error).__name__}: {error}"
+            )  # the rest goes on, and the exit code tells
     return Outcome(claim, result, time.process_time() - begun)
 
 

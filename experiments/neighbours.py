@@ -143,7 +143,9 @@ PROBES: dict[str, dict[str, Probe]] = {
         FEATURES[4]: has(SK, "KernelPCA"),
         FEATURES[6]: has("sklearn.model_selection", "GridSearchCV"),
         FEATURES[7]: has(SK, "IncrementalPCA", "partial_fit"),
-        FEATURES[5]: lambda: f"{has('sklearn.cross_decomposition', 'CCA')()}, {has('sklearn.cross_decomposition', 'PLSCanonical')()}",
+        FEATURES[5]: lambda: (
+            f"{has('sklearn.cross_decomposition', 'CCA')()}, {has('sklearn.cross_decomposition', 'PLSCanonical')()}"
+        ),
         FEATURES[10]: argument("sklearn.gaussian_process", ("GaussianProcessRegressor", "predict"), "return_std"),
         FEATURES[12]: argument("sklearn.impute._iterative", ("IterativeImputer", "__init__"), "sample_posterior"),
         FEATURES[8]: _sklearn_estimator(SK, "PCA"),

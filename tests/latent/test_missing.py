@@ -1,8 +1,5 @@
 """PX-EM with holes: exact, monotone, at the maximum, whatever the pattern, the scale and the weights."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -154,9 +151,8 @@ def test_default_settings_end_within_1e_6_a_cell_of_the_best_of_20_starts(n, d, 
     assert (best_of_random_starts(X, q) - fit.log_likelihoods[-1]) / cells < 1e-6
 
 
-@pytest.mark.skipif("GRAMIAN_DATA" not in os.environ, reason="GRAMIAN_DATA does not name the data folder")
-def test_metabolites_end_at_the_maximum():
-    X = np.load(Path(os.environ["GRAMIAN_DATA"]) / "metabolite.npz")["incomplete"]
+def test_metabolites_end_at_the_maximum(data_file):
+    X = np.load(data_file("metabolite.npz"))["incomplete"]
     fit = fit_missing(X, 5)
     cells = np.isfinite(X).sum() / len(X)
     assert (best_of_random_starts(X, 5, n_starts=5, n_steps=100) - fit.log_likelihoods[-1]) / cells < 1e-6

@@ -95,7 +95,7 @@ def _chosen(session: Session, options: dict[str, Any]) -> None:
     found = _keeping(before, fitted_of(data, linear, selection=chosen, options=options))
     if by_kernel:
         found = _calibrated(data, found)  # the kernel sees the cells that the page shows
-        more = {"approximation": "nystroem", "n_landmarks": LANDMARKS} if n > EXACT_ROWS else {}
+        more: dict[str, Any] = {"approximation": "nystroem", "n_landmarks": LANDMARKS} if n > EXACT_ROWS else {}
         kernel = kernel_of(options)
         model = KernelPPCA("auto" if q is None else int(q), kernel=kernel, random_state=0, **more).fit(found.full)
         found = with_map(found, model, "kernel", "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gramian import KernelPPCA, PPCAMixture
@@ -26,7 +28,7 @@ def _scatter(X: Array, shares: Array) -> Array:
     return np.asarray(offset.T @ (shares[:, None] * offset))
 
 
-def _steps(X: Array, start: Array, steps: int = 1, **options: str) -> PPCAMixture:
+def _steps(X: Array, start: Array, steps: int = 1, **options: Any) -> PPCAMixture:
     """The library's mixture after so many M-steps from given responsibilities."""
     return PPCAMixture(2, Q, init=start, max_iter=steps, tol=0.0, **options).fit(X)
 

@@ -60,8 +60,9 @@ class Problem:
     @cached_property
     def dual(self) -> KernelPPCA:
         """The same through the linear kernel."""
-        options = {"noise_variance": self.noise_variance, "noise_dim": len(self.Phi), "solver": "eigh"}
-        return KernelPPCA(self.n_components, kernel=Linear(), **options).fit(self.Phi.T)
+        noise, dim = self.noise_variance, len(self.Phi)
+        model = KernelPPCA(self.n_components, kernel=Linear(), noise_variance=noise, noise_dim=dim, solver="eigh")
+        return model.fit(self.Phi.T)
 
     @cached_property
     def flip(self) -> Array:

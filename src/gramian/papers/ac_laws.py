@@ -184,7 +184,7 @@ def generation(full: bool, rng: np.random.Generator) -> Result:
             pairs = [(primal.inverse_transform(Z * turn)[1], dual.inverse_transform(Z)[1])]
             if name == "linear":
                 pairs.append((primal.inverse_transform(Z * turn)[0], dual.inverse_transform(Z)[0]))
-                exact = Z @ dual.loadings_[0].T + X.mean(axis=0)
+                exact = Z @ np.asarray(dual.loadings_[0]).T + X.mean(axis=0)
                 pairs.append((dual.inverse_transform(Z)[0], exact))
             rows.append((f"decoded latents, {name}, sigma2 {noise:g}", max(relative(a, b) for a, b in pairs)))
             rows.append(

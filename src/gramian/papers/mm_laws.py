@@ -160,7 +160,7 @@ def holes(full: bool, rng: np.random.Generator) -> Result:
         rows,
         "MM fills holes by column means; the model itself says what a hole is, given what was seen. Conditional Gaussians row by row, and the derivatives of the likelihood of "
         "the seen entries in W and in the noise at the library's fit (relative; to 1e-6, where an optimiser stops).",
-        derivatives=max(stationary),
+        derivatives=float(np.max(stationary)),
     )
 
 

@@ -10,7 +10,7 @@ ifneq ($(wildcard ../shared/data),)
 export GRAMIAN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-lowest test-newer test-deep lint docs bench coverage wheel audit clean
+.PHONY: demo test test-lowest test-newer test-deep test-browser lint docs bench coverage wheel audit clean
 .DEFAULT_GOAL := test
 
 # A stamp per set of extras: re-made when pyproject.toml changes. Bytecode is compiled once, whatever
@@ -66,6 +66,20 @@ test-deep: $(VENV)/.test
 	  OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/deep src/gramian/deep; \
 	else \
 	  echo "test-deep is skipped: torch==2.13.0 could not be installed (see the message of pip above)."; \
+	fi
+
+# The explorer in a real Chromium, through Playwright; skipped in words where either cannot be had.
+$(VENV)/.browser: $(VENV)/.test
+	$(BIN)/python $(PIP) install 'playwright>=1.49'
+	touch $@
+
+test-browser: $(VENV)/.test
+	@if ! $(MAKE) --no-print-directory $(VENV)/.browser; then \
+	  echo "test-browser is skipped: playwright could not be installed (see the message of pip above)."; \
+	elif ! .ci/chromium >/dev/null; then \
+	  echo "test-browser is skipped: there is no Chromium."; \
+	else \
+	  OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m browser tests/browser; \
 	fi
 
 lint: $(VENV)/.dev

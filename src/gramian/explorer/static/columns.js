@@ -12,15 +12,17 @@ export function columnsPanel(page) {
       await page.poll();
     } catch (error) { page.say(error.message); }
   }
+  let shown = 12;
   const refresh = latest(async () => {
-    const answer = await call("columns", { count: 60 });
+    const answer = await call("columns", { count: Math.min(200, shown) });
     const rows = page.state().rows;
-    made.words.textContent = `${many(answer.total, "column")}${answer.total > 60 ? ", the first 60 shown" : ""}. Click one to colour the map by it.`;
+    made.words.textContent = `${many(answer.total, "column")}. Click one to colour the map by it.`;
     clear(made.body, el("div", { class: "cards" }, answer.columns.map((column) => el("article", { class: `card ${column.role === "left out" ? "out" : ""}` },
       el("h3", { dir: "auto" }, el("button", { type: "button", class: "link", text: column.name.slice(0, 80), title: column.name, onclick: () => store.set({ colour: `column:${column.name}` }) })),
       el("p", { class: "words", text: [column.kind, column.role === "modelled" ? "" : column.role, column.holes ? `${percent(column.holes / rows)} holes` : "no holes", `${many(column.distinct, "value")}`].filter(Boolean).join(" · ") }),
       column.counts ? histogram(column) : valueList(column, rows),
-      column.why ? el("p", { class: "words", text: column.why }) : null))));
+      column.why ? el("p", { class: "words", text: column.why }) : null))),
+    answer.total > shown && shown < 200 ? el("button", { type: "button", class: "more", text: `Show more of ${answer.total}`, onclick: () => { shown = Math.min(200, shown + 48); refresh(); } }) : el("span"));
   });
   made.update = refresh;
   return made;

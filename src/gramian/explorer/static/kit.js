@@ -198,6 +198,7 @@ export function panel(name, heading, ...tools) {
 }
 
 export function labelled(text, control) {
+  if (["SELECT", "INPUT"].includes(control.tagName) && !control.hasAttribute("aria-label")) control.setAttribute("aria-label", text);
   return el("label", { class: "field" }, el("span", { text }), control);
 }
 

@@ -12,7 +12,7 @@ export function mapPanel(page) {
   const colourBy = select([["", "nothing"]], "", (value) => store.set({ colour: value }));
   const found = el("datalist", { id: page.id("found") });
   const search = el("input", { type: "search", placeholder: "row or text", list: found.id, "aria-label": "Search a row",
-    oninput: () => look(search.value), onchange: () => choose(search.value) });
+    oninput: () => look(search.value), onkeydown: (event) => { if (event.key === "Enter") choose(search.value); } });
   const tools = toolButtons(store);
   const made = panel("map", "Map", labelled("across", xAxis), labelled("up", yAxis), labelled("colour", colourBy), tools, labelled("find", search), found);
   const points = el("canvas", { class: "layer", "aria-hidden": "true" });
@@ -270,12 +270,13 @@ export function mapPanel(page) {
     if (!text.trim()) { clear(found); return; }
     const answer = await call("search", { text });
     clear(found, answer.rows.map((row) => el("option", { value: row.name })));
-    found.rows = answer.rows;
+    const exact = answer.rows.find((row) => row.name === text);
+    if (exact) store.set({ row: exact.row });
   });
   async function choose(text) {
     const answer = await call("search", { text });
-    const exact = answer.rows.find((row) => row.name === text) || answer.rows[0];
-    if (exact) store.set({ row: exact.row });
+    if (answer.rows.length) store.set({ row: answer.rows[0].row });
+    else page.say("No row has that.");
   }
 
   // ---------------------------------------------------------------- selection

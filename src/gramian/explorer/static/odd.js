@@ -20,7 +20,12 @@ export function oddPanel(page) {
   let answer = null;
   let view = { x0: 0, x1: 1, y0: 0, y1: 1 };
   let size = { width: 1, height: 1, ratio: 1 };
-  const log = (v) => Math.log10(Math.max(v, 1e-6));
+  const log = (v) => Math.log10(Math.max(v, 1e-30));
+  // rows that are next to nothing off the model stand three decades below the middle one
+  const logs = (values) => {
+    const floor = log(Float32Array.from(values).sort()[Math.floor(values.length / 2)]) - 3;
+    return Float32Array.from(values, (v) => Math.max(log(v), floor));
+  };
   const toX = (v) => ((v - view.x0) / (view.x1 - view.x0)) * size.width;
   const toY = (v) => size.height - ((v - view.y0) / (view.y1 - view.y0)) * size.height;
 
@@ -45,10 +50,10 @@ export function oddPanel(page) {
     if (answer.limit_spe > 0) { context.moveTo(0, toY(log(answer.limit_spe))); context.lineTo(size.width, toY(log(answer.limit_spe))); }
     context.stroke();
     context.setLineDash([]);
-    for (const v of ticks(view.x0, view.x1, 4)) if (Number.isInteger(v) && toX(v) > 20) context.fillText(number(10 ** v), toX(v) - 6, size.height - 6);
-    for (const v of ticks(view.y0, view.y1, 4)) if (Number.isInteger(v) && toY(v) < size.height - 22) context.fillText(number(10 ** v), 6, toY(v) + 4);
+    for (const v of ticks(view.x0, view.x1, 4)) if (Number.isInteger(v) && toX(v) > 20 && toX(v) < size.width - 20) context.fillText(number(10 ** v), toX(v) - 6, size.height - 6);
+    for (const v of ticks(view.y0, view.y1, 4)) if (Number.isInteger(v) && toY(v) < size.height - 22 && toY(v) > 26) context.fillText(number(10 ** v), 6, toY(v) + 4);
     context.textAlign = "right";
-    context.fillText("along the model (T²) →", size.width - 8, size.height - 6);
+    context.fillText("along the model (T²) →", size.width - 8, size.height - 22);
     context.textAlign = "left";
     context.fillText("↑ off the model (SPE)", 6, 14);
     const { row } = store.get();
@@ -83,8 +88,8 @@ export function oddPanel(page) {
   const refresh = latest(async () => {
     if (!page.state().model) return;
     answer = await call("odd", { level: store.get().level });
-    xs = Float32Array.from(unpack(answer.t2), log);
-    ys = Float32Array.from(unpack(answer.spe), log);
+    xs = logs(unpack(answer.t2));
+    ys = logs(unpack(answer.spe));
     if (!painter) painter = pointPainter(points, xs.length);
     painter.setPoints(xs, ys);
     const room = ([a, b]) => [a - 0.08 * (b - a || 1), b + 0.08 * (b - a || 1)];

@@ -100,7 +100,7 @@ def test_a_parquet_file_takes_texts_after_a_piece_without_any(tmp_path):
     ("command", "method", "options"),
     [
         ("transform", "transform", ()),
-        ("score", "score_samples", ()),
+        ("score", "anomaly", ()),
         ("predict", "predict_proba", ("--model", "mixture", "--clusters", "2", "--components", "1")),
     ],
 )

@@ -13,15 +13,13 @@ from sklearn.base import clone
 from gramian._arrays import Array
 from gramian._catalogue import entry_of_word, name_of_word
 from gramian._content import cell_uniforms, row_hashes, smallest_positions
-from gramian.estimators.outliers import out_of_fold_scores
+from gramian.estimators.outliers import LatentOutlierDetector, settled
 from gramian.exceptions import NumericalWarning, warn
 from gramian.io.table_model import TableModel, filler_of, without_holes
-from gramian.reporting.oddness import odd_limits
+from gramian.policy import LOOK
 from gramian.reporting.words import FACTS
 from gramian.tables.preprocessing import Preprocessing
 
-LEVELS = (0.9, 0.95, 0.99, 0.995, 0.999)
-SCORED_ROWS = 2000
 NOISE_FLOOR, NO_NOISE = 1e-3, 1e-12
 """In units of a standardised column: a thirtieth of its standard deviation; rounding."""
 SOFT = 0.3
@@ -152,7 +150,7 @@ def fitted(
 ) -> TableModel:
     """Fit, and keep what later sub-commands need; with ``check`` also how good the model is on rows it has not seen.
 
-    ``once``: the model is used here and not kept, so the limits of odd rows, which need it fitted to parts of the table, are left out.
+    ``once``: the model is used here and not kept, so what finds odd rows, which needs models of parts of the table, is left out.
     """
     filler = None
     if kind == "forecast":
@@ -179,7 +177,7 @@ def fitted(
     X = without_holes(filler, X)
     if once:
         return TableModel(kind, estimator, prepare, facts=facts)
-    return TableModel(kind, estimator, prepare, limits_of(estimator, X), facts, odd_limits(estimator, X), filler=filler)
+    return TableModel(kind, estimator, prepare, facts, detector_of(estimator, X, options), filler=filler)
 
 
 def with_noise(estimator: Any, options: Mapping[str, Any], prepare: Preprocessing, X: Array) -> Any:
@@ -228,18 +226,18 @@ def fitted_imputer(prepare: Preprocessing, X: Array) -> TableModel:
     return TableModel("ppca", estimator, prepare, facts=facts)
 
 
-def limits_of(estimator: Any, X: Array) -> dict[str, float]:
-    """Quantiles of out-of-fold log-likelihoods: the flags of models without control limits of their own."""
-    if not hasattr(estimator, "score_samples") or hasattr(estimator, "anomaly"):
-        return {}
-    rows = X[smallest_positions(row_hashes(X), SCORED_ROWS)]
+def detector_of(estimator: Any, X: Array, options: Mapping[str, Any]) -> Any:
+    """What says which rows are odd: the library's own detector, or one of the model asked for; None where rows have no likelihood."""
+    if not hasattr(estimator, "score_samples"):
+        return None
+    plain = type(estimator).__name__ == "PPCA" and options.get("components") is None and options.get("noise") is None
+    rows = X[smallest_positions(row_hashes(X), LOOK.rows)] if not plain else X
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit to all rows has said what there is to say
-            scores = out_of_fold_scores(estimator, rows)
+            return LatentOutlierDetector(None if plain else settled(estimator), standardize=False).fit(rows)
     except ValueError:
-        return {}  # zero noise: there are no densities
-    return {str(level): float(np.quantile(scores, 1 - level)) for level in LEVELS}
+        return None  # too few rows, or no noise: there are no densities
 
 
 def facts_of(estimator: Any) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import numpy as np
 from gramian._arrays import Array
 from gramian.cli._goodness import class_sets
 from gramian.io.table_model import TableModel
-from gramian.reporting.oddness import limit_at, oddness
 from gramian.reporting.words import responsible
 
 SERIES_PAST = 500
@@ -25,10 +24,8 @@ def scorer(model: TableModel, level: float) -> tuple[list[str], Scorer]:
         return _of_target(model, level)
     if model.kind == "forecast":
         return _one_step(model, level)
-    if hasattr(estimator, "anomaly"):
-        return _with_limits(model, level)
     if hasattr(estimator, "score_samples"):
-        return _by_likelihood(model, level)
+        return _of_rows(model, level)
     raise ValueError(
         f"a {model.kind} model has no likelihood of rows. Use predict, or fit --model ppca, kernel or mixture."
     )
@@ -105,44 +102,28 @@ def _one_step(model: TableModel, level: float) -> tuple[list[str], Scorer]:
     return [*(f"{name}_{end}" for name in names for end in ("lower", "upper")), "flag", "because"], scores
 
 
-def _with_limits(model: TableModel, level: float) -> tuple[list[str], Scorer]:
-    estimator, prepare = model.estimator, model.preprocessing
-    dense = estimator.noise_variance_ > 0
-    limits = getattr(model, "odd_limits", {})
-    # a model that was not fitted by the command has no limits but its own, one for each distance
-    beyond = limit_at(limits, level) if limits else -np.log1p(-level)
+def _of_rows(model: TableModel, level: float) -> tuple[list[str], Scorer]:
+    """Likelihood and distances of rows; which of them are odd says the detector, or the limits of a model that has none."""
+    estimator, prepare, detector = model.estimator, model.preprocessing, model.detector
+    explains = hasattr(estimator, "anomaly")
+    dense = not explains or estimator.noise_variance_ > 0
+    if detector is None and not explains:
+        raise ValueError(f"the {model.kind} model has no noise, so rows have no likelihood. Fit it without --noise 0.")
+    limit = None if detector is None else detector.limit(level)
 
     def scores(X: Array, _: Any) -> list[Array]:
+        first = [estimator.score_samples(X)] if dense else []
+        if not explains:
+            return [*first, (detector.score_samples(X) < limit).astype(float)]
         found = estimator.anomaly(X, level=level)
-        flags = oddness(found) > beyond
+        flags = found.flags if detector is None else detector.score_samples(X) < limit
         because = np.full(len(X), None, dtype=object)
         for row in np.flatnonzero(flags):
             because[row] = responsible(found.contributions[row], prepare)
-        first = [estimator.score_samples(X)] if dense else []
         return [*first, found.t2, found.spe, found.p_t2, found.p_spe, flags.astype(float), because]
 
-    names = (["log_likelihood"] if dense else []) + ["t2", "spe", "p_t2", "p_spe", "flag", "because"]
-    return names, scores
-
-
-def _by_likelihood(model: TableModel, level: float) -> tuple[list[str], Scorer]:
-    estimator = model.estimator
-    limits = {float(key): value for key, value in model.limits.items()}
-    if not limits:
-        raise ValueError(f"the {model.kind} model has no noise, so rows have no likelihood. Fit it without --noise 0.")
-    levels = sorted(limits)
-    limit = float(np.interp(level, levels, [limits[key] for key in levels]))
-    single = hasattr(estimator, "scores") and hasattr(estimator, "residual")
-
-    def scores(X: Array, _: Any) -> list[Array]:
-        likelihood = estimator.score_samples(X)
-        extra = []
-        if single:
-            variances = np.maximum(estimator.explained_variance_, np.finfo(float).tiny)
-            extra = [(estimator.scores(X) ** 2 / variances).sum(axis=1), estimator.residual(X)]
-        return [likelihood, *extra, (likelihood < limit).astype(float)]
-
-    return ["log_likelihood", *(["t2", "spe"] if single else []), "flag"], scores
+    distances = ["t2", "spe", "p_t2", "p_spe"] if explains else []
+    return [*(["log_likelihood"] if dense else []), *distances, "flag", *(["because"] if explains else [])], scores
 
 
 class ScoreTally:

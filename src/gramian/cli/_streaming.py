@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,9 @@ from gramian._arrays import Array
 from gramian._catalogue import entry_of_word
 from gramian._content import SmallestRows
 from gramian._progress import Progress
-from gramian.cli._models import LANDMARKS, estimator_for, facts_of, limits_of
+from gramian.cli._models import LANDMARKS, detector_of, estimator_for, facts_of
 from gramian.io.source import memory_available
 from gramian.io.table_model import TableModel, without_holes
-from gramian.reporting.oddness import odd_limits
 from gramian.tables.preprocessing import Preprocessing
 
 STREAMED = ("ppca", "mixture", "kernel", "kernel-mixture", "regressor", "views")
@@ -86,7 +85,8 @@ def streamed(kind: str, session: Any, opened: Any, options: Mapping[str, Any]) -
         filler = _filler(Pieces(opened, prepare, verbose=session.verbose))
     pieces = Pieces(opened, prepare, target=kind == "regressor", filler=filler, verbose=session.verbose)
     fitted = estimator.fit_batches(pieces)
-    return _with_limits(kind, fitted, prepare, pieces.drawn, filler)
+    detector = detector_of(fitted, pieces.drawn(), options)
+    return TableModel(kind, fitted, prepare, facts_of(fitted), detector, filler=filler)
 
 
 def _filler(pieces: Pieces) -> Any:
@@ -96,14 +96,6 @@ def _filler(pieces: Pieces) -> Any:
     if any(np.isnan(X).any() for X in pieces()):
         return LatentImputer(standardize=False).fit_batches(pieces)
     return PPCA().fit_batches(pieces)
-
-
-def _with_limits(
-    kind: str, estimator: Any, prepare: Preprocessing, drawn: Callable[[], Array], filler: Any
-) -> TableModel:
-    rows = drawn()
-    limits, odd = limits_of(estimator, rows), odd_limits(estimator, rows)
-    return TableModel(kind, estimator, prepare, limits, facts_of(estimator), odd, filler=filler)
 
 
 def streamed_imputer(kind: str, plain: bool, session: Any, opened: Any, options: Mapping[str, Any]) -> TableModel:

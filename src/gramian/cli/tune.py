@@ -45,11 +45,10 @@ def tune(
     """
     from gramian import BayesSearch
     from gramian.cli._held_out import held_out
-    from gramian.cli._models import check_needs, estimator_for, facts_lines, facts_of, limits_of
+    from gramian.cli._models import check_needs, detector_of, estimator_for, facts_lines, facts_of
     from gramian.cli._session import Input, Session, check_output, rows_with_target
     from gramian.io.model_file import save
     from gramian.io.table_model import TableModel, filler_of, without_holes
-    from gramian.reporting.oddness import odd_limits
 
     check_needs(kind, options)
     check_output(model_file, force, table=False)
@@ -75,7 +74,7 @@ def tune(
     best = search.best_estimator_
     found = dict(search.best_params_)
     facts_found = facts_of(best) | held_out(kind, best, X, y, prepare)
-    model = TableModel(kind, best, prepare, limits_of(best, full), facts_found, odd_limits(best, full), filler=filler)
+    model = TableModel(kind, best, prepare, facts_found, detector_of(best, full, options), filler=filler)
     save(model, model_file)
     tried = len(search.trials_["score"])
     facts = {

@@ -58,6 +58,8 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
     estimator_ : the model of all rows
     selection_ : Selection
         What was tried for q, where nothing was given.
+    training_scores_ : ndarray of shape (n_samples,)
+        Scores of the training rows, each by a model that has not seen it, lowest first.
     offset_ : float
         The threshold: ``decision_function = score_samples - offset_``.
 
@@ -136,16 +138,16 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
                 "LatentOutlierDetector cannot score rows of a precomputed kernel: their k(y, y) is not known. Give the kernel itself, and rows."
             )
         forget(self)
-        table = self._check(X, reset=True)
-        given = as_folds(self.n_folds, table)
-        table, weights = shown_rows(*positive_rows(table, check_weights(sample_weight, table)))
+        whole = self._check(X, reset=True)
+        table, weights = shown_rows(*positive_rows(whole, check_weights(sample_weight, whole)))
         scale = self._coding is None and standardizes(self.standardize, getattr(model, "kernel", None))
         self._units = Units.of(table, weights) if scale else None
         rows = self._rows(table)
-        hashes = row_hashes(table)
+        given = as_folds(self.n_folds, self._rows(whole))
+        hashes = row_hashes(rows)
         model = self._default(rows, given or LOOK.folds, hashes) if self.estimator is None else model
         self.estimator_ = _fitted(model, rows, None if sample_weight is None else weights)
-        folds, fold = content_folds(table, given or 2, hashes)
+        folds, fold = content_folds(None, given or 2, hashes)
         self._fold_models = []
         self._hashes, first = np.unique(hashes, return_index=True)
         self._folds = fold[first]
@@ -158,8 +160,43 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
                     warnings.filterwarnings("ignore", message=".* shows one value only", category=NumericalWarning)
                     self._fold_models.append(_fitted(self._fold_model(float(weights.sum())), rows[kept], inside))
         self._by_residual = any(_is_noise_free(each) for each in (self.estimator_, *self._fold_models))
-        self.offset_ = threshold(self._scores(table), weights, share)
+        scores = self._scores(table)
+        order = np.argsort(scores)
+        self.training_scores_, self._weights = scores[order], weights[order]
+        self.offset_ = self.limit(1 - share)
         return self
+
+    def limit(self, level: float = 0.99) -> float:
+        """The score below which rows are odd: a share ``level`` of the training rows, each scored by a model that has not seen it, lies above.
+
+        Parameters
+        ----------
+        level : float in (0, 1), default=0.99
+
+        Returns
+        -------
+        float
+            At ``level = 1 - contamination`` this is ``offset_``.
+
+        References
+        ----------
+        [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import LatentOutlierDetector
+        >>> X = load_iris().data
+        >>> model = LatentOutlierDetector(contamination=0.05).fit(X)
+        >>> model.limit(0.95) == model.offset_, model.limit(0.9) > model.offset_
+        (True, True)
+        """
+        check_is_fitted(self)
+        if not 0 < level < 1:
+            raise ValueError(
+                f"level={level!r} must be between 0 and 1: the share of ordinary rows that is not flagged."
+            )
+        return threshold(self.training_scores_, self._weights, 1 - level)
 
     def _check_shown(self, kept: Array) -> None:
         """Every fold must leave a value in every column."""
@@ -187,10 +224,8 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
 
         Likelihoods with different noise dimensions do not compare, and in the dual the default one is the number of rows [2].
         """
-        model = clone(self.estimator_)
+        model = settled(self.estimator_)
         params = model.get_params(deep=False)
-        if params.get("n_components") == "auto" and isinstance(getattr(self.estimator_, "n_components_", None), int):
-            model.set_params(n_components=self.estimator_.n_components_)
         if "noise_dim" in params and params["noise_dim"] is None and params.get("approximation") is None:
             model.set_params(noise_dim=round(total_weight))
         return model
@@ -203,7 +238,7 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         rows = self._rows(table)
         if not self._fold_models:
             return self._scored_by(self.estimator_, rows)
-        hashes = row_hashes(table)
+        hashes = row_hashes(rows)
         place = np.searchsorted(self._hashes, hashes).clip(max=len(self._hashes) - 1)
         fold = np.where(self._hashes[place] == hashes, self._folds[place], -1)
         scores = np.empty(len(table))
@@ -336,10 +371,14 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         return self.estimator_.anomaly(self._rows(self._check(X, reset=False)), level=level)
 
 
-def out_of_fold_scores(model: Any, X: Array, n_folds: int = 5) -> Array:
-    """The score of each row by a model like the fitted ``model``, but of the folds without it [10]."""
-    detector = LatentOutlierDetector(model, standardize=False, n_folds=n_folds).fit(X)
-    return detector.score_samples(X)
+def settled(fitted: Any) -> Any:
+    """A clone of a fitted model in which numbers of components and clusters that it chose are given."""
+    model, params = clone(fitted), fitted.get_params(deep=False)
+    if isinstance(params.get("n_clusters"), str):
+        model.set_params(n_clusters=len(fitted.weights_))
+    if isinstance(params.get("n_components"), str) and isinstance(fitted.n_components_, int | list):
+        model.set_params(n_components=fitted.n_components_)
+    return model
 
 
 def _fitted(model: Any, rows: Array, sample_weight: Weights) -> Any:

@@ -329,11 +329,10 @@ class PPCAMixture(PrimalMixture):
         if isinstance(self.n_clusters, str):
             asked = self._asked(1, min(n - 1, d))
             drawn = smallest_rows(rows, CHOOSING_ROWS)
-            self.selection_ = choose_clusters(
-                drawn.rows, drawn.weights, None if asked is None else asked[0], shared, rng
-            )
-            chosen = self.selection_.chosen
-            K, q = chosen["n_clusters"], chosen.get("n_components", None if asked is None else asked[0])
+            q = None if asked is None else asked[0]
+            self.selection_ = choose_clusters(drawn.rows, drawn.weights, q, shared)
+            K = int(self.selection_.chosen["n_clusters"])
+            q = choose_latents(drawn.rows, drawn.weights, K, shared, rng).chosen if q is None else q
             entries: list[int | float] = [q] * K
         else:
             K = int(self.n_clusters)

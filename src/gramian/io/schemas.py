@@ -243,6 +243,8 @@ ROWS: Rows = {
             "_units?.mean": "d",
             "_fold_models?*": "object",
             "offset_": "number",
+            "training_scores_": "s",
+            "_weights": "++ s",
         },
         "_fold_models": {"_hashes": "n", "_folds": "n"},
     },
@@ -384,7 +386,14 @@ ROWS: Rows = {
         **PREIMAGE,
         "prices_": {"X_": "n d", "scores_": "m *", "prices_": "m", "half_norms_": "m", "blur_": "above zero"},
     },
-    "io.TableModel": {"": {"estimator": "object", "preprocessing": "io.Preprocessing", "filler?": "object"}},
+    "io.TableModel": {
+        "": {
+            "estimator": "object",
+            "preprocessing": "io.Preprocessing",
+            "filler?": "object",
+            "detector?": "LatentOutlierDetector",
+        }
+    },
     "io.Preprocessing": {
         "": {
             "names": "list c",

@@ -14,26 +14,25 @@ import numpy as np
 
 from gramian._arrays import Array, has_nan
 from gramian._content import SmallestRows, cell_uniforms, content_folds, row_hashes
-from gramian.evidence.selection import Selection, choose
+from gramian.evidence.selection import Evidence, Selection, choose, choose_by, without_evidence
 from gramian.kernels import Precomputed
 from gramian.latent.dimension import FLAT
 from gramian.latent.gaussian import log_likelihoods_of_each_q
 from gramian.latent.primal import predictive
+from gramian.latent.units import Units
 from gramian.mixtures.complete import weighted_spectrum
 from gramian.mixtures.kernel_component import CONSTANT_FREE, DualRows
 from gramian.mixtures.mixture import EMPTY, MixtureFit, log_terms, responsibilities_of
 from gramian.mixtures.ppca_fit import fit_mixture
 from gramian.mixtures.rows import MixtureTable
 from gramian.mixtures.start import Draw
+from gramian.policy import LOOK
 from gramian.solvers.eigh import Eigh
 
-FOLDS = 5
 CHOOSING_ROWS = 10_000
 """q is chosen on at most so many distinct rows, drawn by content ..."""
 CHOOSING_ROWS_WITH_HOLES = 2_000
-"""... on fewer where rows have holes, for every q is an EM ..."""
-CLUSTER_ROWS = 2_000
-"""... and so is the number of components."""
+"""... on fewer where rows have holes, for every q is an EM."""
 FEWEST_ROWS = 6
 """With fewer distinct rows per component nothing is held out, and each is a sphere."""
 ROUNDS = 2
@@ -72,7 +71,7 @@ def choose_latents(X: Array, weights: Array, n_clusters: int, shared: bool, rng:
     X, weights = drawn.rows, drawn.weights
     if len(X) < FEWEST_ROWS * n_clusters:
         reason = f"q = 0: {len(X)} different rows are too few to hold any out from {n_clusters} components"
-        return Selection([0], np.zeros(1), np.zeros(1), 0, reason)
+        return without_evidence(0, reason)
     if holes:
         return _by_hidden_cells(X, weights, n_clusters, shared, rng)
     table = MixtureTable.of(X, weights)
@@ -91,7 +90,7 @@ def choose_latents(X: Array, weights: Array, n_clusters: int, shared: bool, rng:
 
 def latents_given(values: Array, weights: Array, shares: Array) -> Selection:
     """One q for all components, from complete rows, their weights and their responsibilities (n, K)."""
-    folds, fold = content_folds(values, FOLDS)
+    folds, fold = content_folds(values, LOOK.folds)
     d = values.shape[1]
     count = d if d <= WHOLE else WHOLE // 2
     while True:
@@ -184,7 +183,7 @@ def _by_hidden_cells(X: Array, weights: Array, n_clusters: int, shared: bool, rn
         X = X / unit
     tables = [hidden for hidden in (_hidden_table(X, draw) for draw in range(DRAWS)) if hidden is not None]
     if not tables:
-        return Selection([0], np.zeros(1), np.zeros(1), 0, "q = 0: too few cells are observed to hide any")
+        return without_evidence(0, "q = 0: too few cells are observed to hide any")
     prepared = [MixtureTable.of(table, weights) for table, _ in tables]
     starts: list[Any] = [Draw.of(table, n_clusters).kmeans(n_clusters, 0, rng) for table in prepared]
     tried: list[int] = []
@@ -246,35 +245,44 @@ def _hidden_score(X: Array, table: Array, hidden: Array, weights: Array, found: 
 # ---------------------------------------------------------------- the number of components
 
 
-def choose_clusters(X: Array, weights: Array, n_components: Any, shared: bool, rng: np.random.Generator) -> Selection:
-    """K = 1 to 10 (as far as it gets better) by the held-out log-likelihood of rows, with the q (or fraction) given, or with that chosen for each K if it is None."""
-    drawn = SmallestRows.of(X, weights, CLUSTER_ROWS)
+def choose_clusters(X: Array, weights: Array, n_components: Any, shared: bool) -> Selection:
+    """K = 1 to 10 (as far as it gets better) by the held-out log-likelihood of rows, with the q (or fraction) given, or that chosen for each K if it is None.
+
+    Where q is open rows are judged in units of their columns, and seeds come from nowhere else: the same table has the same number of clusters,
+    whatever its units, whoever asks.
+    """
+    drawn = SmallestRows.of(X, weights, LOOK.rows)
     X, weights = drawn.rows, drawn.weights
-    folds, fold = content_folds(X, FOLDS)
-    candidates: list[dict[str, Any]] = []
-    scores = []
-    fewest = len(X) - int(np.bincount(fold).max()) if folds else 0
-    most = max(1, min(MOST_CLUSTERS, fewest // FEWEST_ROWS))
+    X = Units.of(X, weights).into(X) if n_components is None else X
+    rng = np.random.default_rng(0)
+    folds, fold = content_folds(X, LOOK.folds)
+    held = [np.flatnonzero(fold == f) for f in range(folds.n_folds)]
+    most = max(1, min(MOST_CLUSTERS, (len(X) - max(map(len, held), default=len(X))) // FEWEST_ROWS))
+    if most == 1:
+        return without_evidence(
+            {"n_clusters": 1}, f"1 component: {len(X)} different rows are too few to hold any out from more"
+        )
+    losses: list[list[Array]] = []
     for K in range(1, most + 1):
         q = choose_latents(X, weights, K, shared, rng).chosen if n_components is None else n_components
-        candidates.append({"n_clusters": K} if n_components is not None else {"n_clusters": K, "n_components": q})
-        if most > 1:
-            scores.append([_row_score(X, weights, fold == f, K, q, shared, rng) for f in range(folds.n_folds)])
-            means = [float(np.mean(row)) for row in scores]
-            if K - 1 - int(np.argmax(means)) >= CLUSTER_PATIENCE:
-                break
-    if most == 1:
-        reason = f"1 component: {len(X)} different rows are too few to hold any out from more"
-        return Selection(candidates, np.zeros(1), np.zeros(1), candidates[0], reason)
-    sizes = np.array([float(weights[fold == f].sum()) for f in range(folds.n_folds)])
-    return choose(candidates, np.array(scores).T, sizes, what="the mixture")
+        losses.append([_row_losses(X, weights, out, K, q, shared, rng) for out in held])
+        evidence = Evidence.of_rows(
+            [{"n_clusters": k + 1} for k in range(K)],
+            [np.array(parts) for parts in zip(*losses)],
+            [weights[out] for out in held],
+            what="the mixture",
+        )
+        if K - 1 - int(evidence.scores.argmax()) >= CLUSTER_PATIENCE:
+            break
+    return choose_by(evidence)
 
 
-def _row_score(X: Array, weights: Array, out: Array, K: int, q: Any, shared: bool, rng: np.random.Generator) -> float:
-    """Mean log-likelihood of held-out rows under a mixture of the others."""
-    table = MixtureTable.of(X[~out], weights[~out])
+def _row_losses(X: Array, weights: Array, out: Array, K: int, q: Any, shared: bool, rng: np.random.Generator) -> Array:
+    """Minus the log-likelihood of each held-out row under a mixture of the others."""
+    kept = np.ones(len(X), dtype=bool)
+    kept[out] = False
+    table = MixtureTable.of(X[kept], weights[kept])
     start = Draw.of(table, K).kmeans(K, 0, rng)
     found = fit_mixture(table, [q] * K, start, shared=shared, rng=rng, tol=LOOSE_TOL, max_iter=LOOSE_STEPS)
     seen = [model.subspace.project(X[out]) for model in found.components]
-    levels = responsibilities_of(log_terms(found.components, found.mixing, seen))[1]
-    return float(np.average(levels, weights=weights[out]))
+    return -responsibilities_of(log_terms(found.components, found.mixing, seen))[1]

@@ -10,13 +10,14 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._content import content_folds, row_hashes, smallest_positions
 from gramian._progress import Progress
-from gramian.evidence.selection import Selection
-from gramian.mixtures.choice import FEWEST_ROWS, FOLDS, choose_kernel_latents
+from gramian.evidence.selection import Selection, without_evidence
+from gramian.mixtures.choice import FEWEST_ROWS, choose_kernel_latents
 from gramian.mixtures.feature_fit import OfNearestPoint, SummedFeatures
 from gramian.mixtures.kernel_component import DualRows, FeatureRows, KernelRows
 from gramian.mixtures.kernel_fit import fit_kernel_mixture, raced
 from gramian.mixtures.kernel_kmeans import graph_starts, kmeans, landmark_members
 from gramian.mixtures.mixture import MixtureFit
+from gramian.policy import LOOK
 from gramian.rows import Block, Rows
 from gramian.solvers.base import Solver
 
@@ -101,10 +102,10 @@ class Restarts:
     def _chosen_latents(self, rows: KernelRows[Any], hashes: Array, weights: Array, start: Array) -> Selection:
         """One q for all components by held-out rows, on at most `CHOOSING_ROWS` of them."""
         drawn = smallest_positions(hashes, CHOOSING_ROWS)
-        folds, fold = content_folds(None, FOLDS, hashes[drawn])
+        folds, fold = content_folds(None, LOOK.folds, hashes[drawn])
         if not folds or len(drawn) < FEWEST_ROWS * start.shape[1]:
             reason = f"q = {FEW_ROWS_LATENTS}: {len(drawn)} different rows are too few to hold any out"
-            return Selection([FEW_ROWS_LATENTS], np.zeros(1), np.zeros(1), FEW_ROWS_LATENTS, reason)
+            return without_evidence(FEW_ROWS_LATENTS, reason)
         return choose_kernel_latents(rows.gram_of(drawn), weights[drawn], start[drawn], fold, self.noise_variance)
 
     def _starts(

@@ -12,13 +12,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from gramian._arrays import Array
-from gramian._content import content_folds, row_hashes, smallest_positions
+from gramian._content import row_hashes, smallest_positions
 from gramian.estimators.imputer import LatentImputer
+from gramian.estimators.outliers import LatentOutlierDetector
 from gramian.estimators.ppca import PPCA
-from gramian.evidence import Selection, choose
 from gramian.evidence.cells import hidden_cells
 from gramian.io.table_model import TableModel
-from gramian.reporting.oddness import limit_at, odd_limits, oddness
 from gramian.reporting.traits import Traits
 from gramian.reporting.words import count
 from gramian.tables.preprocessing import Preprocessing
@@ -28,7 +27,6 @@ LEVEL = 0.9
 FLAG_LEVEL = 0.99
 HELD_OUT_CELLS = 100_000
 CLUSTER_FEATURES = 200
-CLUSTER_ROWS, CLUSTER_FOLDS, MOST_CLUSTERS, CLUSTER_DIMENSIONS, CLUSTER_STEPS = 1_000, 3, 5, 3, 30
 WIDEST = 1000
 """Tables of more features are not fitted again to hide cells or rows: it would take too long."""
 ODD_ROWS = 10
@@ -72,11 +70,11 @@ class Analysis:
     model: PPCA
     latents: Array
     anomaly: Any
+    oddness: Array  # minus the score of each row under a model that has not seen it
     flags: Array
     full: Array
     std: Array
     rule: str
-    limits: dict[str, float]
     held_out: HeldOut | None = None
     clusters: Clusters | None = None
     target: list[str] | None = None
@@ -141,14 +139,11 @@ def analyse(
         else:
             model, rule = known, "of the fitted model"
         anomaly = model.anomaly(X, level=FLAG_LEVEL)
-    limits = dict(fitted.odd_limits) if fitted is not None and known is not None else {}
-    limits = limits or (odd_limits(model, X) if X.shape[1] <= WIDEST else {})
-    beyond = limit_at(limits, FLAG_LEVEL) if limits else -float(np.log1p(-FLAG_LEVEL))
-    flags = oddness(anomaly) > beyond
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what the table has to say was said by the fit
+        oddness, flags = _odd_rows(X, anomaly, fitted if known is not None else None)
         full, std = _imputed(model, X)
-    analysis = Analysis(table, prepare, X, model, model.transform(X), anomaly, flags, full, std, rule, limits)
+    analysis = Analysis(table, prepare, X, model, model.transform(X), anomaly, oddness, flags, full, std, rule)
     said = {" ".join(str(w.message).split()) for w in caught if not issubclass(w.category, DeprecationWarning)}
     analysis.warnings = sorted(said)
     analysis.fitted = fitted
@@ -158,6 +153,17 @@ def analyse(
         analysis.held_out = _held_out(analysis)
         analysis.clusters = _clusters(analysis, random_state)
     return analysis
+
+
+def _odd_rows(X: Array, anomaly: Any, fitted: TableModel | None) -> tuple[Array, Array]:
+    """How odd each row is, and which are odd: as `LatentOutlierDetector` and ``gramian score`` say, by models that have not seen it."""
+    try:
+        detector = None if fitted is None else fitted.detector
+        detector = LatentOutlierDetector(contamination=1 - FLAG_LEVEL, standardize=False).fit(X) if detector is None else detector
+    except ValueError:  # too few rows to hold any out
+        return -np.log(np.maximum(np.minimum(anomaly.p_t2, anomaly.p_spe), 1e-300)), anomaly.flags
+    scores = detector.score_samples(X)
+    return -scores, scores < detector.limit(FLAG_LEVEL)
 
 
 def _subspace_of(fitted: TableModel | None) -> PPCA | None:
@@ -257,38 +263,14 @@ def _clusters(analysis: Analysis, random_state: int) -> Clusters | None:
             f"this one has {why}.",
         )
         return None
-    rows = X = analysis.full
-    if analysis.holes.any():
-        analysis.note("clusters", "Clusters are looked for in the filled table.")
-    if len(X) > CLUSTER_ROWS:
-        rows = X[np.sort(smallest_positions(row_hashes(X), CLUSTER_ROWS))]
-        analysis.note("clusters", f"The mixtures are fitted to {count(len(rows))} of the {count(len(X))} rows.")
-    q = min(analysis.model.n_components_, CLUSTER_DIMENSIONS, X.shape[1] - 1)
     try:
-        selection = _number_of_clusters(rows, q, random_state)
-        best = PPCAMixture(int(selection.chosen), q, tol=1e-4, random_state=random_state).fit(rows)
+        best = PPCAMixture(n_clusters="auto", random_state=random_state).fit(X)
     except ValueError:
         analysis.note("clusters", "The mixture could not be fitted to this table.")
         return None
-    return Clusters(best, best.predict(X), list(selection.candidates), selection.scores.tolist())
-
-
-def _number_of_clusters(rows: Array, q: int, random_state: int) -> Selection:
-    """What held-out rows prefer, by short climbs: a page must not keep its reader waiting."""
-    from gramian.estimators.ppca_mixture import PPCAMixture
-
-    _, fold = content_folds(rows, CLUSTER_FOLDS)
-    candidates = list(range(1, min(MOST_CLUSTERS, len(rows) // 15) + 1))
-    scores = np.full((CLUSTER_FOLDS, len(candidates)), -np.inf)
-    for held in range(CLUSTER_FOLDS):
-        kept, new = rows[fold != held], rows[fold == held]
-        for k, size in enumerate(candidates):
-            try:
-                model = PPCAMixture(size, q, tol=1e-3, max_iter=CLUSTER_STEPS, random_state=random_state).fit(kept)
-                scores[held, k] = model.score_samples(new).mean()
-            except ValueError:  # too few rows for so many
-                break
-    return choose(candidates, scores, what="clusters")
+    selection = best.selection_
+    candidates = [candidate["n_clusters"] for candidate in selection.candidates]
+    return Clusters(best, best.predict(X), candidates, selection.scores.tolist())
 
 
 # ---------------------------------------------------------------- small tables

@@ -65,9 +65,9 @@ def odd_rows(analysis: Analysis) -> Section:
     flagged = int(analysis.flags.sum())
     section.add(
         Text(
-            f"{count(flagged)} of {plural(len(analysis.X), 'row')} lie beyond what one ordinary row in a hundred would reach, far out "
-            "along the structure (T²) or far off it (SPE). What an ordinary row reaches was seen on rows held out of the fit. The "
-            "columns responsible are those without which the row would look ordinary."
+            f"{count(flagged)} of {plural(len(analysis.X), 'row')} are as unlikely as one ordinary row in a hundred, under models that have not "
+            "seen them. T² says how far out along the structure a row lies, SPE how far off it. The columns responsible are those "
+            "without which the row would look ordinary."
         )
     )
     if analysis.model.n_components_:
@@ -80,7 +80,7 @@ def odd_rows(analysis: Analysis) -> Section:
             section.blocks[-1].svg, "Rows in the order of the table; odd ones in orange.", True
         )
     chance = np.minimum(anomaly.p_t2, anomaly.p_spe)
-    order = np.argsort(chance, kind="stable")[: max(ODD_ROWS, min(flagged, 5 * ODD_ROWS))]
+    order = np.argsort(-analysis.oddness, kind="stable")[: max(ODD_ROWS, min(flagged, 5 * ODD_ROWS))]
     cells = [
         [
             shortened(analysis.row_name(int(i))),

@@ -38,10 +38,9 @@ def _python(analysis: Analysis, path: str, options: ReadOptions) -> Section:
     reading = f", {_call('ReadOptions', **changed)}" if changed else ""
     q = analysis.model.n_components_
     lines = [
-        "from gramian import LatentImputer, PPCA, PPCAMixture",
+        "from gramian import LatentImputer, LatentOutlierDetector, PPCA, PPCAMixture",
         "from gramian.tables.preprocessing import Preprocessing, Roles",
         "from gramian.io.tables import ReadOptions, read_table",
-        "from gramian.reporting.oddness import odd_limits, oddness",
         "",
         f"table = read_table({path!r}{reading})",
         f"prepare = Preprocessing.fit([table], {roles})",
@@ -54,15 +53,9 @@ def _python(analysis: Analysis, path: str, options: ReadOptions) -> Section:
         "columns = prepare.columns(full)                 # back in the units of the table",
         "odd = model.anomaly(X, level=0.99)              # .t2, .spe, .p_t2, .p_spe, .contributions",
     ]
-    if analysis.limits:
-        lines.append('flags = oddness(odd) > odd_limits(model, X)["0.99"]')
+    lines.append("flags = LatentOutlierDetector(contamination=0.01, standardize=False).fit_predict(X) < 0")
     if analysis.clusters is not None:
-        mixture = analysis.clusters.model
-        settings = (
-            f"{mixture.n_clusters!r}, {mixture.n_components!r}, n_init={mixture.n_init}, tol={mixture.tol:g}, "
-            "random_state=0"
-        )
-        lines += [f"mixture = PPCAMixture({settings}).fit(full)", "clusters = mixture.predict(full)"]
+        lines += ['mixture = PPCAMixture(n_clusters="auto", random_state=0).fit(X)', "clusters = mixture.predict(X)"]
     return section.add(Code("\n".join(lines)))
 
 

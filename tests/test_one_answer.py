@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 from sklearn import datasets
 
-from gramian import LatentImputer, LatentOutlierDetector, PPCAMixture, TablePreprocessor
+from gramian import LatentImputer, LatentOutlierDetector, PPCAMixture
 from gramian.cli import main
 from gramian.datasets import make_missing
 from gramian.io.tables import read_table, write_table
@@ -58,7 +58,7 @@ def asked(request, tmp_path):
     path = tmp_path / "table.csv"
     write_table(path, list(made), list(made.values()), digits=17)
     numbers = all(column.dtype != object for column in made.values())
-    X = np.column_stack(list(made.values())) if numbers else TablePreprocessor().fit(made).transform(made)
+    X = np.column_stack(list(made.values())) if numbers else pytest.importorskip("pandas").DataFrame(made)
     return path, X
 
 

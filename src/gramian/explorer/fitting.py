@@ -11,7 +11,6 @@ from gramian._arrays import Array
 from gramian._content import content_folds, row_hashes, smallest_positions
 from gramian.explorer.data import Data
 from gramian.explorer.session import Clusters, Fitted, Session
-from gramian.reporting.oddness import odd_limits
 
 FIRST_ROWS = 500
 """Of the first look, and of what is judged on held-out rows: drawn by content."""
@@ -129,7 +128,8 @@ def fitted_of(
         odd = None
     latents = np.asarray(linear.transform(X))
     chosen = selection if selection is not None else getattr(linear, "selection_", None)
-    return Fitted("ppca", linear, linear, linear, latents, full, std, odd, {}, words, chosen, options=options or {})
+    found = Fitted("ppca", linear, linear, linear, latents, full, std, odd, words, chosen, options=options or {})
+    return found if odd is None else replace(found, oddness=found.oddness_of(odd, X))
 
 
 def with_map(fitted: Fitted, model: Any, kind: str, words: str) -> Fitted:
@@ -170,8 +170,14 @@ def _calibrated(data: Data, fitted: Fitted) -> Fitted:
 
 
 def _limits(session: Session) -> None:
-    data, fitted = session.need()
-    session.amend(limits=odd_limits(fitted.linear, sample_of(data.X)))
+    from gramian import LatentOutlierDetector
+
+    data, _ = session.need()
+    try:
+        detector = LatentOutlierDetector(standardize=False).fit(sample_of(data.X, EXACT_ROWS))
+    except ValueError:  # too few rows to hold any out
+        return
+    session.amend(detector=detector, oddness=-np.asarray(detector.score_samples(data.X)))
 
 
 def _clusters(session: Session, options: dict[str, Any]) -> None:

@@ -33,7 +33,7 @@ def python_code(session: Session) -> str:
     lines += [*looks, "columns = prepare.columns(full)  # in the units of the table"]
     if fitted.clusters is not None:
         names.add("PPCAMixture")
-        asked = fitted.options.get("clusters") or "auto"
+        asked = len(fitted.clusters.model.weights_)
         rows = _drawn("full", n, FIRST_ROWS)
         lines.append(f"clusters = PPCAMixture(n_clusters={asked!r}, random_state=0).fit({rows}).predict(full)")
     head = [f"# What the page about {session.title[:60]!r} showed.", "import numpy as np", ""]

@@ -61,11 +61,22 @@ class Fitted:
     full: Array
     std: Array
     odd: Any
-    limits: dict[str, float]
     words: str
     selection: Any = None
     clusters: Clusters | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    detector: Any = None  # says which rows are odd, once it has held some out
+    oddness: Array = field(default_factory=lambda: np.empty(0))
+
+    def oddness_of(self, found: Any, X: Array) -> Array:
+        """How odd rows are: minus their score by models that have not seen them; before those are there, minus the log of their chance."""
+        if self.detector is not None:
+            return -np.asarray(self.detector.score_samples(X))
+        return -np.log(np.maximum(np.minimum(found.p_t2, found.p_spe), np.finfo(float).tiny))
+
+    def limit(self, level: float) -> float:
+        """From where on a row is odd."""
+        return -self.detector.limit(level) if self.detector is not None else -float(np.log1p(-level))
 
     @cached_property
     def tree(self) -> Any:

@@ -159,7 +159,11 @@ def _odd_rows(X: Array, anomaly: Any, fitted: TableModel | None) -> tuple[Array,
     """How odd each row is, and which are odd: as `LatentOutlierDetector` and ``gramian score`` say, by models that have not seen it."""
     try:
         detector = None if fitted is None else fitted.detector
-        detector = LatentOutlierDetector(contamination=1 - FLAG_LEVEL, standardize=False).fit(X) if detector is None else detector
+        detector = (
+            LatentOutlierDetector(contamination=1 - FLAG_LEVEL, standardize=False).fit(X)
+            if detector is None
+            else detector
+        )
     except ValueError:  # too few rows to hold any out
         return -np.log(np.maximum(np.minimum(anomaly.p_t2, anomaly.p_spe), 1e-300)), anomaly.flags
     scores = detector.score_samples(X)

@@ -101,7 +101,7 @@ export function oddPanel(page) {
       ? "The limit is one that rows which the model has not seen keep." : "The limit is the model's own; held-out rows will say better."}`;
     clear(list, answer.oddest.slice(0, 12).map((row) => el("li", { class: row.flagged ? "flagged" : "" },
       el("button", { type: "button", class: "link", dir: "auto", text: row.name, onclick: () => store.set({ row: row.row }) }),
-      el("span", { class: "numbers", text: number(row.oddness), title: "minus the logarithm of its chance" }))));
+      el("span", { class: "numbers", text: number(row.oddness), title: "minus its score; larger is odder" }))));
     draw();
     explain();
   });

@@ -58,6 +58,7 @@ def _place(data: Data, fitted: Fitted, row: int) -> None:
         found = fitted.linear.anomaly(x)
         for name in ("t2", "spe", "p_t2", "p_spe"):
             getattr(fitted.odd, name)[row] = getattr(found, name)[0]
+        fitted.oddness[row] = fitted.oddness_of(found, x)[0]
 
 
 VERB = Verb(edit, {"row": (ROW, NEEDED), "column": (text(), NEEDED), "value": (cell, None)})

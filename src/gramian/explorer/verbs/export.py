@@ -72,7 +72,7 @@ def _model(session: Session) -> tuple[str, str, bytes]:
     from gramian.io.table_model import TableModel
 
     data, fitted = session.need()
-    made = TableModel(fitted.kind, fitted.model, data.prepare, odd_limits=dict(fitted.limits))
+    made = TableModel(fitted.kind, fitted.model, data.prepare, detector=fitted.detector)
     return (
         f"{_stem(session)}.safetensors",
         "application/octet-stream",

@@ -11,7 +11,6 @@ from gramian.explorer.data import Data
 from gramian.explorer.packing import packed, plain
 from gramian.explorer.session import Fitted, Session
 from gramian.explorer.verbs._input import InputError, Verb, integer, list_of, text
-from gramian.reporting.oddness import oddness
 
 MOST_LABELS = 8
 """Colours that can be told apart; the other values are one more."""
@@ -46,7 +45,7 @@ def colour_of(data: Data, fitted: Fitted, colour: str) -> dict[str, Any]:
         count = len(fitted.clusters.model.weights_)
         return _codes("cluster", fitted.clusters.labels, [f"cluster {k + 1}" for k in range(count)])
     if colour == "oddness" and fitted.odd is not None:
-        return _numbers("oddness", oddness(fitted.odd))
+        return _numbers("oddness", fitted.oddness)
     if colour.startswith("column:") and colour[7:] in data.table:
         name = colour[7:]
         column = data.table[name]

@@ -9,7 +9,6 @@ import numpy as np
 from gramian.explorer.packing import packed, plain
 from gramian.explorer.session import Session
 from gramian.explorer.verbs._input import InputError, Verb, number
-from gramian.reporting.oddness import limit_at, oddness
 
 NAMED = 50
 
@@ -19,8 +18,7 @@ def odd(session: Session, level: float) -> dict[str, Any]:
     data, fitted = session.need()
     if fitted.odd is None:
         raise InputError("The table leaves no noise: no row is off the model.")
-    found, scores = fitted.odd, oddness(fitted.odd)
-    limit = limit_at(fitted.limits, level) if fitted.limits else -float(np.log1p(-level))
+    found, scores, limit = fitted.odd, fitted.oddness, fitted.limit(level)
     order = np.argsort(-scores, kind="stable")[:NAMED]
     return {
         "t2": packed(found.t2),
@@ -28,7 +26,7 @@ def odd(session: Session, level: float) -> dict[str, Any]:
         "limit_t2": plain(found.limit_t2),
         "limit_spe": plain(np.median(found.limit_spe)),
         "level": level,
-        "held_out": bool(fitted.limits),
+        "held_out": fitted.detector is not None,
         "flagged": packed(np.flatnonzero(scores > limit), "i4"),
         "n_flagged": int((scores > limit).sum()),
         "oddest": [

@@ -12,7 +12,6 @@ from gramian.explorer.packing import plain
 from gramian.explorer.session import Fitted, Session, cells_of
 from gramian.explorer.verbs._input import NEEDED, ROW, Verb, check_row
 from gramian.explorer.verbs.fill import filled
-from gramian.reporting.oddness import limit_at, oddness
 
 RESPONSIBLE = 6
 """Columns that are named for an odd row."""
@@ -58,8 +57,7 @@ def odd_row(data: Data, fitted: Fitted, row: int, x: Array) -> dict[str, Any]:
             {"column": prepare.names[j], "share": plain(shares[j]), "seen": seen[0][j][0], "expected": expected[k][j]}
             for k, j in enumerate(order)
         ]
-    score = float(oddness(found)[0])
-    limit = limit_at(fitted.limits, 0.99) if fitted.limits else -float(np.log(0.01))
+    score, limit = float(fitted.oddness_of(found, x)[0]), fitted.limit(0.99)
     return {
         "t2": plain(found.t2[0]),
         "spe": plain(found.spe[0]),

@@ -12,7 +12,6 @@ from gramian.explorer.packing import plain
 from gramian.explorer.session import Session, cells_of, shown_cell
 from gramian.explorer.verbs._input import InputError, Verb, choice, flag, integer, list_of, text
 from gramian.explorer.verbs.search import matching
-from gramian.reporting.oddness import oddness
 
 
 def rows(
@@ -57,8 +56,8 @@ def _order(session: Session, data: Data, sort: str, descending: bool) -> Array:
     if sort in ("", "row"):
         return np.arange(n)[::-1] if sort and descending else np.arange(n)
     if sort == "oddness":
-        odd = session.need()[1].odd
-        keys = oddness(odd) if odd is not None else np.zeros(n)
+        fitted = session.need()[1]
+        keys = fitted.oddness if fitted.odd is not None else np.zeros(n)
         return np.argsort(-keys if descending else keys, kind="stable")
     if not sort.startswith("column:") or sort[7:] not in data.table:
         raise InputError("sort is row, oddness, or column:NAME.")

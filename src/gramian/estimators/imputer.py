@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from gramian.rows.draws import smallest_rows
 from gramian.single.answers import BaseEstimator, atomic, forget, keep_columns
 from gramian.single.hole_fit import takes_holes
 from gramian.single.standardizing import check_standardize, standardizes
+from gramian.tables.codes import Code, check_keep_codes, find_codes, warn_of_codes, without_codes
 from gramian.tables.frames import as_table, frame_of
 from gramian.tables.front_door import TakesFrames, filled_like
 
@@ -72,6 +74,9 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         "cells": cells that the others of their row contradict are not believed, at fit and when cells are filled; observed cells stay as
         they are. "rows": rows count by their weight in a multivariate t. "auto": one of these, or neither, by hidden cells [14]. Only where
         the estimator is PPCA and rows are in memory; other estimators have a ``robust`` of their own.
+    keep_codes : list of float, optional
+        Numbers such as -999 or 99 that stand far from all others of their column and repeat are taken as missing, with a `DataWarning`, unless
+        they are given here. Rows in memory only.
 
     Attributes
     ----------
@@ -81,6 +86,8 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         ``{"n_components", "noise_variance"}`` in units of the columns.
     std_scales_ : ndarray of shape (n_features,)
         By how much the model's standard deviations are multiplied.
+    codes_ : list of Code
+        Numbers taken for codes of missing, with ``value``, ``count`` and ``columns``.
     robust_ : False, "cells" or "rows"
         What was taken; this and the following only where ``robust`` is not False.
     flags_ : ndarray of bool of shape (n_samples, n_features)
@@ -110,6 +117,7 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
 
     _units: Units | None
     _spreads: Array  # the deviation of each column
+    codes_: list[Code] = []  # noqa: RUF012 (of models fitted to batches)
     _of_frame = False  # whether the rows of the fit were a data frame
 
     def __init__(
@@ -119,11 +127,13 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         standardize: bool | str = "auto",
         n_folds: Any = 5,
         robust: bool | str = "auto",
+        keep_codes: Any = None,
     ) -> None:
         self.estimator = estimator
         self.standardize = standardize
         self.n_folds = n_folds
         self.robust = robust
+        self.keep_codes = keep_codes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -167,6 +177,8 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         if is_dask(X):
             return self._fit_rows(model, as_rows(X, sample_weight))
         whole = check_table(self, X, reset=True, missing=True, min_samples=2)
+        if self._coding is None:
+            whole = self._seen(whole, reset=True)
         self._of_frame = frame_of(X) is not None
         given_weights = check_weights(sample_weight, whole)
         table, weights = shown_rows(*positive_rows(whole, given_weights))
@@ -449,18 +461,37 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         full = self._contained(X, filled)
         return (full, self._with_spread(X, std)) if return_std else full
 
+    def _seen(self, columns: Array, reset: bool = False) -> Array:
+        """Numbers (n, d) without the codes of missing; ``reset`` looks for them, and says so."""
+        if reset:
+            self.codes_ = find_codes(list(columns.T), check_keep_codes(self.keep_codes))
+            warn_of_codes(self.codes_, "keep_codes=[{}]")
+        return without_codes(columns, self.codes_)
+
+    def _without_codes(self, table: Any, reset: bool = False) -> Any:
+        numbers = [j for j, column in enumerate(table.columns) if column.dtype.kind == "f"]
+        if not numbers:
+            return table
+        found = self._seen(np.column_stack([table.columns[j] for j in numbers]), reset)
+        columns = list(table.columns)
+        for j, column in zip(numbers, found.T):
+            columns[j] = column
+        return replace(table, columns=columns)
+
     def _contained(self, X: Table, filled: Array) -> Any:
         """X in its container, a frame with its dtypes, with the holes filled."""
         if self._coding is not None:
             return self._with_filled(X, filled)
         if frame_of(X) is None:
             return filled
-        table = as_table(X)
+        table = self._without_codes(as_table(X))
         return filled_like(X, table, dict(zip(table.names, filled.T)))
 
     def _impute(self, X: Table) -> tuple[Array, Array]:
         check_is_fitted(self)
         table = check_table(self, X, reset=False, missing=True)
+        if self._coding is None:
+            table = self._seen(table)
         dtype = float_dtype(table)
         scaled = table if self._units is None else self._units.into(table)
         if getattr(self, "robust_", False) == "cells":

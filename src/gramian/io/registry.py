@@ -77,6 +77,7 @@ CLASSES: dict[str, str] = {
     "forecast.SeriesTransform": "gramian.series.transform:SeriesTransform",
     "estimators.ClassRule": "gramian.classes.models:ClassRule",
     "latent.Units": "gramian.latent.units:Units",
+    "tables.Code": "gramian.tables.codes:Code",
     "single.InputLaw": "gramian.single.input_law:InputLaw",
     "latent.Tail": "gramian.latent.anomaly:Tail",
     "latent.MissingFit": "gramian.latent.missing:MissingFit",

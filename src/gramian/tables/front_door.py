@@ -39,7 +39,7 @@ class TakesFrames:
         if frame is None or holds_only_numbers(frame):
             return None
         moments = tuple(dates_with_holes(X))
-        table = as_table(X, moments)
+        table = self._without_codes(as_table(X, moments), reset=True)
         coding = Preprocessing.fit([table], Roles(orders=orders_of(X)))
         coding.moments = moments
         self._coding = coding
@@ -47,10 +47,14 @@ class TakesFrames:
         self.n_features_in_ = len(table.names)
         return coding.matrix(table)
 
+    def _without_codes(self, table: Table, reset: bool = False) -> Table:
+        """The table with numbers that stand for missing as missing, in estimators that look for them."""
+        return table
+
     def _table(self, X: Any) -> Table:
         """New rows as a table; an array has the columns of the fit in their order."""
         assert self._coding is not None
-        table = as_table(X, self._coding.moments)
+        table = self._without_codes(as_table(X, self._coding.moments))
         if frame_of(X) is None and not isinstance(X, dict | Table):
             if len(table.names) != self.n_features_in_:
                 raise ValueError(

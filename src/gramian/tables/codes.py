@@ -1,0 +1,128 @@
+"""Codes of missing: a number such as -999, 9999, -1, 99 or 0 that stands apart from its column and repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian._checks import is_real
+from gramian.exceptions import DataWarning, warn
+
+FEWEST_OTHERS = 10
+"""A column with fewer other values says nothing of where they end."""
+APART = 3.0
+"""A code repeats in its column and is farther from the others than so many of the widest gaps between them on that side, and of their deviations."""
+CLEAR = 2
+"""A code that stands alone in its column does so in so many columns at least, by more than the whole range of the others."""
+
+FEW_ZEROS = 0.1
+"""A larger share of a column's cells means what it says."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """A number that stands for missing: how often, and in which columns (by position)."""
+
+    value: float
+    count: int
+    columns: tuple[int, ...]
+
+    def told(self, keep: str) -> str:
+        """In words; ``keep`` is how to keep it."""
+        times = "once" if self.count == 1 else f"{self.count} times"
+        where = "1 column" if len(self.columns) == 1 else f"{len(self.columns)} columns"
+        return f"{self.value:.17g} stands {times} in {where}, far from all other values: taken as missing ({keep} to keep it)."
+
+
+def find_codes(columns: Sequence[Array], keep: Iterable[float] = ()) -> list[Code]:
+    """The codes of missing of columns of numbers (NaN where missing), but those to ``keep``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ages = np.array([23.0, 35.0, 41.0, 29.0, 62.0, 55.0, 33.0, 47.0, 38.0, 51.0, -999.0, -999.0])
+    >>> [(code.value, code.count) for code in find_codes([ages])]
+    [(-999.0, 2)]
+    >>> find_codes([ages], keep=[-999])
+    []
+    """
+    kept = {float(value) for value in keep}
+    found: dict[float, list[tuple[int, int, bool]]] = {}
+    for j, column in enumerate(columns):
+        values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+        ends = [k for k in (0, 1, -2, -1) if abs(k) < len(values)]
+        codes = {
+            float(values[k]): int(counts[k]) for k in ends if _looks_coded(float(values[k])) and values[k] not in kept
+        }
+        others = ~np.isin(values, list(codes))
+        for value, count in codes.items():
+            if counts[others].sum() >= FEWEST_OTHERS and others.sum() > 2:
+                how = _apart(value, values[others], counts[others])
+                if how is not None:
+                    found.setdefault(value, []).append((j, count, how))
+    out = []
+    for value, places in sorted(found.items()):
+        clear = [place for place in places if place[2]]
+        taken = [place for place in places if place[1] > 1 or (place[2] and len(clear) >= CLEAR)]
+        if value == 0:  # most zeros are zeros: few in a column, and standing clear or in several columns
+            taken = [place for place in taken if place[1] <= FEW_ZEROS * np.count_nonzero(~np.isnan(columns[place[0]]))]
+            taken = taken if len(taken) >= CLEAR or any(place[2] for place in taken) else []
+        if taken:
+            out.append(Code(value, sum(count for _, count, _ in taken), tuple(j for j, _, _ in taken)))
+    return out
+
+
+def _looks_coded(value: float) -> bool:
+    """Whether people write the number for missing: 0, -1, and nines (99, -9, 9999, 99999.99, ...)."""
+    if value in (0.0, -1.0):
+        return True
+    digits = f"{abs(value):.10g}".replace(".", "")
+    return set(digits) == {"9"} and (len(digits) > 1 or value < 0)
+
+
+def _apart(value: float, others: Array, counts: Array) -> bool | None:
+    """Whether a number stands apart from the others (sorted): True by more than their range, False by many of their gaps, else None."""
+    low, high = others[0], others[-1]
+    gap = max(low - value, value - high)
+    if gap <= 0:
+        return None
+    if gap > high - low:
+        return True
+    middle = others[np.searchsorted(np.cumsum(counts), counts.sum() / 2)]
+    side = others[others <= middle] if value < low else others[others >= middle]
+    widest = float(np.diff(side).max(initial=0.0))
+    mean = np.average(others, weights=counts)
+    deviation = float(np.sqrt(np.average((others - mean) ** 2, weights=counts)))
+    if len(side) > 2 and gap > APART * widest and abs(value - mean) > APART * deviation:
+        return False
+    # below zero where nothing else is, and with three nines or more: nobody measures that
+    return False if value <= -99 and low >= 0 else None
+
+
+def warn_of_codes(codes: Sequence[Code], keep: str) -> None:
+    """One `DataWarning` per code; ``keep`` has a place for its value."""
+    for code in codes:
+        warn(code.told(keep.format(f"{code.value:.17g}")), DataWarning)
+
+
+def check_keep_codes(keep_codes: Any) -> list[float]:
+    """``keep_codes`` as numbers."""
+    given = [] if keep_codes is None else list(np.atleast_1d(np.asarray(keep_codes, dtype=object)))
+    if not all(is_real(value) for value in given):
+        raise ValueError(f"keep_codes={keep_codes!r} must be a list of numbers, such as [-999].")
+    return [float(value) for value in given]
+
+
+def without_codes(columns: Array, codes: Sequence[Code]) -> Array:
+    """The columns (n, d) with NaN in the place of codes."""
+    if not codes:
+        return columns
+    out = columns.copy()
+    for code in codes:
+        for j in code.columns:
+            out[out[:, j] == code.value, j] = np.nan
+    return out

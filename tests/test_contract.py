@@ -118,6 +118,7 @@ SIGNATURES = {
         "standardize": True,
         "strategy": "recursive",
     },
+    "DynamicPPCA": {"n_components": "auto", "order": 1},
     "LatentImputer": {"estimator": None, "standardize": "auto", "n_folds": 5},
     "LatentOutlierDetector": {"estimator": None, "contamination": 0.01, "standardize": "auto", "n_folds": 5},
     "BayesSearch": {
@@ -144,6 +145,7 @@ POSITIONAL = {
     "MultiViewRKM": 1,
     "RKMRegressor": 1,
     "RKMForecaster": 2,
+    "DynamicPPCA": 1,
     "BayesSearch": 2,
 }
 METHODS = {
@@ -156,6 +158,7 @@ METHODS = {
     "RKMRegressor": "predict",
     "RKMClassifier": "predict predict_proba",
     "RKMForecaster": "fit predict predict_interval predict_quantiles sample_paths impute explain",
+    "DynamicPPCA": "fit smooth predict predict_interval nowcast score impute",
     "LatentOutlierDetector": "predict decision_function score_samples",
 }
 KERNELS = {

@@ -39,6 +39,7 @@ ESTIMATORS: dict[str, Entry] = {
     "RKMRegressor": Entry("gramian.estimators.rkm", "regressor", target=True),
     "MultiViewRKM": Entry("gramian.estimators.multiview", "views", holes=True),
     "RKMForecaster": Entry("gramian.estimators.forecaster", "forecast", holes=True),
+    "DynamicPPCA": Entry("gramian.estimators.dynamic_ppca", holes=True),
     "RKMClassifier": Entry("gramian.estimators.rkm_classifier", target=True),
     "LatentImputer": Entry("gramian.estimators.imputer", holes=True),
     "LatentOutlierDetector": Entry("gramian.estimators.outliers"),

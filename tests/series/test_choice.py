@@ -6,10 +6,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gramian import RKMForecaster, load, save
-from gramian.series.candidates import RATES, repeating_lag, spread_grows, transforms_to_try
+from gramian.series.candidates import repeating_lag, spread_grows, transforms_to_try
 from gramian.series.gap_filling import joined
 from gramian.series.paths import spread_factors
-from gramian.series.trial import held_out_stretches
+from gramian.series.stretches import held_out_stretches
 
 RNG = np.random.default_rng(3)
 T = np.arange(96)
@@ -30,7 +30,7 @@ def test_trend_and_season_go_on(chosen):
     assert np.abs(found - SALES[84:]).mean() < 0.8 * naive
     assert any(candidate["season"] == 12 for candidate in chosen.selection_.candidates)
     assert chosen.selection_.chosen in chosen.selection_.candidates
-    assert chosen.selection_.candidates[0]["season"] is None  # the plain model comes first
+    assert chosen.selection_.candidates[0]["kernel"] == "smoothing"  # the simplest comes first
     assert "seasonal naive error" in chosen.explain()
     assert chosen.skill_["error"] < chosen.skill_["seasonal naive"]
 
@@ -59,10 +59,11 @@ def test_given_differences_are_the_plain_model_of_the_differences():
     assert not hasattr(whole, "selection_")
 
 
-def test_noise_is_forecast_by_the_plain_model():
+def test_noise_is_smoothed_towards_its_mean():
     y = np.random.default_rng(0).standard_normal(80)
     model = RKMForecaster(random_state=0).fit(y)
-    assert (model.season_, model.difference_, model.transform_) == (None, 0, None)
+    assert (model.season_, model.transform_, model.selection_.chosen["kernel"]) == (None, None, "smoothing")
+    assert np.abs(model.predict(8)).max() < 1.0
 
 
 def test_the_logarithm_needs_positive_values():
@@ -177,7 +178,7 @@ def test_the_logarithm_is_tried_where_spread_grows():
 def test_what_is_given_is_not_smoothed():
     found = transforms_to_try(SALES, 12, 1, "log", [12])
     assert [(t.season_rate, t.level_rate) for t in found] == [(1.0, 1.0)]
-    assert len(transforms_to_try(SALES, 12, "auto", None, [12])) == 1 + len(RATES)
+    assert len(transforms_to_try(SALES, 12, "auto", None, [12])) == 2
 
 
 def test_stretches_lie_behind_each_other_and_end_with_the_series():

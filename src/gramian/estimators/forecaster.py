@@ -23,11 +23,13 @@ from gramian.series.choice import MOST_MEMBERS, Choice, choose_plan
 from gramian.series.forecasts import Forecasts
 from gramian.series.paths import (
     Member,
+    SmoothingMember,
     calibrated_spread,
     shared_transform,
     transformed_inputs,
 )
 from gramian.series.series import as_series
+from gramian.series.smoothing import Smoothing
 from gramian.series.time_index import describe_index, is_pandas, usual_seasons
 from gramian.series.transform import forward_table
 from gramian.series.window_model import CHOSEN_WINDOWS, EXACT_WINDOWS, WindowOptions, fit_windows
@@ -212,8 +214,8 @@ class RKMForecaster(Forecasts):
         self._check_series(series, inputs)
         self.n_series_, self.n_inputs_ = series.shape[1], 0 if inputs is None else inputs.shape[1]
         choice = choose_plan(series, inputs, self._open(), self._options(1 if is_auto(self.lags) else self.lags))
-        self._fit_members(choice, series, inputs)
         self._series, self._inputs = series, inputs
+        self._fit_members(choice, series, inputs)
         self._seed = int(check_random_state(self.random_state).integers(2**31))
         self._store(choice)
         self._spread = np.ones((1, self.n_series_))
@@ -318,8 +320,12 @@ class RKMForecaster(Forecasts):
 
     def _fit_members(self, choice: Choice, series: Array, inputs: Array | None) -> None:
         plan = choice.plan
-        self._members = []
+        self._members, self._smoothing = [], None
         for member, transforms in enumerate(plan.transforms):
+            kernel = plan.kernels[member]
+            if isinstance(kernel, Smoothing):
+                self._smoothing = SmoothingMember(kernel, plan.weight(member))
+                continue
             options = plan.options(member, self._options(max(1, plan.lags[member])))
             z, _ = forward_table(transforms, series)
             known = None if inputs is None else transformed_inputs(inputs, shared_transform(transforms))
@@ -328,23 +334,36 @@ class RKMForecaster(Forecasts):
             self._members.append(Member(transforms, model, plan.weight(member)))
 
     def _store(self, choice: Choice) -> None:
-        first, plan = self._members[0], choice.plan
+        evidence = choice.evidence
+        self.skill_ = None if evidence is None else evidence.skill
+        if choice.selection is not None:
+            self.selection_ = choice.selection
+        if not self._members:
+            self._store_smoothing()
+            return
+        first, plan = self._members[0], choice.plan.without(Smoothing)
         target = first.model.target
         self.lags_ = plan.lags[0]
         self.season_ = _common([t.season or None for t in first.transforms])
         self.difference_ = _common([t.difference for t in first.transforms])
         self.transform_ = _common(["log" if t.log else None for t in first.transforms])
         self.kernel_ = "linear" if plan.lags[0] == 0 else plan.kernels[0]
-        if choice.selection is not None:
-            self.selection_ = choice.selection
         self.algorithm_ = first.model.algorithm
         self.n_components_ = target.gaussian.n_components
         self.noise_variances_ = target.noise_variances
         self.n_iter_ = max(1, target.n_iter)
         self.held_out_error_ = None if target.held_out is None else target.held_out.error
         self.residual_std_ = first.model.one_step_std
-        evidence = choice.evidence
-        self.skill_ = None if evidence is None else evidence.skill
+
+    def _store_smoothing(self) -> None:
+        assert self._smoothing is not None
+        told = self._smoothing.smoothing.told(self._series[:, 0])
+        self.lags_, self.season_, self.difference_, self.transform_ = 0, told.season, 1, told.transform
+        self.kernel_, self.algorithm_ = "linear", "smoothing"
+        self.n_components_, self.n_iter_ = told.n_states, 1
+        self.residual_std_ = np.array([told.noise])
+        self.noise_variances_ = np.square(self.residual_std_)
+        self.held_out_error_ = None
 
     # ------------------------------------------------------------ words
 

@@ -73,6 +73,8 @@ CLASSES: dict[str, str] = {
     "content.SmallestRows": "gramian._content:SmallestRows",
     "latent.PartialView": "gramian.views.missing:PartialView",
     "forecast.Member": "gramian.series.paths:Member",
+    "forecast.SmoothingMember": "gramian.series.paths:SmoothingMember",
+    "forecast.Smoothing": "gramian.series.smoothing:Smoothing",
     "forecast.WindowModel": "gramian.series.window_model:WindowModel",
     "forecast.SeriesTransform": "gramian.series.transform:SeriesTransform",
     "estimators.ClassRule": "gramian.classes.models:ClassRule",

@@ -208,6 +208,9 @@ ROWS: Rows = {
         "_members": {
             "_members": "list",
             "_members*": "forecast.Member",
+            "_smoothing?": "forecast.SmoothingMember",
+            "_members*.model.shift": "d",
+            "_members*.transforms": "list d",
             "_series": "~ * d",
             "_inputs!": "~ * e",
             "_index!": "any",
@@ -218,11 +221,26 @@ ROWS: Rows = {
             "lags_": "count",
             "residual_std_": "+ d",
             "_spread": "+ h d",
-            "_members*.model.shift": "d",
-            "_members*.transforms": "list d",
             "_single": "flag",
             "_seed?": "count",
         },
+    },
+    "DynamicPPCA": {
+        "*": {
+            "n_components_": "=q",
+            "n_series_": "=d",
+            "mean_": "d",
+            "loadings_": "d q",
+            "transition_": "p q q",
+            "state_noise_": "q q",
+            "noise_variance_": "scales",
+            "log_likelihoods_": "*",
+            "_rows": "~ * d",
+            "_scale": "++ d",
+            "_index!": "any",
+            "_columns!": "any",
+            "_seed": "count",
+        }
     },
     "LatentImputer": {
         "*": {
@@ -341,6 +359,10 @@ ROWS: Rows = {
     },
     "forecast.Member": {
         "": {"transforms*": "forecast.SeriesTransform", "model": "forecast.WindowModel", "weight": "order"}
+    },
+    "forecast.SmoothingMember": {"": {"smoothing": "forecast.Smoothing", "weight": "order"}},
+    "forecast.Smoothing": {
+        "": {"seasons*": "count", "transform?": "text", "priors": "list", "priors*": "+ *"},
     },
     "forecast.SeriesTransform": {
         "": {"season": "count", "difference": "count", "log": "flag", "season_rate": "number", "level_rate": "number"}

@@ -12,8 +12,6 @@ from gramian._arrays import Array
 from gramian._checks import is_auto
 from gramian.series.transform import SeriesTransform, bridged
 
-RATES = (1.0, 0.5, 0.25)
-"""How fast a season or a level that was left to choose may follow the series; 1 is the plain difference."""
 PLAIN_LAGS = 10
 """Lags of the plain model."""
 PEAK = 0.3
@@ -122,25 +120,15 @@ def transforms_to_try(
 ) -> list[SeriesTransform]:
     """Every transformation that the parameters leave open, the plainest first; a given number is taken at its word."""
     logs = ([False, True] if spread_grows(y) else [False]) if transform == "auto" else [transform == "log"]
-    if season == "auto":
-        offered = [(0, 1.0), *((s, rate) for s in seasons for rate in RATES)]
-    else:
-        offered = [(season or 0, 1.0)]
-    levels = [(0, 1.0), *((1, rate) for rate in RATES)] if difference == "auto" else [(difference, 1.0)]
-    return [
-        SeriesTransform(s, level, log, rate, level_rate)
-        for log in logs
-        for s, rate in offered
-        for level, level_rate in levels
-    ]
+    offered = [0, *seasons] if season == "auto" else [season or 0]
+    levels = (0, 1) if difference == "auto" else (difference,)
+    return [SeriesTransform(s, level, log) for log in logs for s in offered for level in levels]
 
 
-def lags_to_try(lags: Any, seasons: Sequence[int], transform: SeriesTransform, most: int) -> list[int]:
-    """Numbers of lags; 0, where something is taken off, is a model without a window: what was taken off goes on as it is."""
+def lags_to_try(lags: Any, seasons: Sequence[int], most: int) -> list[int]:
+    """Numbers of lags."""
     if lags != "auto":
         return [int(lags)]
     longest = max(seasons, default=0)
-    offered = {0, 4, PLAIN_LAGS, longest + 1, 2 * longest + 1} if longest else {0, 3, PLAIN_LAGS, 2 * PLAIN_LAGS}
-    if not (transform.season or transform.difference):
-        offered.discard(0)
+    offered = {4, PLAIN_LAGS, longest + 1, 2 * longest + 1} if longest else {3, PLAIN_LAGS, 2 * PLAIN_LAGS}
     return sorted(count for count in offered if count <= most) or [max(1, min(most, PLAIN_LAGS))]

@@ -25,18 +25,21 @@ from gramian.series.candidates import (
     SeriesOptions,
     seasons_to_try,
 )
+from gramian.series.smoothing import Smoothing
+from gramian.series.stretches import held_out_stretches, usual_horizon
 from gramian.series.transform import SeriesTransform
 from gramian.series.trial import (
+    CLEARLY,
     FAR_OFF,
+    KERNELS_FROM,
+    WINDOWS_FROM,
     Evidence,
     Plan,
     Screened,
     Trial,
     best_of_structures,
-    held_out_stretches,
     near_the_best,
     screened,
-    usual_horizon,
 )
 from gramian.series.window_model import WindowOptions
 
@@ -91,18 +94,71 @@ def choose_plan(series: Array, inputs: Array | None, given: SeriesOptions, base:
     fewest = max([2 * season + 2 for season in seasons if 2 * season + 2 <= most], default=0)
     fewest = max(fewest, 12, fixed + base.ahead + 8)
     stretches = held_out_stretches(T, horizon, fewest)
+    smoothing = _smoothing_of(series, inputs, seasons, given, base)
     if not stretches or (base.n_folds is None and not given.any_open):
-        return _untried(series, given)
+        return _untried(series, given, smoothing)
     trial = Trial(series, inputs, horizon, stretches)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if smoothing is not None:
+            return _choose_smoothing(trial, smoothing, per_series[0], given, base)
         if d == 1:
             return _choose_single(trial, per_series[0], given, base)
         return _choose_table(trial, per_series, given, base)
 
 
-def _untried(series: Array, given: SeriesOptions) -> Choice:
-    """Too short to hold out anything, or nothing to calibrate: the plain model, with what was given."""
+def _smoothing_of(
+    series: Array, inputs: Array | None, seasons: Sequence[int], given: SeriesOptions, base: WindowOptions
+) -> Smoothing | None:
+    """Levels, slopes and seasons at a few rates, where nothing of a window model was asked for; else None."""
+    asked = not (is_auto(given.lags) and is_auto(given.kernel) and is_auto(given.difference))
+    if asked or series.shape[1] > 1 or inputs is not None or base.ahead > 1 or not base.is_usual:
+        return None
+    return Smoothing(tuple(seasons), given.transform)
+
+
+def _choose_smoothing(
+    trial: Trial, smoothing: Smoothing, seasons: list[int], given: SeriesOptions, base: WindowOptions
+) -> Choice:
+    """Smoothing, unless what windows say is better by more than one standard error: then that, or the mean of both."""
+    plan = Plan.of(Candidate(SeriesTransform(max(seasons, default=0), 1), 0, smoothing))
+    forecasts = smoothing.rolling(trial.series[:, 0], trial.stretches, trial.horizon)[:, :, None]
+    own = Row(
+        {"lags": 0, "season": max(seasons, default=0) or None, "kernel": "smoothing"},
+        plan,
+        forecasts,
+        trial.fold_errors(forecasts),
+    )
+    if not np.isfinite(own.errors).all():  # stretches of which nothing is known
+        return _untried(trial.series, given, smoothing)
+    if len(trial.series) < WINDOWS_FROM:
+        return _taken(trial, [own], given, own.told, seasons)
+    limit = np.inf
+    if len(trial.series) < KERNELS_FROM:
+        limit = CLEARLY * float(trial.weights @ trial.fold_errors(forecasts[:, :, 0], 0))
+    rows = _window_rows(trial, seasons, given, base, limit)
+    if not rows:
+        return _taken(trial, [own], given, own.told, seasons)
+    best = max((row for row in rows if row.contends), key=lambda row: trial.score(row.errors))
+    half = 0.5 * (own.forecasts + best.forecasts)
+    both = Row(
+        {**best.told, "averaged": best.told.get("averaged", 1) + 1},
+        own.plan.halved_with(best.plan),
+        half,
+        trial.fold_errors(half),
+        halfway=True,
+    )
+    listed = [replace(row, contends=row is best) for row in rows]
+    return _taken(trial, [own, both, *listed], given, own.told, seasons)
+
+
+def _untried(series: Array, given: SeriesOptions, smoothing: Smoothing | None = None) -> Choice:
+    """Too short to hold out anything, or nothing to calibrate: smoothing or the plain model, with what was given."""
+    if smoothing is not None:
+        told = {"lags": 0, "season": max(smoothing.seasons, default=0) or None, "kernel": "smoothing"}
+        plan = Plan.of(Candidate(SeriesTransform(max(smoothing.seasons, default=0), 1), 0, smoothing))
+        reason = "the series is too short to hold out stretches: levels, slopes and seasons at a few rates"
+        return Choice(plan, Selection([told], np.zeros(1), np.zeros(1), told, reason), None)
     transform = _plain_transform(given)
     lags = given.lags
     if lags == "auto":
@@ -131,6 +187,16 @@ def _is_linear(kernel: Any) -> bool:
 
 
 def _choose_single(trial: Trial, seasons: list[int], given: SeriesOptions, base: WindowOptions) -> Choice:
+    rows = _window_rows(trial, seasons, given, base)
+    if not rows:
+        return _untried(trial.series, given)
+    return _taken(trial, rows, given, rows[0].told if given.any_open else None, seasons)
+
+
+def _window_rows(
+    trial: Trial, seasons: list[int], given: SeriesOptions, base: WindowOptions, limit: float = np.inf
+) -> list[Row]:
+    """Every model of windows, the plain one first; none where the best linear one is worse than ``limit``."""
     plain = _plain_transform(given)
     most = trial.stretches[0].end - plain.lost
     plain_lags = given.lags if not is_auto(given.lags) else max(1, min(PLAIN_LAGS, most // 3))
@@ -140,15 +206,16 @@ def _choose_single(trial: Trial, seasons: list[int], given: SeriesOptions, base:
     def judge(candidate: Candidate) -> Row | None:
         return _append(rows, trial, candidate.told(), Plan.of(candidate), base)
 
+    best = best_of_structures(screened(trial, 0, seasons, given), trial.weights) if given.any_open else []
+    if np.isfinite(limit) and (not best or trial.weights @ best[0].errors >= limit):
+        return []
     judge(Candidate(plain, plain_lags, "rbf" if auto_kernel else given.kernel))
     if not given.any_open:
-        return _taken(trial, rows, given, None, seasons) if rows else _untried(trial.series, given)
-    best = best_of_structures(screened(trial, 0, seasons, given), trial.weights)
+        return rows
     linear = None
     if best and (auto_kernel or _is_linear(given.kernel)):
         # a model that was asked for with its noise or its components is not averaged
-        free = base.noise_variance == "per-view" and not isinstance(base.n_components, int)
-        linear = _append_linear(rows, trial, best, given, given.n_members if free else 1)
+        linear = _append_linear(rows, trial, best, given, given.n_members if base.is_usual else 1)
     if auto_kernel and not (linear is not None and linear.halfway):
         curved = [Candidate(plain, plain_lags, "rbf")]
         if best:
@@ -162,9 +229,7 @@ def _choose_single(trial: Trial, seasons: list[int], given: SeriesOptions, base:
     elif not auto_kernel and not _is_linear(given.kernel):
         for found in best[:3]:
             judge(replace(found.candidate, lags=max(found.candidate.lags, 1), kernel=given.kernel))
-    if not rows:
-        return _untried(trial.series, given)
-    return _taken(trial, rows, given, rows[0].told, seasons)
+    return rows
 
 
 def _append_linear(rows: list[Row], trial: Trial, best: Sequence[Screened], given: SeriesOptions, members: int) -> Row:

@@ -14,7 +14,7 @@ from gramian._checks import check_count, check_number, check_random_state
 from gramian._types import RandomState, Table
 from gramian.series.gap_filling import fill_gaps
 from gramian.series.old_file import old_state
-from gramian.series.paths import ForecastPaths, Member
+from gramian.series.paths import ForecastPaths, Member, SmoothingMember
 from gramian.series.series import as_series, check_steps
 from gramian.series.time_index import dressed, is_pandas, wrapped
 from gramian.single.answers import BaseEstimator
@@ -33,6 +33,7 @@ class Forecasts(BaseEstimator):
     n_series_: int
     n_inputs_: int
     _members: list[Member]
+    _smoothing: SmoothingMember | None = None
     _series: Array
     _inputs: Array | None
     _spread: Array
@@ -51,7 +52,10 @@ class Forecasts(BaseEstimator):
         if "_members" not in vars(self):
             for name, value in old_state(vars(self), self._ahead(self.lags)).items():
                 setattr(self, name, value)
-        return ForecastPaths(self._members, self._series, self._inputs, self._spread)
+        members: list[Member | SmoothingMember] = [*self._members]
+        if self._smoothing is not None:
+            members.append(self._smoothing)
+        return ForecastPaths(members, self._series, self._inputs, self._spread)
 
     def _finished(self, values: Array, steps: Array, plain: bool = False) -> Any:
         """Forecasts (..., most, d) at the wanted steps, in the container of the series."""
@@ -270,16 +274,21 @@ class Forecasts(BaseEstimator):
 
     def _turned(self, series: Array) -> Forecasts | None:
         """The same model of the series turned round; None where that cannot be fitted."""
-        first = self._members[0]
-        options = {
-            **self.get_params(deep=False),
-            "lags": max(1, self.lags_),
-            "kernel": self.kernel_,
-            "season": first.transforms[0].season or None,
-            "difference": first.transforms[0].difference,
-            "transform": "log" if first.transforms[0].log else None,
-            "n_components": 0 if self.lags_ == 0 else self.n_components,
-        }
+        given = self.get_params(deep=False)
+        first = self._members[0] if self._members else None
+        options = (
+            given
+            if first is None
+            else {
+                **given,
+                "lags": max(1, self.lags_),
+                "kernel": self.kernel_,
+                "season": first.transforms[0].season or None,
+                "difference": first.transforms[0].difference,
+                "transform": "log" if first.transforms[0].log else None,
+                "n_components": 0 if self.lags_ == 0 else self.n_components,
+            }
+        )
         turned: Any = type(self)(**options)
         try:
             return turned.fit(np.array(series[::-1]) if self.n_series_ > 1 else np.array(series[::-1, 0]))

@@ -80,7 +80,7 @@ def _side(paths: ForecastPaths, history: Array, length: int, rng: Any, column: i
     """The next values after a history without gaps; None where it is too short."""
     if len(history) < paths.needed:
         return None
-    n_inputs = paths.members[0].model.n_inputs
+    n_inputs = paths.members[0].n_inputs
     unknown = np.full((length, n_inputs), np.nan) if n_inputs else None
     drawn = paths.calibrated(length, unknown, history, GAP_PATHS, rng)[..., column]
     return paths.middle(length, unknown, history)[:, column], drawn.std(axis=0)

@@ -15,6 +15,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.evidence.limits import INTERVAL, weighted_quantile
+from gramian.series.smoothing import Smoothing
 from gramian.series.transform import LARGEST_LOG, Removed, SeriesTransform, back_table, forward_table
 from gramian.series.window_model import WindowModel
 
@@ -53,6 +54,19 @@ class Member:
         window = self.model.last_window(z[lost:])
         return window, [removed.at(len(series), t.season) for removed, t in zip(removed_parts, self.transforms)], late
 
+    def paths(
+        self, series: Array, steps: int, X: Array | None, past: Array | None, count: int, rng: Any = None
+    ) -> Array:
+        """Futures (count, steps, d) of a series; without ``rng`` the forecast."""
+        window, starts, late = self.where(series)
+        future = self.future(X, past, steps, late)
+        run = self.model.run(np.repeat(window[None], count, axis=0), late + steps, future, rng)
+        return back_table(self.transforms, run, starts)[:, late:]
+
+    @property
+    def n_inputs(self) -> int:
+        return self.model.n_inputs
+
     def future(self, X: Array | None, past: Array | None, steps: int, late: int) -> Array | None:
         """Scaled inputs (1, late + steps, k) of the steps ahead, after the inputs of the past where those are known."""
         if X is None:
@@ -64,13 +78,37 @@ class Member:
 
 
 @dataclass(frozen=True)
+class SmoothingMember:
+    """Levels, slopes and seasons at a few rates; they are found anew from the values that a forecast goes on from."""
+
+    smoothing: Smoothing
+    weight: float = 1.0
+    needed = 2
+    n_inputs = 0
+
+    @property
+    def transforms(self) -> tuple[SeriesTransform, ...]:
+        """What it follows, in the words of the other members."""
+        return (SeriesTransform(max(self.smoothing.seasons, default=0), 1),)
+
+    def paths(
+        self, series: Array, steps: int, X: Array | None, past: Array | None, count: int, rng: Any = None
+    ) -> Array:
+        """Futures (count, steps, 1) of a series; without ``rng`` the forecast."""
+        values = series[:, 0]
+        if rng is not None:
+            return self.smoothing.paths(values, steps, count, rng)[:, :, None]
+        return np.repeat(self.smoothing.forecast(values[None], steps)[:, :, None], count, axis=0)
+
+
+@dataclass(frozen=True)
 class ForecastPaths:
     """Members with the series that they go on from.
 
     ``spread`` (h, d) holds the factor of the distance of paths to their middle, step by step; later steps have the last one.
     """
 
-    members: Sequence[Member]
+    members: Sequence[Member | SmoothingMember]
     series: Array
     inputs: Array | None
     spread: Array
@@ -130,12 +168,10 @@ class ForecastPaths:
         return [all(member.transforms[j].log for member in self.members) for j in range(self.n_series)]
 
     def _of_member(
-        self, member: Member, steps: int, X: Array | None, history: Array | None, count: int, rng: Any
+        self, member: Member | SmoothingMember, steps: int, X: Array | None, history: Array | None, count: int, rng: Any
     ) -> Array:
-        window, starts, late = member.where(self.series if history is None else history)
-        future = member.future(X, self.inputs if history is None else None, steps, late)
-        run = member.model.run(np.repeat(window[None], count, axis=0), late + steps, future, rng)
-        return back_table(member.transforms, run, starts)[:, late:]
+        series, past = (self.series, self.inputs) if history is None else (history, None)
+        return member.paths(series, steps, X, past, count, rng)
 
 
 def shared_transform(transforms: Sequence[SeriesTransform]) -> SeriesTransform:

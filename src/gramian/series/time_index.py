@@ -168,6 +168,21 @@ def future_index(described: dict[str, Any], steps: Array) -> Any:
     return following[: len(steps)] if (steps == np.arange(1, len(steps) + 1)).all() else following[steps - 1]
 
 
+def last_index(described: dict[str, Any], count: int) -> Any:
+    """The last ``count`` times of the described index."""
+    import pandas as pd
+
+    if described["kind"] in ("number", "timedelta"):
+        return future_index(described, np.arange(1 - count, 1))
+    last, freq = described["last"], described["freq"]
+    if described["kind"] == "period":
+        return pd.period_range(end=pd.Period(last, freq=freq), periods=count, freq=freq)
+    end = pd.Timestamp(last)
+    if described["zone"] is not None:
+        end = end.tz_convert(described["zone"])
+    return pd.date_range(end=end, periods=count, freq=freq, unit=described["unit"])
+
+
 def wrapped(
     values: Array, described: dict[str, Any] | None, steps: Array, columns: Sequence[str] | None, name: Hashable
 ) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from gramian._arrays import Array
 from gramian.series.candidates import Candidate, SeriesOptions, lags_to_try, transforms_to_try
 from gramian.series.paths import shared_transform, transformed_inputs
+from gramian.series.stretches import Stretch
 from gramian.series.transform import Removed, SeriesTransform, back_table, bridged, forward_table
 from gramian.series.window_model import WindowOptions, fit_windows, with_fewer_components
 from gramian.series.window_ridge import fit_window_ridge
@@ -22,49 +22,12 @@ KERNEL_VALUES = 300
 AGE = 2.0
 """A stretch counts by this power of how much of the series its models saw: the model that is fitted in the end has seen all of it."""
 
-N_STRETCHES = 4
-"""Stretches, each forecast by one model of what came before it."""
-HELD_SHARE = 0.6
-"""The share of the series, at most, that is forecast."""
-MOST_ORIGINS = 16
-"""Origins per stretch."""
-MOST_HELD = 12
-"""At most so many horizons are forecast: what is older says little."""
+WINDOWS_FROM, KERNELS_FROM, CLEARLY = 50, 130, 0.8
+"""Series shorter than the first are not looked at through windows: their stretches cannot tell what windows are worth. Those shorter than
+the second are looked at with kernels only where linear windows are clearly better than smoothing: by this factor at least.
+The best of many windows is partly luck, where cycles are better by half."""
 FAR_OFF = 1.5
 """A structure whose held-out error is larger than the best by this factor is not averaged."""
-
-
-# ---------------------------------------------------------------- stretches
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """A model sees ``end`` values; forecasts begin after each of ``origins`` values, and what came is known."""
-
-    end: int
-    origins: Array
-
-
-def held_out_stretches(length: int, horizon: int, fewest: int) -> list[Stretch]:
-    """Stretches over the last part of a series, none of which begins before ``fewest`` values; none where it is too short.
-
-    Origins near the end have fewer than ``horizon`` values to be judged on.
-    """
-    first = max(fewest, int((1.0 - HELD_SHARE) * length), length - MOST_HELD * horizon)
-    last = length - max(1, horizon // 2)  # the last origin is judged on half a horizon
-    if first >= last:
-        return []
-    ends = np.unique(np.linspace(first, last + 1, N_STRETCHES + 1).astype(int))
-    found = []
-    for begin, stop in pairwise(ends):
-        count = min(MOST_ORIGINS, stop - begin)
-        found.append(Stretch(int(begin), np.unique(np.linspace(begin, stop - 1, count).astype(int))))
-    return found
-
-
-def usual_horizon(length: int, seasons: list[int]) -> int:
-    """How far ahead forecasts are judged where nobody said: the longest season, at least 8, and at most a sixth of the series."""
-    return max(1, min(max([*seasons, 8]), length // 6))
 
 
 def windows_at(z: Array, origins: Array, lags: int) -> Array:
@@ -112,6 +75,15 @@ class Plan:
         if lags == 0:  # no window: what was taken off goes on as it is
             return replace(base, lags=1, kernel="linear", n_components=0, noise_variance="ml")
         return replace(base, lags=lags, kernel=self.kernels[member])
+
+    def without(self, kind: type) -> Plan:
+        """The members whose model is not of this kind."""
+        kept = [member for member, kernel in enumerate(self.kernels) if not isinstance(kernel, kind)]
+        return Plan(
+            tuple(self.transforms[member] for member in kept),
+            tuple(self.lags[member] for member in kept),
+            tuple(self.kernels[member] for member in kept),
+        )
 
     def halved_with(self, other: Plan) -> Plan:
         """The members of both plans, each of which counts half."""
@@ -286,7 +258,7 @@ def screened(trial: Trial, column: int, seasons: Sequence[int], given: SeriesOpt
     for transform in transforms_to_try(
         trial.series[:, column], given.season, given.difference, given.transform, seasons
     ):
-        counts = lags_to_try(given.lags, seasons, transform, most)
+        counts = lags_to_try(given.lags, seasons, most)
         for count, forecasts in trial.linear_forecasts(column, transform, counts).items():
             errors = trial.fold_errors(forecasts, column)
             if np.isfinite(errors).all():

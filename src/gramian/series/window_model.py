@@ -61,6 +61,11 @@ class WindowOptions:
     verbose: int = 0
     exact_windows: int = EXACT_WINDOWS
 
+    @property
+    def is_usual(self) -> bool:
+        """Whether neither the noise nor the number of components was given."""
+        return self.noise_variance == "per-view" and not isinstance(self.n_components, int)
+
 
 @dataclass(frozen=True)
 class WindowModel:

@@ -5,22 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gramian.series.paths import Member
+from gramian.series.paths import Member, SmoothingMember
 
 
-def forecaster_words(model: Any, members: Sequence[Member]) -> str:
+def forecaster_words(model: Any, members: Sequence[Member | SmoothingMember]) -> str:
     """The text of `RKMForecaster.explain`."""
     first = members[0]
+    if isinstance(first, SmoothingMember):
+        said = ["Levels, slopes and seasons at a few rates, averaged by how well they said each next value."]
+        if hasattr(model, "selection_"):
+            said.append(f"Chosen on held-out stretches: {model.selection_.reason}.")
+        return " ".join([*said, *([] if model.skill_ is None else [skill_words(model.skill_)])]).strip()
     said = [
         f"{first.model.algorithm}: {first.model.reason}. {model.n_components_} components, {_one_step(model.held_out_error_)}."
     ]
     if not all(t.is_plain for t in first.transforms):
         said.append("Taken off: " + "; ".join(dict.fromkeys(t.words() for t in first.transforms)) + ".")
     if len(members) > 1:
-        alike = [member for member in members[1:] if member.weight == first.weight]
+        windows = [member for member in members if not isinstance(member, SmoothingMember)]
+        if len(windows) < len(members):
+            said.append("Half of the forecast is levels, slopes and seasons at a few rates.")
+        alike = [member for member in windows[1:] if member.weight == first.weight]
         others = "; ".join(member.transforms[0].words() for member in alike)
-        halfway = ", and half of it with the plain model" if len(alike) < len(members) - 1 else ""
-        said.append(f"Averaged with {len(alike)} other structures ({others}){halfway}.")
+        halfway = ", and half of it with the plain model" if len(alike) < len(windows) - 1 else ""
+        if len(windows) > 1:
+            said.append(f"Averaged with {len(alike)} other structures ({others}){halfway}.")
     if hasattr(model, "selection_"):
         said.append(f"Chosen on held-out stretches: {model.selection_.reason}.")
     if model.skill_ is not None:

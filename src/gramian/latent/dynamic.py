@@ -1,0 +1,243 @@
+"""Latents that move: y_t = μ + Wz_t + ε_t, z_t = A₁z_(t-1) + ... + A_pz_(t-p) + η_t, with holes; filter, smoother and EM [5].
+
+The state is s_t = (z_t, ..., z_(t-p+1)), its first law the stationary one. Of a row only what was seen enters, through C = WₒᵀR⁻¹Wₒ and
+r = WₒᵀR⁻¹(yₒ - μₒ - Wₒ E z): systems of the size of the state, whatever the number of series.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import solve_discrete_lyapunov
+
+from gramian._arrays import Array
+from gramian.solvers.spectrum import positive_signs
+
+LEAST_NOISE = 1e-6
+"""The least noise of a series, as a share of its variance."""
+LARGEST_ROOT = 0.999
+"""Transitions with larger roots have no stationary law to begin with: they are drawn in."""
+
+
+@dataclass(frozen=True)
+class DynamicModel:
+    """μ (d,), W (d, q), A (p, q, q) with p = 0 for latents that do not move, Q (q, q), and the noise of each series (d,)."""
+
+    mean: Array
+    loadings: Array
+    transition: Array
+    state_noise: Array
+    noise: Array
+
+    @property
+    def n_components(self) -> int:
+        return self.loadings.shape[1]
+
+    @property
+    def companion(self) -> tuple[Array, Array]:
+        """The transition and the noise of the whole state, (k, k)."""
+        p, q = len(self.transition), self.n_components
+        if not p:
+            return np.zeros((q, q)), self.state_noise
+        k = p * q
+        step, noise = np.zeros((k, k)), np.zeros((k, k))
+        step[:q] = np.concatenate(list(self.transition), axis=1)
+        step[q:, : k - q] = np.eye(k - q)
+        noise[:q, :q] = self.state_noise
+        return step, noise
+
+    @property
+    def stationary(self) -> Array:
+        """The covariance of the state before anything is seen."""
+        return np.asarray(solve_discrete_lyapunov(*self.companion))
+
+    @property
+    def largest_root(self) -> float:
+        return float(np.abs(np.linalg.eigvals(self.companion[0])).max())
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """Laws of the state, time by time: before the row was seen, and after; and the log-density of each row given those before."""
+
+    ahead_mean: Array  # (T, k)
+    ahead: Array  # (T, k, k)
+    mean: Array
+    covariance: Array
+    log_likelihoods: Array  # (T,)
+
+
+def kalman_filter(model: DynamicModel, rows: Array) -> Filtered:
+    """The law of the state at each row (T, d), NaN where not seen, given the rows up to it.
+
+    With P the covariance before the row is seen and P_z its columns of z, the gain is P_z (I + C P_zz)⁻¹ and
+    |S| = |R| |I + C P_zz|, so nothing of the size of a row is inverted.
+    """
+    T = len(rows)
+    q = model.n_components
+    step, noise = model.companion
+    k = len(step)
+    seen = ~np.isnan(rows)
+    left = np.where(seen, rows - model.mean, 0.0)
+    scaled = model.loadings / model.noise[:, None]
+    products = np.einsum("di,dj->dij", scaled, model.loadings).reshape(len(scaled), -1)
+    overlaps = (seen @ products).reshape(T, q, q)  # C of each row
+    scores = left @ scaled
+    sizes = np.square(left) @ (1.0 / model.noise)
+    constants = seen @ np.log(2.0 * np.pi * model.noise)
+    ahead_means, aheads = np.empty((T, k)), np.empty((T, k, k))
+    means, covariances = np.empty((T, k)), np.empty((T, k, k))
+    likelihoods = np.empty(T)
+    mean, covariance = np.zeros(k), model.stationary
+    for t in range(T):
+        ahead_means[t], aheads[t] = mean, covariance
+        C, z, P = overlaps[t], mean[:q], covariance[:q, :q]
+        residual = scores[t] - C @ z
+        system = np.eye(q) + C @ P
+        solved = np.linalg.solve(system, np.column_stack([residual, C @ covariance[:q]]))
+        gain = covariance[:, :q]
+        size = sizes[t] - 2.0 * z @ scores[t] + z @ C @ z - residual @ P @ solved[:, 0]
+        likelihoods[t] = -0.5 * (constants[t] + np.linalg.slogdet(system)[1] + size)
+        means[t] = mean + gain @ solved[:, 0]
+        covariances[t] = _symmetric(covariance - gain @ solved[:, 1:])
+        mean, covariance = step @ means[t], _symmetric(step @ covariances[t] @ step.T + noise)
+    return Filtered(ahead_means, aheads, means, covariances, likelihoods)
+
+
+@dataclass(frozen=True)
+class Smoothed:
+    """Laws of the state given all rows, and its covariances with the state before (the first of them is none)."""
+
+    mean: Array  # (T, k)
+    covariance: Array  # (T, k, k)
+    lagged: Array  # (T, k, k), Cov[s_t, s_(t-1)]
+
+
+def kalman_smoother(model: DynamicModel, filtered: Filtered) -> Smoothed:
+    """Rauch, Tung and Striebel: backwards with J_t = P_(t|t) Fᵀ P_(t+1|t)⁻¹."""
+    step = model.companion[0]
+    mean, covariance = np.array(filtered.mean), np.array(filtered.covariance)
+    lagged = np.zeros_like(covariance)
+    for t in range(len(mean) - 2, -1, -1):
+        back = filtered.covariance[t] @ step.T @ np.linalg.pinv(filtered.ahead[t + 1], hermitian=True)
+        mean[t] += back @ (mean[t + 1] - filtered.ahead_mean[t + 1])
+        covariance[t] = _symmetric(filtered.covariance[t] + back @ (covariance[t + 1] - filtered.ahead[t + 1]) @ back.T)
+        lagged[t + 1] = covariance[t + 1] @ back.T
+    return Smoothed(mean, covariance, lagged)
+
+
+def fit_dynamic(
+    start: DynamicModel, rows: Array, *, isotropic: bool, tol: float, max_iter: int
+) -> tuple[DynamicModel, Array, bool]:
+    """EM from a start: the model, the log-likelihoods (they never fall), and whether it converged.
+
+    The M-step of A and Q leaves out the first state's law, which depends on them too; so a step that does not raise the likelihood of all rows is
+    halved until it does, or is the last.
+    """
+    model, filtered = start, kalman_filter(start, rows)
+    history = [float(filtered.log_likelihoods.sum())]
+    for _ in range(max_iter):
+        wanted = _maximised(model, rows, kalman_smoother(model, filtered), isotropic)
+        share = 1.0
+        while True:
+            candidate = _between(model, wanted, share)
+            found = kalman_filter(candidate, rows)
+            total = float(found.log_likelihoods.sum())
+            if total >= history[-1] or share < 1e-3:
+                break
+            share *= 0.5
+        if not total >= history[-1]:
+            return model, np.array(history), True
+        model, filtered = candidate, found
+        history.append(total)
+        if history[-1] - history[-2] <= tol * np.count_nonzero(~np.isnan(rows)) ** 0.5:
+            return model, np.array(history), True
+    return model, np.array(history), max_iter == 0
+
+
+def _between(model: DynamicModel, wanted: DynamicModel, share: float) -> DynamicModel:
+    """Transition and its noise so far on the way to what is wanted; the rest as wanted."""
+    if share == 1.0:
+        return wanted
+    parts = {
+        name: (1 - share) * getattr(model, name) + share * getattr(wanted, name)
+        for name in ("mean", "loadings", "transition", "state_noise", "noise")
+    }
+    return _drawn_in(DynamicModel(**parts))
+
+
+def _maximised(model: DynamicModel, rows: Array, law: Smoothed, isotropic: bool) -> DynamicModel:
+    """The M-step: a regression of each series on the latents, and of the latents on those before them."""
+    T, q, p = len(rows), model.n_components, len(model.transition)
+    seen = ~np.isnan(rows)
+    values = np.where(seen, rows, 0.0)
+    inputs = np.column_stack([law.mean[:, :q], np.ones(T)])
+    products = np.einsum("ti,tj->tij", inputs, inputs)
+    products[:, :q, :q] += law.covariance[:, :q, :q]
+    sums = np.einsum("td,tij->dij", seen, products)
+    solved = np.linalg.solve(sums, (values.T @ inputs)[:, :, None])[:, :, 0]
+    loadings, mean = solved[:, :q], solved[:, q]
+    counts = seen.sum(axis=0)
+    squares = np.square(values).sum(axis=0) - np.einsum("di,di->d", solved, values.T @ inputs)
+    least = LEAST_NOISE * np.maximum(np.nanvar(rows, axis=0), np.finfo(float).tiny)
+    noise = np.full(len(counts), squares.sum() / counts.sum()) if isotropic else squares / counts
+    noise = np.maximum(noise, least.mean() if isotropic else least)
+    if not p:
+        return replace(model, mean=mean, loadings=loadings, noise=noise)
+    second = law.covariance + np.einsum("ti,tj->tij", law.mean, law.mean)
+    now = second[1:, :q, :q].sum(axis=0)
+    before = second[:-1].sum(axis=0)
+    both = law.lagged[1:, :q].sum(axis=0) + law.mean[1:, :q].T @ law.mean[:-1]
+    step = np.linalg.solve(before, both.T).T
+    state_noise = _symmetric(now - step @ both.T) / (T - 1)
+    transition = step.reshape(q, p, q).transpose(1, 0, 2)
+    return _drawn_in(DynamicModel(mean, loadings, transition, state_noise, noise))
+
+
+def _drawn_in(model: DynamicModel) -> DynamicModel:
+    """The model with roots inside the unit circle, so that there is a stationary law."""
+    largest = model.largest_root
+    if largest <= LARGEST_ROOT:
+        return model
+    shrunk = (LARGEST_ROOT / largest) ** np.arange(1, len(model.transition) + 1)
+    return replace(model, transition=model.transition * shrunk[:, None, None])
+
+
+def canonical(model: DynamicModel) -> DynamicModel:
+    """The same law of the rows with latents of variance I, so that they are PPCA's where nothing moves, and orthogonal loadings, the largest first."""
+    q = model.n_components
+    root = np.linalg.cholesky(model.stationary[:q, :q])
+    axes, gains, turn = np.linalg.svd(model.loadings @ root, full_matrices=False)
+    signs = positive_signs(axes)
+    turn = turn * signs[:, None]
+    to = root @ turn.T  # z = to z'
+    inverse = np.linalg.inv(to)
+    return DynamicModel(
+        model.mean,
+        axes * signs * gains,
+        np.array([inverse @ step @ to for step in model.transition]).reshape(model.transition.shape),
+        _symmetric(inverse @ model.state_noise @ inverse.T),
+        model.noise,
+    )
+
+
+def forecast_laws(model: DynamicModel, mean: Array, covariance: Array, steps: int) -> tuple[Array, Array]:
+    """Means and standard deviations (steps, d) of the rows after a state."""
+    step, noise = model.companion
+    q = model.n_components
+    means, variances = [], []
+    for _ in range(steps):
+        mean, covariance = step @ mean, _symmetric(step @ covariance @ step.T + noise)
+        means.append(model.mean + model.loadings @ mean[:q])
+        variances.append(row_variance(model, covariance[None, :q, :q])[0] + model.noise)
+    return np.array(means), np.sqrt(np.array(variances))
+
+
+def row_variance(model: DynamicModel, covariances: Array) -> Array:
+    """diag(W P Wᵀ) of covariances (T, q, q), (T, d)."""
+    return np.einsum("di,tij,dj->td", model.loadings, covariances, model.loadings)
+
+
+def _symmetric(matrix: Array) -> Array:
+    return 0.5 * (matrix + matrix.T)

@@ -5,7 +5,17 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from gramian import PPCA, LatentImputer, MultiViewRKM, NumericalWarning, PPCAMixture, RKMRegressor, load, save
+from gramian import (
+    PPCA,
+    DataWarning,
+    LatentImputer,
+    MultiViewRKM,
+    NumericalWarning,
+    PPCAMixture,
+    RKMRegressor,
+    load,
+    save,
+)
 from gramian.estimators.imputer import WIDEST
 from gramian.evidence.cell_scales import (
     PRIOR_CELLS,
@@ -242,8 +252,10 @@ def test_bad_estimators_options_columns_and_rows_are_named():
         LatentImputer(n_folds=1).fit(X)
     table = with_holes(X)
     table[:, 2] = np.nan
-    with pytest.raises(ValueError, match="column"):
-        LatentImputer().fit(table)
+    with pytest.warns(DataWarning, match="no observed value in column"):
+        assert LatentImputer().fit(table).transform(table).shape == (len(X), 5)
+    with pytest.raises(ValueError, match="All cells of X are missing"):
+        LatentImputer().fit(np.full((4, 3), np.nan))
     with pytest.warns(NumericalWarning, match="1 row"):
         LatentImputer().fit(np.vstack([with_holes(X), np.full((1, 6), np.nan)]))
     with pytest.raises(TypeError, match="PPCA"):

@@ -9,13 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, float_dtype
-from gramian._checks import check_count, check_flag, check_seen, check_table, check_weights, positive_rows, shown_rows
+from gramian._checks import check_count, check_flag, check_table, check_weights, positive_rows, shown_rows
 from gramian._content import row_hashes
 from gramian._types import Batches, Table, Weights
+from gramian.estimators.completed_tables import SETTLED, CompletedTables
 from gramian.estimators.ppca import PPCA
 from gramian.evidence.cell_scales import column_scales, corrected_deviations
 from gramian.evidence.cells import (
@@ -40,8 +41,6 @@ from gramian.single.answers import BaseEstimator, atomic, forget, keep_columns
 from gramian.single.hole_fit import takes_holes
 from gramian.single.standardizing import check_standardize, standardizes
 from gramian.tables.codes import Code, check_keep_codes, find_codes, warn_of_codes, without_codes
-from gramian.tables.frames import as_table, frame_of
-from gramian.tables.front_door import TakesFrames, filled_like
 
 LEAST_STD = 1e-3
 """No standard deviation below this share of its column's is believed: what looks like exact structure may be rounding in the table."""
@@ -53,7 +52,7 @@ REFITS = 2
 """Draws of hidden cells on which an estimator other than PPCA is fitted again, to calibrate its standard deviations."""
 
 
-class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class LatentImputer(CompletedTables, TransformerMixin, BaseEstimator):
     """Fills missing entries with their expectation given the observed ones, as a transformer for pipelines [5].
 
     Columns are brought to unit variance, and the noise is chosen on cells that are hidden from the model, by how well those are filled: the
@@ -77,6 +76,13 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
     keep_codes : list of float, optional
         Numbers such as -999 or 99 that stand far from all others of their column and repeat are taken as missing, with a `DataWarning`, unless
         they are given here. Rows in memory only.
+    bounds : "auto", None or dict, default="auto"
+        What values may be filled in. "auto": what the columns show (whole numbers, no negative values, shares between 0 and 1); a dict
+        column -> (low, high) with None for no end; None: any.
+    add_indicator : bool, default=False
+        Whether columns that say where cells were missing are added, as in scikit-learn's imputers.
+    keep_empty_features : bool, default=False
+        Whether columns without any value at fit are kept and filled with 0, as in scikit-learn's imputers.
 
     Attributes
     ----------
@@ -118,7 +124,6 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
     _units: Units | None
     _spreads: Array  # the deviation of each column
     codes_: list[Code] = []  # noqa: RUF012 (of models fitted to batches)
-    _of_frame = False  # whether the rows of the fit were a data frame
 
     def __init__(
         self,
@@ -128,12 +133,18 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         n_folds: Any = 5,
         robust: bool | str = "auto",
         keep_codes: Any = None,
+        bounds: Any = "auto",
+        add_indicator: bool = False,
+        keep_empty_features: bool = False,
     ) -> None:
         self.estimator = estimator
         self.standardize = standardize
         self.n_folds = n_folds
         self.robust = robust
         self.keep_codes = keep_codes
+        self.bounds = bounds
+        self.add_indicator = add_indicator
+        self.keep_empty_features = keep_empty_features
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -173,16 +184,15 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         (150, 4)
         """
         model = self._checked()
-        forget(self, "_units", "_spreads", "_of_frame", "_threshold")
+        forget(self, "_units", "_spreads", "_threshold", *SETTLED)
         if is_dask(X):
             return self._fit_rows(model, as_rows(X, sample_weight))
         whole = check_table(self, X, reset=True, missing=True, min_samples=2)
         if self._coding is None:
             whole = self._seen(whole, reset=True)
-        self._of_frame = frame_of(X) is not None
+        whole = self._settle_columns(X, whole)
         given_weights = check_weights(sample_weight, whole)
         table, weights = shown_rows(*positive_rows(whole, given_weights))
-        check_seen(np.asarray(~np.isnan(table).all(axis=0)), self._feature_names)
         if isinstance(model, PPCA):
             self._fit_ppca(model, table, weights)
             self._keep_beliefs((given_weights > 0) & ~np.isnan(whole).all(axis=1))
@@ -191,6 +201,7 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
             given = {} if sample_weight is None else {"sample_weight": weights}
             self.estimator_ = model.fit(scaled, **given)
             self._calibrate_by_refits(model, scaled, weights, given)
+        self._settle_chances(whole if self._units is None else self._units.into(whole))
         return self
 
     def _fit_ppca(self, model: PPCA, table: Array, weights: Array) -> None:
@@ -289,7 +300,7 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         (150, 4)
         """
         model = self._checked()
-        forget(self, "_units", "_spreads", "_of_frame", "_threshold")
+        forget(self, "_units", "_spreads", "_threshold", *SETTLED)
         return self._fit_rows(model, BatchRows.of(source))
 
     def _fit_rows(self, model: Any, rows: Rows) -> LatentImputer:
@@ -316,6 +327,7 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
     def _checked(self) -> Any:
         check_standardize(self.standardize)
         check_robust(self.robust)
+        self._check_columns()
         if self.n_folds is not None:
             check_count("n_folds", self.n_folds, 2)
         model = PPCA() if self.estimator is None else clone(self.estimator)
@@ -423,8 +435,8 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         >>> bool(np.isnan(model.fit(X).transform(X)).any())
         False
         """
-        filled = self._impute(X)[0]
-        return self._contained(X, filled) if self._of_frame else filled
+        out = self._completed(X if self._of_frame else None, self._rows_of(X), self._impute(X)[0])
+        return self._with_indicators(X, out)
 
     @lazily
     def impute(self, X: Table, return_std: bool = False) -> Any:
@@ -458,8 +470,8 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
         """
         check_flag("return_std", return_std)
         filled, std = self._impute(X)
-        full = self._contained(X, filled)
-        return (full, self._with_spread(X, std)) if return_std else full
+        full = self._with_indicators(X, self._completed(X, self._rows_of(X), filled))
+        return (full, self._spread_like(X, std)) if return_std else full
 
     def _seen(self, columns: Array, reset: bool = False) -> Array:
         """Numbers (n, d) without the codes of missing; ``reset`` looks for them, and says so."""
@@ -478,30 +490,32 @@ class LatentImputer(TakesFrames, OneToOneFeatureMixin, TransformerMixin, BaseEst
             columns[j] = column
         return replace(table, columns=columns)
 
-    def _contained(self, X: Table, filled: Array) -> Any:
-        """X in its container, a frame with its dtypes, with the holes filled."""
-        if self._coding is not None:
-            return self._with_filled(X, filled)
-        if frame_of(X) is None:
-            return filled
-        table = self._without_codes(as_table(X))
-        return filled_like(X, table, dict(zip(table.names, filled.T)))
-
     def _impute(self, X: Table) -> tuple[Array, Array]:
         check_is_fitted(self)
-        table = check_table(self, X, reset=False, missing=True)
-        if self._coding is None:
-            table = self._seen(table)
+        table, scaled = self._scaled(X)
         dtype = float_dtype(table)
-        scaled = table if self._units is None else self._units.into(table)
-        if getattr(self, "robust_", False) == "cells":
-            scaled = np.where(self.estimator_._wild_cells(scaled, self._threshold), np.nan, scaled)
-        filled, std = _filled(self.estimator_, scaled)
+        filled, std = self._features(self.estimator_, self._believable(scaled))
         std = np.maximum(std * self.std_scales_, LEAST_STD * (1.0 if self._units is not None else self._spreads))
-        if self._units is not None:
-            filled, std = self._units.back(filled), std * self._units.scale
+        filled, std = self._unscaled(filled), std if self._units is None else std * self._units.scale
         holes = np.isnan(table)
         return np.where(holes, filled, table).astype(dtype, copy=False), np.where(holes, std, 0.0).astype(dtype)
+
+    def _scaled(self, X: Table) -> tuple[Array, Array]:
+        """The rows as the model is told of them, and in its units."""
+        table = self._rows_of(X)
+        return table, table if self._units is None else self._units.into(table)
+
+    def _believable(self, scaled: Array) -> Array:
+        """The rows without the cells that the others of their row contradict."""
+        if getattr(self, "robust_", False) != "cells":
+            return scaled
+        return np.where(self.estimator_._wild_cells(scaled, self._threshold), np.nan, scaled)
+
+    def _unscaled(self, features: Array) -> Array:
+        return features if self._units is None else self._units.back(features)
+
+    def _features(self, model: Any, scaled: Array) -> tuple[Array, Array]:
+        return _filled(model, scaled)
 
     def explain(self) -> str:
         """How many components were taken and why, and how the model was fitted."""

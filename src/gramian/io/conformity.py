@@ -198,8 +198,10 @@ def _row(value: Any, name: str) -> str | None:
         lengths: dict[str, int] = {}
         for path, expected in row.items():
             for found in _at(value, path.split(".")):
-                if path.rstrip("?") == "n_features_in_" and coding is not None and _whole(found):
-                    found = len(held(coding)["mean"])  # columns are coded by features: those are what the model sees
+                if path.rstrip("?") == "n_features_in_" and _whole(found):
+                    # columns may be coded by features, or show nothing: what the model sees counts
+                    found = len(held(coding)["mean"]) if coding is not None else found
+                    found = found if state.get("_shown_columns") is None else len(state["_shown_columns"])
                 wrong = _wrong(found, expected, lengths)
                 if wrong:
                     return f"{path.translate(_MARKS)} {wrong}"

@@ -90,6 +90,8 @@ PART_ROWS: Rows = {
     "operators.LazyGram": {"": {"kernel": "Kernel", "memory?": "count"}},
     "operators.SumGram": {"": {"parts": "list p", "parts*": "object", "scales": "list p", "scales*": "number"}},
     # tables
+    "tables.Bounds": {"": {"whole": "c"}},
+    "tables.Chances": {"": {"shares": "++ k", "temperature": "positive", "weight": "nonnegative"}},
     "TablePreprocessor": {
         "*": {
             "preprocessing_": "io.Preprocessing",

@@ -100,6 +100,8 @@ CLASSES: dict[str, str] = {
     "solvers.Arpack": "gramian.solvers.arpack:Arpack",
     "io.TableModel": "gramian.io.table_model:TableModel",
     "io.Preprocessing": "gramian.tables.preprocessing:Preprocessing",
+    "tables.Bounds": "gramian.tables.bounds:Bounds",
+    "tables.Chances": "gramian.tables.chances:Chances",
     "TablePreprocessor": "gramian.estimators.table_preprocessor:TablePreprocessor",
     "estimators.ViewLayout": "gramian.views.tables:ViewLayout",
     "deep.DeepRKM": "gramian.deep.deep_rkm:DeepRKM",

@@ -249,6 +249,9 @@ ROWS: Rows = {
             "n_features_in_": "=d",
             "std_scales_": "+ d",
             "_spreads": "+ d",
+            "_shown_columns?": "# d",
+            "_bounds?": "tables.Bounds",
+            "_indicated?": "# *",
             "_units?.mean": "d",
             "_units?.scale": "++ d",
         }

@@ -196,8 +196,10 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
         full = self._with_filled(X, filled)
         return (full, self._with_spread(X, std.astype(filled.dtype))) if return_std else full
 
-    def _drawn(self, table: Array, n_draws: int, correction: SmallSample | None) -> Array:
-        rng = check_random_state(self.random_state)
+    def _drawn(
+        self, table: Array, n_draws: int, correction: SmallSample | None, random_state: RandomState = None
+    ) -> Array:
+        rng = check_random_state(self.random_state if random_state is None else random_state)
         holes = np.isnan(table)
         posterior = self._gaussian.posterior(self._project(table))
         latents = posterior.sample(n_draws, rng)

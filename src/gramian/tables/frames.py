@@ -209,6 +209,26 @@ def with_cells(X: Any, cells: Mapping[str, tuple[Array, Sequence[Any]]]) -> Any:
     return out
 
 
+def chosen_columns(X: Any, names: Sequence[str]) -> Any:
+    """A frame with these columns only."""
+    if hasattr(X, "iloc"):
+        return X.loc[:, [name for name in X.columns if str(name) in set(names)]]
+    return X.select(list(names))
+
+
+def with_columns(X: Any, columns: Mapping[str, Array]) -> Any:
+    """A frame with further columns."""
+    if hasattr(X, "iloc"):
+        return X.assign(**columns)
+    if type(X).__module__.startswith("pyarrow"):
+        import pyarrow
+
+        for name, column in columns.items():
+            X = X.append_column(name, pyarrow.array(column))
+        return X
+    return X.with_columns(**{name: type(X[X.columns[0]])(name, column) for name, column in columns.items()})
+
+
 def _caster(series: Any) -> Any:
     """From a number or text of a :class:`Table` to what the cells of a column are."""
     dtype = series.dtype

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -106,14 +107,15 @@ def holes(column: Array) -> Array:
     return np.array([cell is None for cell in column.tolist()]) if column.dtype == object else np.isnan(column)
 
 
-def filled_like(X: Any, table: Table, columns: dict[str, Array]) -> Any:
-    """X in its container with the holes of columns filled; what takes no part in the model stays missing, which is said."""
+def filled_like(X: Any, table: Table, columns: dict[str, Array], without: Sequence[str] = ()) -> Any:
+    """X in its container with the holes of columns filled; what takes no part in the model stays missing, which is said,
+    unless it is to be left out (``without``)."""
     cells = {}
     for name in table.names:
         at = holes(table[name])
         if name in columns:
             cells[name] = (at, columns[name][at].tolist())
-        elif at.any():
+        elif at.any() and name not in without:
             warn(
                 f"column {name!r} takes no part in the model (it holds dates, free text, row names or one value only): "
                 f"{int(at.sum())} missing cell(s) stay missing.",

@@ -65,8 +65,8 @@ def resolve_columns(names: Sequence[str], wanted: str, option: str) -> list[str]
 class Preprocessing:
     """How the columns of a table become the features of a model: which, in which units, and back.
 
-    A column of numbers is one feature, standardised. A column of K categories is K - 1 contrasts of unit variance on
-    average, in which all categories are equally far apart [:mod:`gramian.tables.coding`]; ordered categories are ranks,
+    A column of numbers is one feature, standardised. A column of K categories is K - 1 contrasts whose variances
+    add up to 1, in which all categories are equally far apart [:mod:`gramian.tables.coding`]; ordered categories are ranks,
     standardised. A missing cell is NaN in all of its features.
 
     Examples
@@ -96,6 +96,7 @@ class Preprocessing:
     ordered: tuple[str, ...] = ()
     described: str = ""
     moments: tuple[str, ...] = ()  # dates that are modelled, as seconds
+    empty: tuple[str, ...] = ()  # columns without a value
 
     @classmethod
     def fit(
@@ -308,6 +309,7 @@ class _Maker:
         self._set_target(made, standardize, classes)
         made.views = self._views(made)
         made.left_out, made.n_rows, made.notes = self.left_out, self.n_rows, self.notes
+        made.empty = tuple(summary.name for summary in self.columns if not summary.count)
         return made
 
     def _values(self, summary: Summary, ordered: list[str]) -> list[str]:
@@ -387,8 +389,9 @@ class _Maker:
             centre = shares @ code
             spread = shares @ (code - centre) ** 2
             means.extend(centre)
-            # one scale for all contrasts of a column, so that categories stay equally far apart
-            scales.extend([float(np.sqrt(spread.mean()))] * code.shape[1])
+            # one scale for all contrasts of a column, so that categories stay equally far apart; their variances add up to 1, so that
+            # a column of many categories weighs no more than a number does
+            scales.extend([float(np.sqrt(spread.sum()))] * code.shape[1])
         if not standardize:
             return np.zeros(len(means)), np.ones(len(means))
         scale = np.array(scales)

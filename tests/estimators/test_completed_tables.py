@@ -1,0 +1,184 @@
+"""Completed tables hold possible values, honest probabilities, and draws that carry the uncertainty of the parameters."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.impute import SimpleImputer
+
+from gramian import PPCA, DataWarning, LatentImputer, PPCAMixture, load, pool, save
+from gramian.tables.chances import Chances
+
+pd = pytest.importorskip("pandas")
+
+
+def latent_table(n=200, d=5, seed=0, noise=0.5):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, 2)) @ rng.standard_normal((2, d)) + noise * rng.standard_normal((n, d)), rng
+
+
+def holed(X, rng, share=0.2):
+    return np.where(rng.random(X.shape) < share, np.nan, X)
+
+
+def test_no_impossible_value_is_written_in_means_intervals_and_draws():
+    X, rng = latent_table()
+    X = np.column_stack(
+        [np.round(np.exp(X[:, 0])), 1 / (1 + np.exp(-3 * X[:, 1])), np.exp(X[:, 2]), X[:, 3], X[:, 4] > 0]
+    )
+    table = holed(X, rng)
+    model = LatentImputer().fit(table)
+    for full in (model.transform(table), *model.interval(table), *model.draws(table, 3, random_state=0)):
+        assert (full[:, [0, 1, 2, 4]] >= 0).all()
+        assert (full[:, [1, 4]] <= 1).all()
+        assert (full[:, [0, 4]] % 1 == 0).all()
+    lower, upper = model.interval(table)
+    at = np.isnan(table)
+    assert (lower <= upper).all()
+    assert_allclose(lower[~at], table[~at])
+    inside = ((lower <= X) & (upper >= X))[at].mean()
+    assert 0.85 < inside < 0.99
+    free = LatentImputer(bounds=None).fit(table).transform(table)
+    assert (free[:, 0] % 1 != 0).any()
+
+
+def test_bounds_of_ones_own():
+    X, rng = latent_table()
+    table = holed(X, rng)
+    table[:, :2] = np.clip(table[:, :2], -1, 0.9)
+    frame = pd.DataFrame(table, columns=list("abcde"))
+    full = LatentImputer(bounds={"a": (-1, 1), "b": (None, 0.99)}).fit(frame).transform(frame)
+    assert full.a.between(-1, 1).all()
+    assert (full.b <= 0.99).all()
+    with pytest.raises(ValueError, match="but the column holds"):
+        LatentImputer(bounds={"a": (0, 1)}).fit(frame)
+    with pytest.raises(ValueError, match="'z'"):
+        LatentImputer(bounds={"z": (0, 1)}).fit(frame)
+    with pytest.raises(ValueError, match="low < high"):
+        LatentImputer(bounds={"a": (1, 0)}).fit(frame)
+    with pytest.raises(ValueError, match="bounds="):
+        LatentImputer(bounds="tight").fit(frame)
+
+
+def test_indicators_and_empty_columns_are_scikit_learns():
+    X, rng = latent_table(60, 4)
+    table = holed(X, rng)
+    table[:, 3] = X[:, 3]
+    table = np.insert(table, 2, np.nan, axis=1)
+    frame = pd.DataFrame(table, columns=list("abcde"))
+    for keep in (False, True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            theirs = SimpleImputer(add_indicator=True, keep_empty_features=keep).fit(table)
+            expected = theirs.transform(table)
+        with pytest.warns(DataWarning, match="no observed value"):
+            ours = LatentImputer(add_indicator=True, keep_empty_features=keep).fit(table)
+        full = ours.transform(table)
+        assert full.shape == expected.shape
+        assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
+        assert_allclose(full[:, -4:], expected[:, -4:])
+        with pytest.warns(DataWarning, match="'c'"):
+            framed = LatentImputer(add_indicator=True, keep_empty_features=keep).fit_transform(frame)
+        names = list("abcde") if keep else list("abde")
+        assert list(framed.columns) == [*names, *(f"missingindicator_{name}" for name in "abcd")]
+        assert_allclose(framed.to_numpy(dtype=float), full)
+
+
+def mixed(n=300, seed=0, levels=4):
+    X, rng = latent_table(n, 4, seed)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["kind"] = np.array(list("uvwxyz"))[
+        np.digitize(X[:, 0] + 0.3 * rng.standard_normal(n), np.linspace(-1.5, 1.5, levels - 1))
+    ]
+    frame["noise"] = np.array(list("pqr"))[rng.integers(3, size=n)]
+    truth = frame.copy()
+    for name in ("kind", "noise", "a"):
+        frame.loc[rng.random(n) < 0.25, name] = None
+    return frame, truth
+
+
+def test_probabilities_beat_the_shares_where_the_table_knows_and_equal_them_where_not(tmp_path):
+    frame, truth = mixed()
+    model = LatentImputer().fit(frame)
+    for name, much in (("kind", 0.8), ("noise", 1.03)):
+        at = frame[name].isna().to_numpy()
+        values = model.categories_[name]
+        codes = truth[name].map(values.index).to_numpy()[at]
+        chances = model.predict_proba(frame, name)
+        assert_allclose(chances.sum(axis=1), 1)
+        assert set(np.unique(chances[~at])) == {0.0, 1.0}
+        shares = frame[name].value_counts(normalize=True)[values].to_numpy()
+        ours = -np.log(chances[at][np.arange(at.sum()), codes]).mean()
+        assert ours < much * -np.log(shares[codes]).mean()
+    save(model, tmp_path / "model")
+    assert_allclose(load(tmp_path / "model").predict_proba(frame, "kind"), model.predict_proba(frame, "kind"))
+    with pytest.raises(ValueError, match="'kind', 'noise'"):
+        model.predict_proba(frame, "a")
+
+
+def test_useless_probabilities_are_the_shares():
+    rng = np.random.default_rng(0)
+    shares = np.array([0.2, 0.8])
+    found = Chances.of(shares, rng.dirichlet([1, 1], 200), (rng.random(200) < 0.8).astype(int))
+    assert_allclose(found(rng.dirichlet([1, 1], 5)), np.tile(shares, (5, 1)))
+
+
+def test_a_category_of_many_levels_weighs_no_more_than_a_number():
+    X, rng = latent_table(200, 6)
+    frame = pd.DataFrame(holed(X, rng), columns=list("abcdef"))
+    wide = frame.assign(label=np.array([f"v{k}" for k in range(37)])[rng.integers(37, size=len(X))])
+    at = frame.isna().to_numpy()
+    alone, beside = (LatentImputer().fit(f).transform(f)[list("abcdef")].to_numpy()[at] for f in (frame, wide))
+    errors = [np.sqrt(np.square(found - X[at]).mean()) for found in (alone, beside)]
+    assert errors[1] < 1.1 * errors[0]
+    model = LatentImputer().fit(wide)
+    features = model._coded(wide, False, True)
+    totals = np.bincount(model._coding.owner, np.nanvar(features, axis=0))
+    assert_allclose(totals, 1, rtol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", [None, PPCAMixture(2, 1, random_state=0)])
+def test_draws_keep_what_was_seen_and_differ_where_it_was_not(estimator):
+    frame, _ = mixed(120)
+    tables = LatentImputer(estimator).fit(frame).draws(frame, 4, random_state=0)
+    again = LatentImputer(estimator).fit(frame).draws(frame, 4, random_state=0)
+    seen = frame.notna()
+    for table, same in zip(tables, again):
+        assert table.equals(same)
+        assert not table.isna().any().any()
+        assert table.dtypes.equals(frame.dtypes)
+        assert table.where(seen).equals(frame.where(seen))
+    for name in ("a", "kind", "noise"):
+        assert any((tables[0][name] != other[name]).any() for other in tables[1:])
+
+
+def test_the_mean_of_drawn_cells_carries_the_error_of_the_mean_that_they_were_drawn_about():
+    rng = np.random.default_rng(0)
+    table = rng.standard_normal((200, 3))
+    table[:100, 0] = np.nan
+    model = LatentImputer(PPCA(0)).fit(table)
+    means = np.array(model.draws(table, 200, random_state=0))[:, :100, 0].mean(axis=1)
+    deviation = np.nanstd(table[:, 0])
+    # 100 independent draws about a mean that 100 cells tell
+    assert_allclose(means.std(), deviation * np.sqrt(1 / 100 + 1 / 100), rtol=0.15)
+
+
+def test_rows_that_were_not_fitted_are_drawn_too():
+    X, rng = latent_table(40)
+    table = holed(X, rng, 0.3)
+    drawn = LatentImputer(PPCA(2)).fit(table).draws(table[:5], 3, random_state=0)
+    assert len(drawn) == 3
+    assert not np.isnan(drawn[0]).any()
+
+
+def test_pooled_intervals_are_wider_than_those_of_one_filled_table():
+    sm = pytest.importorskip("statsmodels.api")
+    X, rng = latent_table(80)
+    table = holed(X, rng, 0.3)
+    tables = LatentImputer().fit(table).draws(table, 10, random_state=0)
+    pooled = pool([sm.OLS(t[:, 0], sm.add_constant(t[:, 1:])).fit() for t in tables])
+    one = LatentImputer().fit_transform(table)
+    single = sm.OLS(one[:, 0], sm.add_constant(one[:, 1:])).fit()
+    assert (pooled.std > single.bse).all()
+    assert ((pooled.fraction_missing > 0) & (pooled.fraction_missing < 1)).all()

@@ -82,13 +82,17 @@ def test_a_picture_is_drawn_on_the_axes_given_and_again_on_others(name, request,
 
 
 @pytest.mark.parametrize("name", SINGLE)
-def test_without_axes_a_picture_has_a_figure_of_its_own_that_pyplot_does_not_know(name, request, render):
+def test_without_axes_a_picture_has_a_figure_of_its_own_that_pyplot_shows(name, request, render):
     import matplotlib.pyplot as plt
 
-    first, second = (SINGLE[name](request.getfixturevalue) for _ in range(2))
-    assert first.figure is not second.figure
-    assert len(render(first.figure)) > 1000
-    assert plt.get_fignums() == []
+    try:
+        first, second = (SINGLE[name](request.getfixturevalue) for _ in range(2))
+        assert first.figure is not second.figure
+        assert len(render(first.figure)) > 1000
+        assert plt.gcf() is second.figure
+        assert len(plt.get_fignums()) == 2
+    finally:
+        plt.close("all")
 
 
 @pytest.mark.parametrize("name", SEVERAL)

@@ -11,8 +11,11 @@ from scipy import special
 from gramian._arrays import Array
 from gramian.latent.gaussian import LatentGaussian, Projection
 
+SHOWN_ROWS = 5
+"""Of the oddest rows, in what an answer shows of itself."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Anomaly:
     """How far rows lie along (T²) and off (SPE) the principal subspace.
 
@@ -34,6 +37,34 @@ class Anomaly:
     def flags(self) -> Array:
         """Rows beyond either limit."""
         return (self.p_t2 < 1 - self.level) | (self.p_spe < 1 - self.level)
+
+    def __repr__(self) -> str:
+        """How many rows are flagged, and the oddest."""
+        lines = [
+            f"{int(self.flags.sum())} of {len(self.t2)} rows beyond the {100 * self.level:g} % limits; the oddest:"
+        ]
+        lines.append(f"{'row':>6} {'T2':>10} {'SPE':>10} {'chance':>9}  odd  column that tells most")
+        for row in self._oddest():
+            lines.append("{:>6} {:>10.4g} {:>10.4g} {:>9.2g}  {:<3}  {}".format(*row))
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """The same as a table for notebooks."""
+        first, *_ = repr(self).splitlines()
+        head = "".join(f"<th>{name}</th>" for name in ("row", "T²", "SPE", "chance", "odd", "column that tells most"))
+        body = "".join(
+            f"<tr><td>{row}</td><td>{t2:.4g}</td><td>{spe:.4g}</td><td>{chance:.2g}</td><td>{odd}</td><td>{column}</td></tr>"
+            for row, t2, spe, chance, odd, column in self._oddest()
+        )
+        return f"<p>{first}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _oddest(self) -> list[tuple[int, float, float, float, str, int]]:
+        chance, flags = np.minimum(self.p_t2, self.p_spe), self.flags
+        told = np.nan_to_num(self.contributions).argmax(axis=1)
+        return [
+            (int(i), float(self.t2[i]), float(self.spe[i]), float(chance[i]), "yes" if flags[i] else "no", int(told[i]))
+            for i in np.argsort(chance, kind="stable")[:SHOWN_ROWS]
+        ]
 
 
 class Law(Protocol):

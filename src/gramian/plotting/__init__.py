@@ -1,7 +1,7 @@
 """Pictures: one function each. It takes a fitted model and an optional ``ax``, draws there, returns the axes and shows nothing.
 
-Without ``ax`` the picture gets a figure of its own, ``ax.figure``, which pyplot does not know: save it with
-``ax.figure.savefig("picture.png")``; in a notebook end the cell with ``ax.figure``. matplotlib is imported when a picture is drawn
+Without ``ax`` the picture gets a figure of its own, ``ax.figure``. A notebook shows it, and so does ``plt.show()`` where
+``matplotlib.pyplot`` was imported before; ``ax.figure.savefig("picture.png")`` saves it. matplotlib is imported when a picture is drawn
 (``pip install "gramian[plot]"``). Pictures of several panels take an array of axes, a Figure, a SubFigure or one Axes whose place is
 divided, and return the array of their axes.
 """

@@ -1,7 +1,8 @@
-"""Where pictures are drawn and how they look: axes made without pyplot, colours for every eye, names that cannot break a label."""
+"""Where pictures are drawn and how they look: axes of pyplot where it is in use, colours for every eye, names that cannot break a label."""
 
 from __future__ import annotations
 
+import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -30,7 +31,7 @@ TICKS = 40
 
 
 def single(ax: Axes | None, size: tuple[float, float] = (5.6, 3.8)) -> Axes:
-    """``ax``, or the axes of a new figure that pyplot does not know (so nothing has to be closed)."""
+    """``ax``, or the axes of a new figure."""
     if ax is None:
         return new_figure(size).subplots()
     if not hasattr(ax, "plot"):
@@ -75,11 +76,22 @@ def drawing_library() -> Any:
 
 
 def new_figure(size: tuple[float, float]) -> Any:
-    """A figure outside pyplot's register."""
-    drawing_library()
+    """A figure that ``plt.show()``, ``plt.gcf()`` and a notebook know, where pyplot is in use; else one that nothing has to close."""
+    library = drawing_library()
+    if "matplotlib.pyplot" in sys.modules or _in_notebook():
+        from matplotlib import pyplot
+
+        with library.rc_context({"figure.max_open_warning": 0}):
+            return pyplot.figure(figsize=size, layout="constrained")
     from matplotlib.figure import Figure
 
     return Figure(figsize=size, layout="constrained")
+
+
+def _in_notebook() -> bool:
+    """Whether IPython runs the code: its cells show the figures of pyplot."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and shell.get_ipython() is not None
 
 
 def plain(ax: Axes) -> Axes:

@@ -88,6 +88,7 @@ def _checked_views(X: Any, names: list[Any]) -> list[Any]:
         if len(X) != len(names):
             raise ValueError(f"Expected {len(names)} views, got {len(X)}. Give None where a view is missing.")
         given = list(X)
+    given = _aligned(names, given)
     arrays = [
         None if view is None else check_table(None, view, reset=False, missing=True, name=f"view {name!r}")
         for name, view in zip(names, given)
@@ -99,6 +100,24 @@ def _checked_views(X: Any, names: list[Any]) -> list[Any]:
         )
     check_same_rows(shown)
     return arrays
+
+
+def _aligned(names: list[Any], given: list[Any]) -> list[Any]:
+    """The views with the rows of data frames in the order of the first one's index; indexes that do not name the same rows are refused."""
+    indexed = [(name, view) for name, view in zip(names, given) if hasattr(view, "iloc") and hasattr(view, "index")]
+    if len(indexed) < 2 or all(view.index.equals(indexed[0][1].index) for _, view in indexed[1:]):
+        return given
+    first, index = indexed[0][0], indexed[0][1].index
+    for name, view in indexed:
+        if len(view) == len(index) and not (view.index.is_unique and index.isin(view.index).all() and index.is_unique):
+            raise ValueError(
+                f"The indexes of the views {first!r} and {name!r} do not name the same rows, each once. Align them (reindex), or give "
+                "arrays, whose rows are paired by position."
+            )
+    return [
+        view.loc[index] if hasattr(view, "iloc") and hasattr(view, "index") and len(view) == len(index) else view
+        for view in given
+    ]
 
 
 # ---------------------------------------------------------------- rows of views

@@ -28,7 +28,7 @@ test: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -q $(TESTS)
 
 # Newer interpreters, where they are present, each in its own environment: what computes, reads and writes files.
-NEWER       := 3.12 3.13
+NEWER       := 3.12 3.13 3.14
 NEWER_TESTS := tests/test_contract.py tests/identities tests/operators tests/solvers tests/latent tests/io tests/estimators
 test-newer:
 	@for version in $(NEWER); do \

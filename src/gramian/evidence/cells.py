@@ -17,6 +17,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._content import SmallestRows, cell_uniforms, row_hashes
+from gramian._progress import checkpoint
 from gramian.evidence.selection import Selection, choose
 from gramian.latent.gaussian import ZERO_NOISE, signal_variance
 from gramian.latent.masked_em import Parameters, row_posterior
@@ -376,6 +377,7 @@ class _Search:
 
     def ends_with(self, candidate: Any, found: Sequence[HiddenPredictions | None]) -> bool:
         """Take in what the models of a candidate said; whether the search is over."""
+        checkpoint(f"hidden cells, {candidate}")
         parts = [part for part in found if part is not None]
         if len(parts) < len(found):
             return True

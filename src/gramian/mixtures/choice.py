@@ -14,6 +14,7 @@ import numpy as np
 
 from gramian._arrays import Array, has_nan
 from gramian._content import SmallestRows, cell_uniforms, content_folds, row_hashes
+from gramian._progress import checkpoint
 from gramian.evidence.selection import Evidence, Selection, choose, choose_by, without_evidence
 from gramian.kernels import Precomputed
 from gramian.latent.dimension import FLAT
@@ -191,6 +192,7 @@ def _by_hidden_cells(X: Array, weights: Array, n_clusters: int, shared: bool, rn
     for q in latents_to_try(min(X.shape[1] - 1, len(X) - 1)):
         row = []
         for table, start, (values, hidden) in zip(prepared, starts, tables):
+            checkpoint(f"{n_clusters} clusters, cells hidden")
             found = fit_mixture(
                 table, [q] * n_clusters, start, shared=shared, rng=rng, tol=LOOSE_TOL, max_iter=LOOSE_STEPS
             )
@@ -279,6 +281,7 @@ def choose_clusters(X: Array, weights: Array, n_components: Any, shared: bool) -
 
 def _row_losses(X: Array, weights: Array, out: Array, K: int, q: Any, shared: bool, rng: np.random.Generator) -> Array:
     """Minus the log-likelihood of each held-out row under a mixture of the others."""
+    checkpoint(f"{K} clusters, rows held out")
     kept = np.ones(len(X), dtype=bool)
     kept[out] = False
     table = MixtureTable.of(X[kept], weights[kept])

@@ -57,7 +57,7 @@ def odd_row(data: Data, fitted: Fitted, row: int, x: Array) -> dict[str, Any]:
             {"column": prepare.names[j], "share": plain(shares[j]), "seen": seen[0][j][0], "expected": expected[k][j]}
             for k, j in enumerate(order)
         ]
-    score, limit = float(fitted.oddness_of(found, x)[0]), fitted.limit(0.99)
+    score, limit = float(fitted.oddness[row]), fitted.limit(0.99)
     return {
         "t2": plain(found.t2[0]),
         "spe": plain(found.spe[0]),

@@ -13,10 +13,11 @@ from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, float_dtype
-from gramian._checks import check_count, check_flag, check_table, check_weights, positive_rows, shown_rows
+from gramian._checks import check_choice, check_count, check_flag, check_table, check_weights, is_auto, positive_rows, shown_rows
 from gramian._content import row_hashes
 from gramian._types import Batches, Table, Weights
 from gramian.estimators.completed_tables import SETTLED, CompletedTables
+from gramian.estimators.imputer_family import choose_family
 from gramian.estimators.ppca import PPCA
 from gramian.evidence.cell_scales import column_scales, corrected_deviations
 from gramian.evidence.cells import (
@@ -61,9 +62,11 @@ class LatentImputer(CompletedTables, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : object with ``fit`` and ``impute`` (or ``reconstruct``), default=None
+    estimator : "auto" or object with ``fit`` and ``impute`` (or ``reconstruct``), default=None
         None is ``PPCA()`` with a noise and a number of components (0 too) that hidden cells prefer; tables of more than 100 columns
-        are asked for the number of components alone. `PPCAMixture` and `MultiViewRKM` work as well.
+        are asked for the number of components alone. `PPCAMixture`, `KernelPPCA` and `MultiViewRKM` work as well.
+        "auto": PPCA, mixtures of 3 and 6, and `KernelPPCA` fill hidden cells of at most 400 rows, three times; PPCA stays unless another is
+        better by more than a standard error. Tables of more than 2,000 rows or 200 columns, Dask and batches are PPCA's [18].
     standardize : bool or "auto", default="auto"
         Columns to unit variance on the way in, undone on the way out. "auto": yes, unless a kernel of the estimator is told in units of
         the data.
@@ -90,6 +93,8 @@ class LatentImputer(CompletedTables, TransformerMixin, BaseEstimator):
     selection_ : Selection
         What was tried on hidden cells; only where q was "auto". Candidates are numbers of components, or
         ``{"n_components", "noise_variance"}`` in units of the columns.
+    model_selection_ : Selection
+        With ``estimator="auto"``: how the models did on hidden cells. Where PPCA lost, `selection_` is the same.
     std_scales_ : ndarray of shape (n_features,)
         By how much the model's standard deviations are multiplied.
     codes_ : list of Code
@@ -105,7 +110,7 @@ class LatentImputer(CompletedTables, TransformerMixin, BaseEstimator):
 
     References
     ----------
-    [5], [10], [12], [14] docs/theory.md, sections of these numbers.
+    [5], [10], [12], [14], [18] docs/theory.md, sections of these numbers.
 
     Examples
     --------
@@ -184,7 +189,7 @@ class LatentImputer(CompletedTables, TransformerMixin, BaseEstimator):
         (150, 4)
         """
         model = self._checked()
-        forget(self, "_units", "_spreads", "_threshold", *SETTLED)
+        forget(self, "_units", "_spreads", "_threshold", "_wild_model", *SETTLED)
         if is_dask(X):
             return self._fit_rows(model, as_rows(X, sample_weight))
         whole = check_table(self, X, reset=True, missing=True, min_samples=2)
@@ -223,6 +228,25 @@ class LatentImputer(CompletedTables, TransformerMixin, BaseEstimator):
             self.estimator_ = _above_noise(model, choice, lambda it: it._fit(scaled, weights, self._begun(choice)))
         said = None if choice is None else choice.said(choice.selection.chosen)
         self._calibrate(said if found is None or found.predictions is None else found.predictions, scaled)
+        if is_auto(self.estimator):
+            self._take_best_family(model, choice, scaled, weights)
+
+    def _take_best_family(self, model: PPCA, choice: CellChoice | None, scaled: Array, weights: Array) -> None:
+        """A mixture or a kernel model in the place of PPCA, where hidden cells prefer it; which cells are not believed, PPCA goes on to say."""
+
+        def linear(table: Array, raw: Array) -> PPCA:
+            return _above_noise(clone(model), choice, lambda it: it._fit(table, raw, self._begun(choice)))
+
+        least = LEAST_STD * (1.0 if self._units is not None else self._spreads)
+        family = choose_family(linear, _filled, scaled, weights, least)
+        if family is None:
+            return
+        self.model_selection_ = family.selection
+        if family.model is not None:
+            self._wild_model = self.estimator_
+            self.estimator_ = family.model.fit(scaled, sample_weight=weights)
+            self.std_scales_ = np.ones(scaled.shape[1]) if self.n_folds is None else family.scales
+            self.selection_ = family.selection
 
     def _believed(
         self, model: PPCA, table: Array, weights: Array
@@ -300,7 +324,7 @@ class LatentImputer(CompletedTables, TransformerMixin, BaseEstimator):
         (150, 4)
         """
         model = self._checked()
-        forget(self, "_units", "_spreads", "_threshold", *SETTLED)
+        forget(self, "_units", "_spreads", "_threshold", "_wild_model", *SETTLED)
         return self._fit_rows(model, BatchRows.of(source))
 
     def _fit_rows(self, model: Any, rows: Rows) -> LatentImputer:
@@ -330,7 +354,9 @@ class LatentImputer(CompletedTables, TransformerMixin, BaseEstimator):
         self._check_columns()
         if self.n_folds is not None:
             check_count("n_folds", self.n_folds, 2)
-        model = PPCA() if self.estimator is None else clone(self.estimator)
+        if isinstance(self.estimator, str):
+            check_choice("estimator", self.estimator, ("auto",))
+        model = PPCA() if self.estimator is None or is_auto(self.estimator) else clone(self.estimator)
         if not hasattr(model, "impute") and not hasattr(model, "predict_view"):
             raise TypeError(
                 f"estimator={model!r} cannot impute. Use PPCA, PPCAMixture, MultiViewRKM or another model with impute(X)."
@@ -509,7 +535,7 @@ class LatentImputer(CompletedTables, TransformerMixin, BaseEstimator):
         """The rows without the cells that the others of their row contradict."""
         if getattr(self, "robust_", False) != "cells":
             return scaled
-        return np.where(self.estimator_._wild_cells(scaled, self._threshold), np.nan, scaled)
+        return np.where(vars(self).get("_wild_model", self.estimator_)._wild_cells(scaled, self._threshold), np.nan, scaled)
 
     def _unscaled(self, features: Array) -> Array:
         return features if self._units is None else self._units.back(features)
@@ -521,7 +547,8 @@ class LatentImputer(CompletedTables, TransformerMixin, BaseEstimator):
         """How many components were taken and why, and how the model was fitted."""
         check_is_fitted(self)
         inner = self.estimator_.explain() if hasattr(self.estimator_, "explain") else repr(self.estimator_)
-        return f"{self.selection_.reason}. {inner}" if hasattr(self, "selection_") else inner
+        reasons = [getattr(self, name).reason for name in ("model_selection_", "selection_") if hasattr(self, name)]
+        return " ".join([*(f"{reason}." for reason in dict.fromkeys(reasons)), inner])
 
 
 def _above_noise(model: PPCA, choice: CellChoice | None, fit: Callable[[PPCA], PPCA]) -> PPCA:

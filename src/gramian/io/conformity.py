@@ -359,6 +359,7 @@ _SCALARS: dict[str, Any] = {
     "text": lambda value: isinstance(value, str),
     "filled": lambda value: isinstance(value, list | tuple) and len(value) > 0,
     "object": lambda value: not isinstance(value, ATOMS) and registered(_class(value)) is not None,
+    "model": lambda value: value == "auto" if isinstance(value, ATOMS) else registered(_class(value)) is not None,
 }
 _SAID = {
     "nonnegative": "a number of at least zero",
@@ -368,4 +369,5 @@ _SAID = {
     "never": "data",
     "filled": "a list of one or more",
     "object": "an object of gramian",
+    "model": "an object of gramian",
 }

@@ -16,7 +16,7 @@ and ``name*`` is a list, of which every item is meant (``name*?`` where items ma
 ``"order"``        a number between 1e-100 and 1e100
 ``"=d"``           a whole number, equal to that letter
 ``"number"``       a finite number; also ``filled`` (a list of one or more), ``positive``, ``nonnegative``, ``above zero`` (or infinite), ``count`` (whole, not
-                   negative), ``flag``, ``text``; ``never``: what no file may hold
+                   negative), ``flag``, ``text``; ``model`` (an object, or "auto"); ``never``: what no file may hold
 ``"Kernel"``       an object of that group (Kernel, GPKernel, Solver, Subspace, Preimage), or of the registered class of that
                    name
 =================  ====================================================================================================
@@ -244,10 +244,11 @@ ROWS: Rows = {
     },
     "LatentImputer": {
         "*": {
-            "estimator?": "object",
+            "estimator?": "model",
             "estimator_": "object",
             "n_features_in_": "=d",
             "std_scales_": "+ d",
+            "_wild_model?": "PPCA",
             "_spreads": "+ d",
             "_shown_columns?": "# d",
             "_bounds?": "tables.Bounds",

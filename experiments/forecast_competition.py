@@ -7,9 +7,11 @@ seasonal naive error inside the training part. What peers forecast is kept in ``
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import os
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+
+from experiments._page import write_block
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "forecasting.md"
 SEASONS = {"Y": 1, "Q": 4, "M": 12, "O": 1}
@@ -131,3 +135,89 @@ def judged(series: Series, found: np.ndarray) -> dict[str, float]:
         scores[f"held {level}"] = float(np.mean(missed == 0.0))
         scores[f"msis {level}"] = float(np.mean(high - low + 2.0 / (1 - level / 100) * missed) / series.scale)
     return scores
+
+
+def lines_of(rows: list[Series], found: dict[str, list[tuple[np.ndarray, float]]]) -> list[str]:
+    """One table per frequency, and how it stands with the goals."""
+    lines = []
+    for frequency, title in TITLES.items():
+        some = [i for i, series in enumerate(rows) if series.frequency == frequency]
+        if not some:
+            continue
+        scores = {name: [judged(rows[i], answers[i][0]) for i in some] for name, answers in found.items()}
+        mase = {name: np.array([score["mase"] for score in part]) for name, part in scores.items()}
+        lines += [
+            f"{title.capitalize()}, {len(some)} series:",
+            "",
+            "| method | mean MASE | own over it, geometric | at worst | 80 % hold | MSIS 80 | 95 % hold | MSIS 95 | CPU s per series |",
+            "|" + "---|" * 9,
+        ]
+        for name, part in scores.items():
+            ratio = mase[OWN] / mase[name]
+            cells = [f"{mase[name].mean():.3f}", f"{np.exp(np.log(ratio).mean()):.3f}", f"{ratio.max():.1f}"]
+            for level in LEVELS:
+                cells += [f"{100 * np.mean([s[f'held {level}'] for s in part]):.0f}"]
+                cells += [f"{np.mean([s[f'msis {level}'] for s in part]):.2f}"]
+            cells += [f"{np.mean([found[name][i][1] for i in some]):.3f}"]
+            lines.append(f"| {name} | " + " | ".join(cells) + " |")
+        best = min(mase[name].mean() for name in PEERS)
+        lines += [
+            "",
+            f"Mean MASE over the best single peer: {mase[OWN].mean() / best:.3f} (goal: at most 1.00); over the combination: "
+            f"{mase[OWN].mean() / mase[COMBINATION].mean():.3f} (goal: 1.03).",
+            "",
+        ]
+    return lines
+
+
+def as_one_panel(rows: list[Series]) -> list[tuple[np.ndarray, float]]:
+    """The same series by one call per frequency."""
+    from gramian import RKMForecaster
+
+    answers: list[Any] = [None] * len(rows)
+    for frequency in TITLES:
+        some = [i for i, series in enumerate(rows) if series.frequency == frequency]
+        if not some:
+            continue
+        steps = max(len(rows[i].future) for i in some)
+        begin = time.process_time()
+        season = SEASONS[frequency] if SEASONS[frequency] > 1 else None
+        model = RKMForecaster(horizon=steps, season=season, random_state=0).fit(
+            {rows[i].key: rows[i].past for i in some}
+        )
+        parts = [model.predict(steps)["mean"].to_numpy()]
+        for level in LEVELS:
+            ends = model.predict_interval(steps, level / 100)
+            parts += [ends["lower"].to_numpy(), ends["upper"].to_numpy()]
+        seconds = (time.process_time() - begin) / len(some)
+        table = np.array(parts).reshape(len(parts), len(some), steps)
+        for place, i in enumerate(some):
+            answers[i] = (table[:, place, : len(rows[i].future)], seconds)
+    return answers
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--part", choices=("decide", "report"), default="decide")
+    parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--cache", type=Path, default=Path("competition"))
+    parser.add_argument("--again", action="store_true", help="forecast anew by this library, where it was kept")
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    folder = options.cache / options.part
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = competition(options.part, options.count)
+    found = {OWN: list(cached(folder, OWN, rows, options.again)), PANEL: as_one_panel(rows)}
+    found |= {name: list(cached(folder, name, rows, False)) for name in PEERS}
+    middle = [np.median([found[name][i][0] for name in PEERS], axis=0) for i in range(len(rows))]
+    cost = [sum(found[name][i][1] for name in PEERS) for i in range(len(rows))]
+    found[COMBINATION] = list(zip(middle, cost))
+    lines = lines_of(rows, found)
+    print("\n".join(lines))
+    if options.write:
+        write_block(PAGE, "competition", lines[:-1])
+
+
+if __name__ == "__main__":
+    main()

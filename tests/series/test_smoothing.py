@@ -9,7 +9,6 @@ from gramian.series.smoothing import (
     LEVEL_SPREAD,
     SEASON_SPREAD,
     SLOPE_SPREAD,
-    Block,
     Smoothing,
     filtered,
     season_basis,
@@ -23,7 +22,7 @@ QUARTERS = np.tile([1.0, 4.0, 2.0, 3.0], 12) + 0.2 * np.arange(48) + 0.1 * RNG.s
 
 
 def test_beginnings_are_the_ridge_regression_of_the_errors():
-    block = Block(QUARTERS[None], 4, False, flat=False)
+    block = Smoothing((4,), None).blocks(QUARTERS[None])[0]
     found, _, noise, _ = block.beginnings(48)
     member = int(np.flatnonzero(block.block.seasonal)[7])
     rates = block.block.of(np.array([member]))

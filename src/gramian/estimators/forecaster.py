@@ -21,6 +21,7 @@ from gramian._types import RandomState, Table
 from gramian.series.candidates import SeriesOptions
 from gramian.series.choice import MOST_MEMBERS, Choice, choose_plan
 from gramian.series.forecasts import Forecasts
+from gramian.series.panel import is_panel, learned, panel_spread
 from gramian.series.paths import (
     Member,
     SmoothingMember,
@@ -30,6 +31,7 @@ from gramian.series.paths import (
 )
 from gramian.series.series import as_series
 from gramian.series.smoothing import Smoothing
+from gramian.series.stretches import usual_horizon
 from gramian.series.time_index import describe_index, is_pandas, usual_seasons
 from gramian.series.transform import forward_table
 from gramian.series.window_model import CHOSEN_WINDOWS, EXACT_WINDOWS, WindowOptions, fit_windows
@@ -177,16 +179,27 @@ class RKMForecaster(Forecasts):
     # ------------------------------------------------------------ fitting
 
     @atomic
-    def fit(self, y: Table, X: Table | None = None) -> RKMForecaster:
-        """Fit to a series.
+    def fit(
+        self,
+        y: Any,
+        X: Table | None = None,
+        *,
+        id: str | None = None,
+        time: str | None = None,
+        value: str | None = None,
+    ) -> RKMForecaster:
+        """Fit to a series, or to many.
 
         Parameters
         ----------
         y : array-like of shape (n_times,) or (n_times, n_series)
             Equally spaced in time, oldest first; NaN marks gaps. A pandas index is continued by the forecasts; one that is
-            irregular, duplicated or descending is refused.
+            irregular, duplicated or descending is refused. Many series, of any lengths: a dict or a list of series, a pandas object with
+            an index of (id, time), or a long table (pandas, polars, Arrow) with one row per series and time.
         X : array-like of shape (n_times, n_inputs), optional
-            Exogenous inputs at the same times, whose future values `predict` is given. NaN rows are unknown.
+            Exogenous inputs at the same times, whose future values `predict` is given. NaN rows are unknown. Not for many series.
+        id, time, value : str, optional
+            The columns of a long table; None: "unique_id", "ds" and "y".
 
         Returns
         -------
@@ -208,6 +221,9 @@ class RKMForecaster(Forecasts):
         """
         self._check_params()
         forget(self)
+        if is_panel(y, named=any(name is not None for name in (id, time, value))):
+            return self._fit_panel(y, X, (id, time, value))
+        self._panel = None
         series, self._single = as_series(y)
         self._describe(y)
         inputs = None if X is None else as_series(X, "X")[0]
@@ -221,6 +237,39 @@ class RKMForecaster(Forecasts):
         self._spread = np.ones((1, self.n_series_))
         if self.n_folds is not None and choice.evidence is not None:
             self._spread = calibrated_spread(self._ready(), choice.evidence.errors, np.random.default_rng(self._seed))
+        return self
+
+    def _fit_panel(self, y: Any, X: Any, names: tuple[str | None, str | None, str | None]) -> RKMForecaster:
+        if X is not None:
+            raise ValueError("Series of a panel are forecast without exogenous inputs. Leave X out.")
+        asked = {"lags": "auto", "difference": "auto", "kernel": "auto", "strategy": "recursive"}
+        wrong = [name for name, usual in asked.items() if getattr(self, name) != usual]
+        if wrong:
+            raise ValueError(f"{wrong[0]}={getattr(self, wrong[0])!r} is for one series. Leave it out for a panel.")
+        self._panel_names = names
+        panel = self._as_panel(y)
+        check_scale(float(np.nanmax(np.abs(panel.values))), "y")
+        usual = usual_seasons(panel.clock) or self._usual_seasons
+        seasons = usual if is_auto(self.season) else (int(self.season),) if self.season else ()
+        smoothing = learned(panel, Smoothing(tuple(seasons), self.transform))
+        self._seed = int(check_random_state(self.random_state).integers(2**31))
+        self._panel, self._members, self._smoothing = panel, [], SmoothingMember(smoothing)
+        self.n_series_, self.n_inputs_ = len(panel.ids), 0
+        self._series, self._inputs, self._single = np.empty((0, self.n_series_)), None, False
+        self._index = self._columns = self._name = None
+        middle = int(np.median(panel.lengths))
+        horizon = usual_horizon(middle, list(seasons)) if self.horizon is None else self.horizon
+        self._spread = np.ones((1, 1))
+        if self.n_folds is not None:
+            self._spread = panel_spread(panel, smoothing, min(horizon, max(1, middle // 3)), self._seed)
+        self.lags_, self.season_, self.difference_, self.transform_ = 0, max(seasons, default=None), 1, None
+        self.kernel_, self.algorithm_, self.n_components_, self.n_iter_ = (
+            "linear",
+            "smoothing",
+            2 + max(seasons, default=0),
+            1,
+        )
+        self.held_out_error_, self.skill_ = None, None
         return self
 
     def _check_params(self) -> None:
@@ -369,6 +418,11 @@ class RKMForecaster(Forecasts):
 
     def explain(self) -> str:
         """What was taken off the series and why, which of AC's four algorithms was run, and what held-out stretches said."""
+        if self._panel is not None:
+            return (
+                f"{self.n_series_} series: levels, slopes and seasons at a few rates for each, how much each rate counts learned "
+                "over all of them."
+            )
         return forecaster_words(self, self._ready().members)
 
 

@@ -74,6 +74,7 @@ CLASSES: dict[str, str] = {
     "latent.PartialView": "gramian.views.missing:PartialView",
     "forecast.Member": "gramian.series.paths:Member",
     "forecast.SmoothingMember": "gramian.series.paths:SmoothingMember",
+    "forecast.Panel": "gramian.series.panel:Panel",
     "forecast.Smoothing": "gramian.series.smoothing:Smoothing",
     "forecast.WindowModel": "gramian.series.window_model:WindowModel",
     "forecast.SeriesTransform": "gramian.series.transform:SeriesTransform",

@@ -209,6 +209,7 @@ ROWS: Rows = {
             "_members": "list",
             "_members*": "forecast.Member",
             "_smoothing?": "forecast.SmoothingMember",
+            "_panel?": "forecast.Panel",
             "_members*.model.shift": "d",
             "_members*.transforms": "list d",
             "_series": "~ * d",
@@ -219,8 +220,9 @@ ROWS: Rows = {
             "n_series_": "=d",
             "n_inputs_": "count",
             "lags_": "count",
-            "residual_std_": "+ d",
-            "_spread": "+ h d",
+            "residual_std_?": "+ d",
+            "_spread": "+ h *",
+            "_panel_names?": "any",
             "_single": "flag",
             "_seed?": "count",
         },
@@ -367,6 +369,19 @@ ROWS: Rows = {
     "forecast.SmoothingMember": {"": {"smoothing": "forecast.Smoothing", "weight": "order"}},
     "forecast.Smoothing": {
         "": {"seasons*": "count", "transform?": "text", "priors": "list", "priors*": "+ *"},
+    },
+    "forecast.Panel": {
+        "": {
+            "ids": "list n",
+            "values": "~ *",
+            "lengths": "# n",
+            "firsts": "# n",
+            "clock!": "any",
+            "n_times": "count",
+            "names": "list",
+            "names*": "text",
+            "container": "text",
+        }
     },
     "forecast.SeriesTransform": {
         "": {"season": "count", "difference": "count", "log": "flag", "season_rate": "number", "level_rate": "number"}

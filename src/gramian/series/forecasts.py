@@ -14,9 +14,10 @@ from gramian._checks import check_count, check_number, check_random_state
 from gramian._types import RandomState, Table
 from gramian.series.gap_filling import fill_gaps
 from gramian.series.old_file import old_state
+from gramian.series.panel import Panel, as_panel, panel_forecast, panel_quantiles
 from gramian.series.paths import ForecastPaths, Member, SmoothingMember
 from gramian.series.series import as_series, check_steps
-from gramian.series.time_index import dressed, is_pandas, wrapped
+from gramian.series.time_index import describe_index, dressed, future_index, is_pandas, wrapped
 from gramian.single.answers import BaseEstimator
 
 N_PATHS = 1000
@@ -34,6 +35,7 @@ class Forecasts(BaseEstimator):
     n_inputs_: int
     _members: list[Member]
     _smoothing: SmoothingMember | None = None
+    _panel: Panel | None = None
     _series: Array
     _inputs: Array | None
     _spread: Array
@@ -41,6 +43,7 @@ class Forecasts(BaseEstimator):
     _single: bool
     _index: Any
     _columns: list[str] | None
+    _panel_names: tuple[str | None, str | None, str | None]
     _name: Any
 
     def _ahead(self, lags: int) -> int:
@@ -49,6 +52,10 @@ class Forecasts(BaseEstimator):
     def _ready(self) -> ForecastPaths:
         """What there is to forecast with; a model file of the first version is read as the plain model that it is."""
         check_is_fitted(self)
+        if self._panel is not None:
+            raise ValueError(
+                "This is for one series, but the model was fitted to a panel: use predict and predict_interval."
+            )
         if "_members" not in vars(self):
             for name, value in old_state(vars(self), self._ahead(self.lags)).items():
                 setattr(self, name, value)
@@ -74,11 +81,12 @@ class Forecasts(BaseEstimator):
             Future exogenous inputs.
         history : array-like, optional
             Go on from these values instead of the end of the training series: at least ``lags_`` of them, and those that
-            season and level are compared with.
+            season and level are compared with. Of a panel: other series, in any of the forms that `fit` takes.
 
         Returns
         -------
         ndarray, Series or DataFrame of shape (n_steps,) or (n_steps, n_series)
+            Of a panel a long table with the columns of ids and times, and "mean".
 
         References
         ----------
@@ -93,6 +101,8 @@ class Forecasts(BaseEstimator):
         >>> bool(abs(model.predict(20) - y[100:]).max() < 0.5)
         True
         """
+        if getattr(self, "_panel", None) is not None:
+            return self._panel_answer(steps, X, history, None)
         paths = self._ready()
         wanted = check_steps(steps)
         most = int(wanted.max())
@@ -186,7 +196,7 @@ class Forecasts(BaseEstimator):
 
     def predict_interval(
         self, steps: int | Sequence[int], level: float = 0.9, X: Table | None = None, *, history: Table | None = None
-    ) -> tuple[Any, Any]:
+    ) -> Any:
         """The ends of the central intervals that hold the future with probability ``level``; they hold `predict` too.
 
         Parameters
@@ -197,7 +207,7 @@ class Forecasts(BaseEstimator):
 
         Returns
         -------
-        lower, upper : as `predict`
+        lower, upper : as `predict`; of a panel one table with both columns
 
         References
         ----------
@@ -215,6 +225,9 @@ class Forecasts(BaseEstimator):
         True
         """
         level = check_number("level", level, 0.0, 1.0, open_low=True, open_high=True)
+        if getattr(self, "_panel", None) is not None:
+            ends = {"lower": 0.5 - level / 2, "upper": 0.5 + level / 2}
+            return self._panel_answer(steps, X, history, ends)
         lower, upper = self.predict_quantiles(steps, [0.5 - level / 2, 0.5 + level / 2], X, history=history)
         middle = np.asarray(self.predict(steps, X, history=history))
         ends = np.minimum(lower, middle), np.maximum(upper, middle)
@@ -223,6 +236,71 @@ class Forecasts(BaseEstimator):
         wanted = check_steps(steps)
         low, high = (wrapped(end, self._index, wanted, self._columns, self._name) for end in ends)
         return low, high
+
+    def update(self, new: Any) -> Any:
+        """Go on with newer values, without a new fit: forecasts begin after them.
+
+        Parameters
+        ----------
+        new : array-like
+            The values after the known ones, in the form that was fitted; of a panel also new series.
+
+        Returns
+        -------
+        self
+
+        References
+        ----------
+        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian import RKMForecaster
+        >>> model = RKMForecaster(random_state=0).fit(np.arange(20.0))
+        >>> bool(abs(model.update([20.0, 21.0]).predict(1)[0] - 22.0) < 0.2)
+        True
+        """
+        check_is_fitted(self)
+        if self._panel is not None:
+            self._panel = self._panel.joined(self._as_panel(new, self._panel))
+            return self
+        if self.n_inputs_:
+            raise ValueError("The model was fitted with exogenous inputs, which newer values lack. Fit again.")
+        self._ready()
+        values, _ = as_series(new, "new")
+        if values.shape[1] != self.n_series_:
+            raise ValueError(f"new has {values.shape[1]} series, but the model was fitted to {self.n_series_}.")
+        described = describe_index(new)
+        if self._index is not None:
+            following = future_index(self._index, np.arange(1, len(values) + 1))
+            if described is not None and not following.equals(new.index):
+                raise ValueError("The index of new does not go on from that of the known values.")
+            self._index = {**self._index, **_end_of(following, self._index)}
+        self._series = np.concatenate([self._series, values])
+        return self
+
+    # ------------------------------------------------------------ panels
+
+    def _as_panel(self, y: Any, clock: Panel | None = None) -> Panel:
+        return as_panel(y, *self._panel_names, clock=clock)
+
+    def _panel_answer(self, steps: Any, X: Any, history: Any, levels: dict[str, float] | None) -> Any:
+        """A long table of means, or of quantiles by name."""
+        if X is not None:
+            raise ValueError("Series of a panel are forecast without exogenous inputs. Leave X out.")
+        assert self._panel is not None
+        assert self._smoothing is not None
+        wanted = check_steps(steps)
+        panel = self._panel if history is None else self._as_panel(history)
+        most, smoothing = int(wanted.max()), self._smoothing.smoothing
+        middle = panel_forecast(panel, smoothing, most)[:, wanted - 1]
+        if levels is None:
+            return panel.frame(wanted, {"mean": middle})
+        found = panel_quantiles(panel, smoothing, most, np.array(list(levels.values())), self._spread, self._seed)
+        lower, upper = found[:, :, wanted - 1]
+        ends = np.minimum(lower, middle), np.maximum(upper, middle)
+        return panel.frame(wanted, dict(zip(levels, ends)))
 
     # ------------------------------------------------------------ gaps
 
@@ -294,6 +372,14 @@ class Forecasts(BaseEstimator):
             return turned.fit(np.array(series[::-1]) if self.n_series_ > 1 else np.array(series[::-1, 0]))
         except ValueError:
             return None
+
+
+def _end_of(index: Any, described: dict[str, Any]) -> dict[str, Any]:
+    """The new end of a described index."""
+    if described["kind"] in ("number", "timedelta"):
+        end = index[-1]
+        return {"last": int(end.value) if described["kind"] == "timedelta" else end.item()}
+    return {"last": str(index[-1]) if described["kind"] == "period" else index[-1].isoformat()}
 
 
 def _checked_future(X: Table | None, n_inputs: int, most: int) -> Array | None:

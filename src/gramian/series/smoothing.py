@@ -180,10 +180,10 @@ def filtered(
 class Block:
     """Series (n, T) of one length with gaps at the same places, on one scale, filtered once for every member."""
 
-    def __init__(self, values: Array, season: int, log: bool, flat: bool, prior: Array | None = None) -> None:
-        self.season, self.log = season, log
+    def __init__(self, values: Array, season: int, log: bool, flat: bool, prior: Array) -> None:
+        self.season, self.log, self.key = season, log, (season, log)
         self.block = members(season, flat)
-        self.prior = self.block.prior if prior is None else prior
+        self.prior = prior
         x = np.log(values) if log else values
         n, T = x.shape
         self.known = np.asarray(~np.isnan(x).any(axis=0))
@@ -309,12 +309,26 @@ class Smoothing:
         seasons = [season for season in self.seasons if 2 * season + 2 <= T] or [0]
         logs = {"auto": (False, True), "log": (True,), None: (False,)}[self.transform]
         positive = bool((np.nan_to_num(values, nan=1.0) > 0).all())
-        asked = [(season, log) for log in logs if positive or not log for season in seasons]
-        priors = self.priors if len(self.priors) == len(asked) else (None,) * len(asked)
         return [
-            Block(values, season, log, flat=log and self.transform == "auto", prior=prior)
-            for (season, log), prior in zip(asked, priors)
+            Block(values, season, log, self._is_flat(log), self.prior((season, log)))
+            for log in logs
+            if positive or not log
+            for season in seasons
         ]
+
+    @property
+    def keys(self) -> list[tuple[int, bool]]:
+        """Season and scale of every block that there may be, in the order of ``priors``."""
+        return [(season, log) for log in (False, True) for season in (0, *self.seasons)]
+
+    def prior(self, key: tuple[int, bool]) -> Array:
+        """What the members of a block count before anything is seen."""
+        if self.priors:
+            return self.priors[self.keys.index(key)]
+        return members(key[0], self._is_flat(key[1])).prior
+
+    def _is_flat(self, log: bool) -> bool:
+        return log and self.transform == "auto"
 
     def told(self, values: Array) -> Told:
         """What the weights of one series (T,) amount to."""

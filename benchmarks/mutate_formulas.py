@@ -105,7 +105,7 @@ MUTATIONS = [
     Mutation("EM noise divided by D - q", "MM 2.4.2", "noise = (model.trace - explained) / model.dim\n", "noise = (model.trace - explained) / (model.dim - model.q)\n"),
     Mutation("likelihood of EM without its trace", "MM 2.2", "distance = (self.trace - explained) / state.noise", "distance = -explained / state.noise"),
     Mutation("E[zz^T] without the covariance, many holes", "MM 2.4.1", "stacked[:size] += posterior.covariance", "stacked[:size] += 0.0 * posterior.covariance"),
-    Mutation("columns regressed without their mean, many holes", "MM 2.4.2", "products = products - latent * (statistics.first[-1] / safe)", "products = products - 0.9 * latent * (statistics.first[-1] / safe)"),
+    Mutation("columns regressed on latents that are not centred, many holes", "MM 2.4.2", 'second = second - np.einsum("ikd,jkd->kdij", latent / safe, latent)', 'second = second - 0.5 * np.einsum("ikd,jkd->kdij", latent / safe, latent)'),
     Mutation("E[xx^T] without the covariance of the holes, few holes", "MM 2.4.1", "second = weighted.T @ residuals + covered + covered.T - np.diag(covered.diagonal())", "second = weighted.T @ residuals"),
     Mutation("noise of filled rows divided by d", "MM 2.3", "noise = max(float(values[q:].mean()), 0.0) if fixed is None else fixed", "noise = max(float(values[q:].sum() / len(values)), 0.0) if fixed is None else fixed"),
     # ------------------------------------------------------------ mixtures

@@ -1,5 +1,6 @@
 """The referee can lose: every text that `benchmarks.mutate_formulas` breaks still stands in the source, once, and one of them is broken here."""
 
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +23,12 @@ def test_every_formula_that_is_broken_stands_in_the_source_once(mutations):
     assert len(mutations.MUTATIONS) >= 40
     assert {m.formula: len(m.places) for m in mutations.MUTATIONS if len(m.places) != 1} == {}
     assert all(m.before != m.after for m in mutations.MUTATIONS)
+
+
+def test_the_page_has_a_line_for_every_mutation_and_all_are_caught(mutations):
+    block = mutations.BLOCK.search(mutations.PAGE.read_text(encoding="utf-8"))[0]
+    shown = re.findall(r"^\| (.+?) \| (.+?) \| (`.+) \|$", block, flags=re.MULTILINE)
+    assert [name.replace("\\|", "|") for name, *_ in shown] == [m.formula for m in mutations.MUTATIONS]
 
 
 def test_a_broken_formula_changes_a_verdict_and_a_whole_one_none(mutations, monkeypatch):

@@ -38,6 +38,11 @@ class Look:
         "rows of smallest hash",
         "A choice that needs a Gram matrix or an EM per candidate is made on so many distinct rows.",
     )
+    drawn: int = number(
+        10_000,
+        "rows of smallest hash",
+        "What is kept of rows that are otherwise only summed over: enough for quantiles, ranks and votes, in a few megabytes.",
+    )
     folds: int = number(
         5, "folds", "Four fifths of the rows are enough to rank candidates; ten folds cost twice as much."
     )

@@ -8,16 +8,6 @@ from gramian.classes.calibration import Calibration
 from gramian.classes.rule import Scored, choose_rule, distance_to_usual, walked_widths
 
 
-def test_policy_constants():
-    assert class_rule.COUNTS == (0, 1, 2, 4, 8, 16, 32, 64, 128)
-    assert class_rule.FRACTIONS == (0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
-    assert class_rule.NOISES == (1e-4, 1e-3, 1e-2, 3e-2, 1e-1)
-    assert class_rule.FEW_COUNTS == (0, 1, 4)
-    assert class_rule.FIRST_WIDTHS == (0.5, 1.0, 2.0)
-    assert (class_rule.USUAL_WIDTH, class_rule.USUAL_NOISE, class_rule.LIMITING_DISTANCE) == (0.6, 1e-2, 3.0)
-    assert (class_rule.CHOOSING_ROWS, class_rule.SCREENING_ROWS) == (2000, 500)
-
-
 @pytest.mark.parametrize("peak", [1 / 16, 0.2, 0.5, 1.0, 3.0, 8.0])
 def test_the_walk_ends_at_the_top_of_a_hill_and_asks_once_per_width(peak):
     asked = []

@@ -8,10 +8,9 @@ import pytest
 from gramian import load
 from gramian.cli import main
 from gramian.cli._goodness import agreement, class_sets, of_classes, of_values
-from gramian.cli._held_out import FOLDS, LEAST_ROWS, LEVEL, MOST_ROWS, held_out, splits
+from gramian.cli._held_out import splits
 from gramian.cli._words import in_own_words
 from gramian.io.tables import read_table, write_table
-from gramian.tables.preprocessing import Preprocessing
 
 
 def texts(values):
@@ -182,12 +181,6 @@ def test_held_out_rows_follow_from_what_they_hold_and_leave_nobody_out(rows):
     assert sorted(seen.tolist()) == list(range(len(rows)))
     turned = [sorted((len(rows) - 1 - held).tolist()) for _, held in splits(rows[::-1])]
     assert turned == [sorted(held.tolist()) for _, held in splits(rows)]
-
-
-def test_policy_of_held_out_rows():
-    assert (FOLDS, LEVEL, MOST_ROWS, LEAST_ROWS) == (5, 0.9, 2000, 20)
-    nothing = Preprocessing(["a"], [[]], np.zeros(1), np.ones(1))
-    assert held_out("ppca", None, np.zeros((LEAST_ROWS - 1, 2)), None, nothing) == {}
 
 
 def test_goodness_of_values_against_the_formulas():

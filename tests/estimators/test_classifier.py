@@ -17,11 +17,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from gramian import KernelPPCA, KernelPPCAClassifier, NumericalWarning
 from gramian._content import row_hashes
 from gramian.classes import path as classifier_path
-from gramian.classes.choice import MOSTLY_COPIES, copies_apart, counting_unit
+from gramian.classes.choice import copies_apart, counting_unit
 from gramian.classes.models import LabelledRows
 from gramian.classes.path import class_paths, classifier_cv_scores
 from gramian.datasets import make_c_shapes, make_moons
-from gramian.estimators import classifier
 from gramian.kernels import RBF, Precomputed
 from gramian.latent.sample import DualSample
 from gramian.mixtures.kernel_component import fit_component
@@ -630,11 +629,6 @@ def test_many_rows_are_chosen_on_a_few_fitted_on_landmarks_and_told(monkeypatch)
     assert KernelPPCAClassifier(approximation=None).fit(X, y)._approximation_told is None
     mixed = zhou(2, noise_variance=1e-4, n_clusters=2, random_state=0).fit(X, y)
     assert mixed.score(X, y) > 0.95
-
-
-def test_policy_constants():
-    assert (classifier.EXACT_ROWS, classifier.DEFAULT_LANDMARKS, classifier.SHARED) == (2000, 400, 0.5)
-    assert MOSTLY_COPIES == 0.5
 
 
 # ---------------------------------------------------------------- rows that are mostly copies

@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose
 from gramian.datasets import make_c_shapes
 from gramian.kernels import RBF
 from gramian.mixtures import kernel_component
-from gramian.mixtures.kernel_component import DENSE_ROWS, DENSE_SHARE, DualRows
-from gramian.mixtures.kernel_fit import CLEAR_GAIN, RACE_STEPS, fit_kernel_mixture
+from gramian.mixtures.kernel_component import DualRows
+from gramian.mixtures.kernel_fit import CLEAR_GAIN, fit_kernel_mixture
 from gramian.solvers.eigh import Eigh
 
 OPTIONS = {"tol": 1e-6, "max_iter": 60}
@@ -33,10 +33,6 @@ def test_continued_eigenpairs_give_the_mixture_of_whole_decompositions(rows, sta
     n = min(len(continued.log_likelihoods), len(whole.log_likelihoods))
     assert_allclose(continued.log_likelihoods[:n], whole.log_likelihoods[:n], rtol=1e-9)
     assert_allclose(continued.responsibilities, whole.responsibilities, atol=1e-5)
-
-
-def test_policy_of_the_race_and_of_dense_components():
-    assert (CLEAR_GAIN, RACE_STEPS, DENSE_ROWS, DENSE_SHARE) == (0.02, 8, 300, 6)
 
 
 @pytest.mark.parametrize("asked", [[3, 3], [0.9, 3]])

@@ -38,11 +38,6 @@ def test_edges_have_a_width_per_row_or_one_for_all(rows):
     assert_allclose(one[i, j], np.exp(-2.0 * found.squares[5, 3] / np.median(found.squares[:, 9])))
 
 
-def test_policy_of_the_starts():
-    assert (kernel_kmeans.SHARPNESS, kernel_kmeans.WIDTH_NEIGHBOUR, kernel_kmeans.GRAPH_SIZES) == (2.0, 10, (10, 30))
-    assert (kernel_kmeans.ALIKE, kernel_kmeans.BACKGROUND) == (0.02, 1e-3)
-
-
 def test_graphs_that_agree_are_one_start_and_attempts_never_repeat_one(rows, monkeypatch):
     n = rows.size
     X, _ = make_c_shapes(random_state=0)

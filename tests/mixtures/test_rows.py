@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from gramian.mixtures import mixture
-from gramian.mixtures.holes import STARTING_NOISE, RowsWithHoles
+from gramian.mixtures.holes import RowsWithHoles
 from gramian.mixtures.mixture import climb, shares_of_weight
 from gramian.mixtures.ppca_fit import fit_mixture, gaussian_rows
-from gramian.mixtures.rows import FRACTION_ROWS, START_ROWS, MixtureTable
+from gramian.mixtures.rows import MixtureTable
 from gramian.mixtures.start import Draw
 from gramian.rows import ArrayRows
 
@@ -35,12 +34,6 @@ def test_the_cut_into_blocks_does_not_matter(share):
     blocks = fit(MixtureTable.of(ArrayRows(X, np.ones(300), block_rows=37)))
     assert_allclose(blocks.objective, whole.objective, rtol=1e-9)
     assert_allclose(blocks.responsibilities, whole.responsibilities, atol=1e-6)
-
-
-def test_policy_constants():
-    assert (mixture.EMPTY, mixture.RESCUES_PER_CLUSTER, mixture.ROUNDING) == (1e-10, 2, 1e-9)
-    assert (START_ROWS, FRACTION_ROWS, STARTING_NOISE) == (1000, 5000, 1e-3)
-    assert_allclose(shares_of_weight(np.array([1.0, 1e-11, 3.0])), [0.25, 0.0, 0.75])
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1], ids=["complete", "holes"])

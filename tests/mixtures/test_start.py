@@ -19,10 +19,6 @@ def shares(table, start):
     return np.concatenate(table.rows.map(shares_of_block, start))
 
 
-def test_policy_constants():
-    assert (mixture_start.KMEANS_TRIES, mixture_start.DRAWN_ROWS, mixture_start.EVERYONE) == (4, 5000, 0.1)
-
-
 def test_the_first_start_is_the_best_of_several_runs_of_k_means(monkeypatch):
     used = []
 

@@ -1,5 +1,7 @@
 """KernelPPCA by what it has not seen: q, pre-images, limits, standard deviations; the same whenever and in whatever order."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -11,8 +13,8 @@ from gramian.evidence.limits import Tally
 from gramian.kernels import RBF, Linear
 from gramian.latent import subspace
 from gramian.latent.noise_field import NoiseField
+from gramian.policy import LOOK
 from gramian.single import dual_inputs as dual
-from gramian.single import kernel_held_out as held_out
 from gramian.single.kernel_held_out import energy_distance
 
 X = make_moons(160, noise=0.1, random_state=0)[0]
@@ -22,11 +24,6 @@ NEW = make_moons(400, noise=0.1, random_state=1)[0]
 @pytest.fixture(scope="module")
 def model():
     return KernelPPCA(random_state=0).fit(X)
-
-
-def test_policy_constants_are_these():
-    assert (held_out.HELD_OUT_ROWS, held_out.ERROR_ROWS, held_out.CHOOSING_ROWS) == (2000, 1000, 500)
-    assert (held_out.N_FOLDS, held_out.RESIDUAL_LEVEL, held_out.ADDED_NOISE) == (5, 0.99, 0.5)
 
 
 # ---------------------------------------------------------------- q
@@ -54,7 +51,7 @@ def test_neither_order_nor_repetition_of_rows_matters(options):
 def test_above_2000_rows_the_share_of_variance_is_carried(monkeypatch):
     from gramian.estimators import kernel_ppca
 
-    monkeypatch.setattr(kernel_ppca, "HELD_OUT_ROWS", 100)
+    monkeypatch.setattr(kernel_ppca, "LOOK", replace(LOOK, rows=100))
     found = KernelPPCA().fit(X)
     share = found.explained_variance_ratio_.cumsum()
     on_part = KernelPPCA(found.selection_.chosen).fit(X[:100]).explained_variance_ratio_.sum()
@@ -70,7 +67,7 @@ def test_the_carried_share_takes_one_decomposition_of_all_rows(monkeypatch):
     rows = np.random.default_rng(0).standard_normal((400, 20))
     asked = []
     solve = Budgeted.solve
-    monkeypatch.setattr(kernel_ppca, "HELD_OUT_ROWS", 300)
+    monkeypatch.setattr(kernel_ppca, "LOOK", replace(LOOK, rows=300))
     monkeypatch.setattr(latent_model, "FULL_SIZE", 100)
     monkeypatch.setattr(
         Budgeted, "solve", lambda self, *given, **named: asked.append(given[1]) or solve(self, *given, **named)

@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose
 
 from gramian._content import row_hashes
 from gramian.kernels import RBF, Linear, Sum
-from gramian.targets import design as target_design
 from gramian.targets import kernel_choice as target_kernel
 from gramian.targets.design import families
 from gramian.targets.kernel_choice import choose_target_kernel, drawn_rows
@@ -19,11 +18,6 @@ def rows(n=150, d=2, seed=0):
 
 def noisy(values, seed=1):
     return (values + 0.1 * np.random.default_rng(seed).standard_normal(len(values)))[:, None]
-
-
-def test_the_constants_are_these():
-    assert (target_kernel.MOST_ROWS, target_design.LANDMARKS, target_design.WIDTHS) == (2000, 200, (2.0, 1.0, 0.5))
-    assert (target_kernel.LEAST_RELEVANCE, target_kernel.RELEVANT_WIDTHS) == (0.03, (2.0, 1.0, 0.5, 0.25))
 
 
 @pytest.mark.parametrize(

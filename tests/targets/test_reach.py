@@ -6,7 +6,6 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from gramian import RKMRegressor
-from gramian.targets import reach as target_reach
 from gramian.targets.reach import TargetReach
 
 
@@ -15,11 +14,6 @@ def reach_of(returns=True):
     X = rng.uniform(-1, 1, (200, 1))
     Y = np.sin(3 * X) + 2.0
     return X, Y, TargetReach.of(X, Y, np.full(200, 1 / 200), returns, width=0.5)
-
-
-def test_the_constants_are_these():
-    found = [getattr(target_reach, name) for name in ("REFERENCE_ROWS", "NEAR", "FADE", "MARGIN")]
-    assert found == [500, 0.99, 0.5, 0.1]
 
 
 def test_training_rows_are_on_the_data_and_far_rows_off():

@@ -57,15 +57,3 @@ def test_of_ridges_nearly_as_good_the_largest_is_taken(monkeypatch):
     errors = np.array([fold.errors(((0,), 1), 2, ridges, 0.01) for fold in folds])
     gap = errors[:, 1] - errors[:, 0]
     assert 0 < gap.mean() < 0.6 * gap.std(ddof=1) / np.sqrt(len(gap))
-
-
-def test_the_policy_of_the_search_is_what_the_page_says():
-    from gramian.views import choice as views
-    from gramian.views import fit as _view_fit
-    from gramian.views import noise as view_noise
-    from gramian.views import trusts as _view_trusts
-
-    assert (views.EACH, views.GROWTH, views.PATIENCE, views.PLATEAU) == (8, 1.5, 3, 0.002)
-    assert views._sizes(30) == [1, 2, 3, 4, 5, 6, 7, 8, 12, 18, 27, 30]
-    assert (_view_fit.CHOICE_ROWS, _view_fit.CHOICE_FOLDS, _view_trusts.EVERY_SUBSET) == (2000, 5, 4)
-    assert (view_noise.ROUNDS, view_noise.COLLAPSE, view_noise.SMALLEST) == (50, 0.05, 1e-9)

@@ -11,8 +11,6 @@ from gramian.solvers.eigh import Eigh
 from gramian.views import noise as view_noise
 from gramian.views.noise import (
     COLLAPSE,
-    FEWEST_ROWS,
-    ROUNDS,
     SMALLEST,
     fit_view_noises,
     held_out_residuals,
@@ -117,10 +115,6 @@ def test_what_a_view_shows_of_held_out_rows_is_features_or_kernel_values_over_th
     assert_allclose(view_inputs(ExplicitView(X), held, kept), X[:5])
     kernel = KernelView(Linear(), X, DenseGram(X @ X.T))
     assert_allclose(view_inputs(kernel, held, kept), X[:5] @ X[5:].T)
-
-
-def test_the_policy_of_rounds_and_collapse_is_pinned():
-    assert (ROUNDS, SMALLEST, COLLAPSE, FEWEST_ROWS, view_noise.PINNED) == (50, 1e-9, 0.05, 10, 2000)
 
 
 def test_a_leap_from_steps_that_hardly_bend_stays_within_reach():

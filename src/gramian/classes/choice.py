@@ -18,7 +18,6 @@ from gramian.classes.models import ADVICE, ClassRule, LabelledRows, evidence
 from gramian.classes.path import class_paths
 from gramian.classes.rule import (
     BLENDED,
-    CHOOSING_ROWS,
     COUNTS,
     FEW_COUNTS,
     FRACTIONS,
@@ -36,10 +35,9 @@ from gramian.classes.rule import (
     walked_widths,
 )
 from gramian.kernels import RBF
+from gramian.policy import LOOK
 from gramian.single.kernel_fit import stored_gram
 
-DEFAULT_FOLDS = 5
-"""Where something must be chosen and `n_folds` is None."""
 MOSTLY_COPIES = 0.5
 """Copies of rows are held out one by one where there are fewer distinct rows than this share of all."""
 
@@ -88,7 +86,7 @@ def copies_apart(rows: LabelledRows, fold: Array, n_folds: int) -> tuple[Labelle
     copies of a row asks what nobody will ask. Whole weights count copies.
     """
     unit, n_distinct = counting_unit(rows.weights), len(np.unique(rows.hashes))
-    if unit is None or n_distinct * n_folds > CHOOSING_ROWS or rows.precomputed or rows.features is not None:
+    if unit is None or n_distinct * n_folds > LOOK.rows or rows.precomputed or rows.features is not None:
         return rows, fold
     copies = np.round(rows.weights / unit)
     if n_distinct >= MOSTLY_COPIES * copies.sum():
@@ -198,7 +196,7 @@ class RuleSearch:
     """The walk over widths: every width is decomposed once, all rules are read off, squared distances are shared."""
 
     def __init__(self, rows: LabelledRows, open_rule: OpenRule, n_folds: int | GivenFolds) -> None:
-        self.rows, self.open_rule, self.n_folds = smallest_rows(rows, CHOOSING_ROWS), open_rule, n_folds
+        self.rows, self.open_rule, self.n_folds = smallest_rows(rows, LOOK.rows), open_rule, n_folds
         self.folds = Folds.of(self.rows, n_folds)
         self.log_priors = None if open_rule.priors is None else _logs(open_rule.priors)
         self.offsets = open_rule.priors is None and open_rule.noise is None

@@ -33,8 +33,6 @@ USUAL_WIDTH, USUAL_NOISE = 0.6, 1e-2
 """Of rules that held-out rows cannot tell apart the nearest to this one is taken: the luckiest of many is not the best."""
 LIMITING_DISTANCE = 3.0
 """How far the limiting rule is from the usual one, where a factor of 10 of the noise, or of 2 of the width, counts 1."""
-CHOOSING_ROWS = 2000
-"""Choices are made on at most this many distinct rows, those of smallest hash [13]."""
 SCREENING_ROWS = 500
 """The walk over widths is made on at most this many; its best and the next narrower width are then compared on all."""
 

@@ -20,12 +20,10 @@ from gramian._content import content_folds, row_hashes, smallest_positions
 from gramian.cli._goodness import Facts, of_classes, of_values, share_inside
 from gramian.evidence.cells import hidden_cells
 from gramian.io.table_model import filler_of, without_holes
+from gramian.policy import LOOK
 from gramian.tables.preprocessing import Preprocessing
 
-FOLDS = 5
 LEVEL = 0.9
-MOST_ROWS = 2000
-"""More rows than these are judged on so many of them, those of smallest hash."""
 LEAST_ROWS = 20
 ALL_FOLDS_CELLS = 50_000
 """A linear model of more cells is judged on one fold."""
@@ -37,8 +35,8 @@ def held_out(kind: str, estimator: Any, X: Array, y: Array | None, prepare: Prep
     """Numbers about a fitted model on rows, or a stretch, that models like it have not seen; none where there are too few."""
     if kind not in JUDGES or len(X) < LEAST_ROWS:
         return {}
-    if len(X) > MOST_ROWS and kind != "forecast":
-        rows = np.sort(smallest_positions(row_hashes(X), MOST_ROWS))
+    if len(X) > LOOK.rows and kind != "forecast":
+        rows = np.sort(smallest_positions(row_hashes(X), LOOK.rows))
         X, y = X[rows], None if y is None else y[rows]
     try:
         with warnings.catch_warnings():
@@ -49,9 +47,9 @@ def held_out(kind: str, estimator: Any, X: Array, y: Array | None, prepare: Prep
     return {f"held-out {name}": value for name, value in found.items() if np.isfinite(value)}
 
 
-def splits(X: Array, most: int = FOLDS) -> Iterator[tuple[Array, Array]]:
+def splits(X: Array, most: int = LOOK.folds) -> Iterator[tuple[Array, Array]]:
     """Positions of the rows to fit, and of those held out, fold by fold."""
-    folds, fold = content_folds(X, FOLDS)
+    folds, fold = content_folds(X, LOOK.folds)
     if not folds:
         raise ValueError("too few different rows to hold some out.")
     for held in np.unique(fold)[:most]:
@@ -107,7 +105,7 @@ def _clusters(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
 def _subspace(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
     """Cells of rows that the model has not seen, guessed from the others of their rows; one fold of a large table."""
     guesses = _Guesses()
-    for fit, held in splits(X, FOLDS if X.size <= ALL_FOLDS_CELLS else 1):
+    for fit, held in splits(X, LOOK.folds if X.size <= ALL_FOLDS_CELLS else 1):
         model = clone(estimator).set_params(n_components=int(estimator.n_components_)).fit(X[fit])
         guesses.add(model, X[held])
     return guesses.facts

@@ -15,14 +15,13 @@ from gramian._progress import Progress
 from gramian.cli._models import LANDMARKS, detector_of, estimator_for, facts_of
 from gramian.io.source import memory_available
 from gramian.io.table_model import TableModel, without_holes
+from gramian.policy import LOOK
 from gramian.tables.preprocessing import Preprocessing
 
 STREAMED = ("ppca", "mixture", "kernel", "kernel-mixture", "regressor", "views")
 """Kinds of models whose fits are sums over rows."""
 HELD_SHARE = 8
 """A file is held in memory while it is no larger than this part of what may be used: parsed and fitted, a table took six times its file (benchmarks/large_files.py)."""
-DRAWN_ROWS = 2000
-"""Rows of smallest hash that the limits of flags are taken from."""
 
 
 def should_stream(kind: str, size: int, asked: bool | None, memory: int | None = None) -> bool:
@@ -67,7 +66,7 @@ class Pieces:
         found: SmallestRows | None = None
         for piece in self():
             X = piece[0] if self.target else piece
-            some = SmallestRows.of(X, np.ones(len(X)), DRAWN_ROWS)
+            some = SmallestRows.of(X, np.ones(len(X)), LOOK.rows)
             found = some if found is None else found + some
         assert found is not None
         return found.rows

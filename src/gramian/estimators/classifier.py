@@ -25,10 +25,9 @@ from gramian._types import RandomState, Table, Weights
 from gramian.classes.answers import ClassAnswers
 from gramian.classes.blend import Blend
 from gramian.classes.calibration import Calibration
-from gramian.classes.choice import DEFAULT_FOLDS, OpenRule, RuleSearch, calibration_of
+from gramian.classes.choice import OpenRule, RuleSearch, calibration_of
 from gramian.classes.models import ClassRule, LabelledRows
 from gramian.classes.path import check_class_components
-from gramian.classes.rule import CHOOSING_ROWS
 from gramian.evidence import Selection
 from gramian.evidence.folds import check_folds
 from gramian.exceptions import NumericalWarning, warn
@@ -38,6 +37,7 @@ from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.model import warn_if_indefinite
 from gramian.latent.units import Units
 from gramian.mixtures.kernel_component import DualRows
+from gramian.policy import LOOK
 from gramian.single.answers import FoldsMixin, atomic, forget
 from gramian.single.kernel_fit import distinct_rows, resolved_kernel
 from gramian.single.standardizing import check_standardize, standardizes
@@ -310,7 +310,7 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
         counts = None if open_rule.n_components is None else open_rule.n_components[0]
         if open_rule.any_open:
             ClassRule(counts, 0.0, self.n_clusters).for_classes(self.classes_)
-            found = RuleSearch(rows, open_rule, self._folds or DEFAULT_FOLDS).run() if len(self.classes_) > 1 else None
+            found = RuleSearch(rows, open_rule, self._folds or LOOK.folds).run() if len(self.classes_) > 1 else None
             if found is None:
                 why = "one class only" if len(self.classes_) == 1 else "too few distinct rows to hold any out"
                 noise_free = None if open_rule.priors is None else NOISE_OF_FEW
@@ -393,11 +393,11 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
         free = chosen and open_rule.priors is None
         self.evidence_scale_, self.evidence_offsets_ = 1.0, np.zeros(len(self.classes_))
         on_choice = found
-        if rows.features is not None or rule.n_clusters > 1 or len(rows.codes) > CHOOSING_ROWS:
+        if rows.features is not None or rule.n_clusters > 1 or len(rows.codes) > LOOK.rows:
             found = None  # the choice was made with other models, or on fewer rows
         if found is None and (limiting or (self.n_folds is not None and (chosen or rows.features is not None))):
             found = calibration_of(
-                rows, rule, self.class_prior_, self._folds or DEFAULT_FOLDS, rng, offsets=free and not limiting
+                rows, rule, self.class_prior_, self._folds or LOOK.folds, rng, offsets=free and not limiting
             )
         if rows.features is not None:
             self._approximation_told = _told(rows, found, on_choice)
@@ -429,5 +429,5 @@ def _told(rows: LabelledRows, found: tuple[Any, float, float] | None, choice: tu
     if found is not None:
         lines += f": held-out log-loss {found[1]:.3f}, accuracy {found[2]:.3f}"
         if choice is not None:
-            lines += f" (exact, on the at most {CHOOSING_ROWS} rows of the choice: {choice[1]:.3f}, {choice[2]:.3f})"
+            lines += f" (exact, on the at most {LOOK.rows} rows of the choice: {choice[1]:.3f}, {choice[2]:.3f})"
     return lines + "."

@@ -34,6 +34,7 @@ from gramian.mixtures.feature_fit import block_features
 from gramian.mixtures.kernel_component import DualRows, FeatureRows
 from gramian.mixtures.kernel_restarts import Restarts
 from gramian.mixtures.mixture import MixtureFit
+from gramian.policy import LOOK
 from gramian.preimage import as_preimage
 from gramian.rows import BatchRows, Block, Rows, as_rows, is_dask
 from gramian.rows.converted import rows_in_units
@@ -48,8 +49,6 @@ SPARSE_SHARE = 1e-6
 """A component with a smaller share of the weight is reported as empty."""
 ADVICE = "Use approximation='nystroem', which stores no Gram matrix."
 ROWS_ADVICE = "Use approximation='nystroem', which is fitted in sums over rows"
-DRAWN_ROWS = 2000
-"""Landmarks, width and the choice of q come from so many distinct rows of batches and Dask, drawn by content."""
 PRIVATE = ("_components", "_columns", "_gram", "_units", "_width")
 
 
@@ -284,7 +283,7 @@ class KernelPPCAMixture(DualMixture):
         if standardizes(self.standardize, None if self._auto_kernel() else self.kernel):
             self._units = Units.of(rows)
             rows = rows_in_units(rows, self._units.mean, self._units.scale)
-        most = max(DRAWN_ROWS, self.n_landmarks or DEFAULT_LANDMARKS)
+        most = max(LOOK.rows, self.n_landmarks or DEFAULT_LANDMARKS)
         drawn = rows.fold(draw_rows, most)
         if drawn.n_rows < max(2, self.n_clusters):
             raise ValueError(

@@ -39,12 +39,13 @@ from gramian.latent.model import FIRST_COUNT, LatentModel, fit_latent_model
 from gramian.latent.sample import DualSample, kernel_rank
 from gramian.mixtures.kernel_component import DualModel
 from gramian.operators.gram import DenseGram, LazyGram
+from gramian.policy import LOOK
 from gramian.preimage import has_identity_features
 from gramian.rows import as_rows, is_dask
 from gramian.single.answers import atomic, forget
 from gramian.single.hole_fit import has_holes
 from gramian.single.kernel_features import ADVICE, KernelFeatures
-from gramian.single.kernel_held_out import HELD_OUT_ROWS, N_FOLDS, HeldOutRows
+from gramian.single.kernel_held_out import HeldOutRows
 from gramian.solvers import as_solver, solvers_for
 from gramian.solvers.auto import Budgeted
 
@@ -331,8 +332,8 @@ class KernelPPCA(KernelFeatures):
         q = check_n_components(self.n_components, rules=("auto",))
         if q != "auto" or not isinstance(self.noise_variance, str):
             return None if q == "auto" else q
-        drawn = source.smallest(HELD_OUT_ROWS)
-        folds, fold = content_folds(None, N_FOLDS, drawn.hashes())
+        drawn = source.smallest(LOOK.rows)
+        folds, fold = content_folds(None, LOOK.folds, drawn.hashes())
         if not folds:
             return None  # too few rows to hold any out: the 95 % rule
         if is_count(self.noise_dim):

@@ -24,12 +24,13 @@ from gramian._types import Batches, RandomState, Views, Weights
 from gramian.evidence.folds import check_folds
 from gramian.kernels import Linear, is_precomputed
 from gramian.kernels.precomputed import check_square
+from gramian.policy import LOOK
 from gramian.preimage import check_preimage
 from gramian.rows import Rows
 from gramian.single.answers import BaseEstimator, FoldsMixin, atomic, forget, keep_columns
 from gramian.solvers import solvers_for
 from gramian.views.answers import ViewAnswers, decoded_inputs, fitted_preimage
-from gramian.views.fit import CHOICE_FOLDS, ViewFit, ViewOptions, fit_views
+from gramian.views.fit import ViewFit, ViewOptions, fit_views
 from gramian.views.holes import filled_views, view_laws
 from gramian.views.rows import SummedViews
 from gramian.views.rows_missing import HoledFit, complete_rows
@@ -261,7 +262,7 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
         if survey.complete:
             rows = complete_rows(rows, layout) if survey.empty else rows
             maps = fitted_maps(specs, survey, layout.names)
-            summed = SummedViews.of(layout, rows, survey, maps, self._folds or CHOICE_FOLDS)
+            summed = SummedViews.of(layout, rows, survey, maps, self._folds or LOOK.folds)
             fitted = summed.fit(options)
         else:
             holed = HoledFit.of(layout, rows, survey, options)
@@ -311,7 +312,7 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
         self._dtype = str(rows.dtype)
         self._store_fit(fitted, rows, [weights @ ~np.isnan(view) for view in rows.views])
         self._keep_trusts(
-            self._held_out(rows, weights, None, self._folds or CHOICE_FOLDS, fitted.views)
+            self._held_out(rows, weights, None, self._folds or LOOK.folds, fitted.views)
             if self._calibrates(layout)
             else None
         )

@@ -28,12 +28,13 @@ from gramian.latent.masked_table import column_sums
 from gramian.latent.subspace import PrimalSubspace
 from gramian.latent.units import Units
 from gramian.mixtures.answers import AUTO
-from gramian.mixtures.choice import CHOOSING_ROWS, choose_clusters, choose_latents
+from gramian.mixtures.choice import choose_clusters, choose_latents
 from gramian.mixtures.mixture import MixtureFit, nonempty
 from gramian.mixtures.ppca_fit import fit_mixture, with_directions_above_noise
 from gramian.mixtures.primal_answers import PrimalMixture
 from gramian.mixtures.rows import MixtureTable, Responsibilities
 from gramian.mixtures.start import Draw, Given, about_means
+from gramian.policy import LOOK
 from gramian.rows import BatchRows, Rows, as_rows, is_dask
 from gramian.rows.converted import rows_in_units
 from gramian.rows.draws import smallest_rows
@@ -328,7 +329,7 @@ class PPCAMixture(PrimalMixture):
         shared = self.noise == "shared"
         if isinstance(self.n_clusters, str):
             asked = self._asked(1, min(n - 1, d))
-            drawn = smallest_rows(rows, CHOOSING_ROWS)
+            drawn = smallest_rows(rows, LOOK.drawn)
             q = None if asked is None else asked[0]
             self.selection_ = choose_clusters(drawn.rows, drawn.weights, q, shared)
             K = int(self.selection_.chosen["n_clusters"])
@@ -339,7 +340,7 @@ class PPCAMixture(PrimalMixture):
             given = self._asked(K, min(n - 1, d))
             if given is None:
                 MixtureTable.of(rows)  # its words for tables that cannot be fitted
-                drawn = smallest_rows(rows, CHOOSING_ROWS)
+                drawn = smallest_rows(rows, LOOK.drawn)
                 self.selection_ = choose_latents(drawn.rows, drawn.weights, K, shared, rng)
                 given = [self.selection_.chosen] * K
             entries = given

@@ -13,12 +13,11 @@ from gramian._threads import thread_map
 from gramian.latent.gaussian import noise_of_each_q
 from gramian.latent.masked_em import Parameters
 from gramian.latent.masked_table import Chunk, MaskedTable
+from gramian.policy import LOOK
 from gramian.rows.base import Block, Rows
 
 PAIRWISE_COLUMNS = 1000
 """Up to so many columns the start sees every pair of them."""
-SAMPLE_ROWS = 2000
-"""With more columns it sees this many rows, those of smallest hash."""
 FEW_HOLES = 0.15
 MANY_CELLS = 150.0
 RANDOM_STARTS = 26
@@ -133,10 +132,10 @@ class SampledSpread:
 
 
 def rows_spread(rows: Rows, shift: Array, scale: float, q: int) -> Spread:
-    """Of prepared rows: over all pairs of columns, or from `SAMPLE_ROWS` rows where those are too many."""
+    """Of prepared rows: over all pairs of columns, or from `LOOK.rows` rows where those are too many."""
     if len(shift) <= max(PAIRWISE_COLUMNS, 2 * q):
         return rows.fold(block_pairs).spread()
-    drawn = rows.fold(_smallest_rows, SAMPLE_ROWS)
+    drawn = rows.fold(_smallest_rows, LOOK.rows)
     chunk = Chunk.of((drawn.rows.astype(np.float64) - shift) / scale)
     return SampledSpread.of(chunk, drawn.weights / drawn.weights.sum())
 
@@ -222,7 +221,7 @@ def covariance_start(
     if d <= max(PAIRWISE_COLUMNS, 2 * q):
         return start_from(table_pairs(table, weights, mean, n_threads).spread(), q, mean)
     rows = np.flatnonzero(weights > 1e-3 * weights.max())
-    rows = np.sort(rng.choice(rows, SAMPLE_ROWS, replace=False)) if len(rows) > SAMPLE_ROWS else rows
+    rows = np.sort(rng.choice(rows, LOOK.rows, replace=False)) if len(rows) > LOOK.rows else rows
     chunk = Chunk.of((table.X[rows].astype(np.float64) - table.shift) / table.scale)
     return start_from(SampledSpread.of(chunk, weights[rows] / weights[rows].sum(), mean), q, mean)
 

@@ -30,10 +30,6 @@ from gramian.mixtures.start import Draw
 from gramian.policy import LOOK
 from gramian.solvers.eigh import Eigh
 
-CHOOSING_ROWS = 10_000
-"""q is chosen on at most so many distinct rows, drawn by content ..."""
-CHOOSING_ROWS_WITH_HOLES = 2_000
-"""... on fewer where rows have holes, for every q is an EM."""
 FEWEST_ROWS = 6
 """With fewer distinct rows per component nothing is held out, and each is a sphere."""
 ROUNDS = 2
@@ -68,7 +64,7 @@ def choose_latents(X: Array, weights: Array, n_clusters: int, shared: bool, rng:
     rng : draws the seeds of k-means
     """
     holes = has_nan(X)
-    drawn = SmallestRows.of(X, weights, CHOOSING_ROWS_WITH_HOLES if holes else CHOOSING_ROWS)
+    drawn = SmallestRows.of(X, weights, LOOK.rows if holes else LOOK.drawn)
     X, weights = drawn.rows, drawn.weights
     if len(X) < FEWEST_ROWS * n_clusters:
         reason = f"q = 0: {len(X)} different rows are too few to hold any out from {n_clusters} components"

@@ -16,6 +16,7 @@ from gramian.kernels import RBF, Precomputed
 from gramian.kernels.base import Kernel
 from gramian.latent.sample import DualSample
 from gramian.operators.gram import DenseGram, LazyGram
+from gramian.policy import LOOK
 from gramian.preimage.base import PreImage, PreImageInfo
 from gramian.solvers import Eigh
 
@@ -23,7 +24,6 @@ from gramian.solvers import Eigh
 WIDTHS = (8.0, 4.0, 2.0, 1.0, 0.5)  # of the median distance between scores
 PENALTIES = np.logspace(1, -10, 12)
 CHOOSING_ROWS = 1000
-N_FOLDS = 5  # the first of them is held out
 FEWEST_ROWS = 10  # below, nothing can be held out
 RESOLVED = 1e-6  # of the variance: errors below it are equally good, and rounding must not choose between them
 RANK = 1e-12
@@ -107,7 +107,7 @@ class KernelRidge(PreImage):
         widths = widths if self.scores_ is not None else (1.0,)
         penalties = PENALTIES if self.penalty is None else np.array([self.penalty])
         rows = smallest_positions(hashes, CHOOSING_ROWS)
-        out = content_folds(self.X_, N_FOLDS, hashes[rows])[1] == 0
+        out = content_folds(self.X_, LOOK.folds, hashes[rows])[1] == 0
         if len(rows) < FEWEST_ROWS or out.all():
             return widths[len(widths) // 2], float(penalties[len(penalties) // 2]), float("nan")
         kept, held_out = rows[~out], rows[out]

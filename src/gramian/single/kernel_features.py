@@ -20,9 +20,10 @@ from gramian.latent.feature_moments import draw_rows, feature_moments
 from gramian.latent.feature_subspace import AnchoredSubspace, FeatureSubspace, NystroemSubspace
 from gramian.latent.model import LatentModel, fit_latent_model
 from gramian.latent.sample import MomentSample, kernel_rank
+from gramian.policy import LOOK
 from gramian.rows import BatchRows, Rows
 from gramian.single.answers import BaseEstimator, atomic, keep_columns
-from gramian.single.kernel_held_out import HELD_OUT_ROWS, HeldOutRows
+from gramian.single.kernel_held_out import HeldOutRows
 from gramian.single.kernel_holes import KernelHolesMixin
 
 DEFAULT_LANDMARKS = 500
@@ -85,7 +86,7 @@ class KernelFeatures(KernelHolesMixin, BaseEstimator):
         """Nyström or random features: primal moments of φ̂(x), summed over blocks of rows; no rows but the drawn ones are kept."""
         named = isinstance(self.approximation, str)
         count = self.n_landmarks if self.n_landmarks is not None else DEFAULT_LANDMARKS
-        drawn = rows.fold(draw_rows, max(count, HELD_OUT_ROWS))
+        drawn = rows.fold(draw_rows, max(count, LOOK.rows))
         if len(drawn.rows.weights) == 0 or drawn.n_rows < 2:
             raise ValueError(
                 f"Found array with {drawn.n_rows} sample(s) of positive weight while a minimum of 2 is required."
@@ -114,7 +115,7 @@ class KernelFeatures(KernelHolesMixin, BaseEstimator):
             variance = model.spectrum.trace
             size = variance + float(moments.mean @ moments.mean)
             warn_of_offset(self.kernel_, size, variance)
-        kept = source.smallest(HELD_OUT_ROWS)
+        kept = source.smallest(LOOK.rows)
         self._weights, self._held = None, (kept.rows, kept.weights)
         kind: type[FeatureSubspace] = AnchoredSubspace
         if hasattr(feature_map, "landmark_weights"):

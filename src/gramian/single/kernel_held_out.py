@@ -20,17 +20,15 @@ from gramian._arrays import Array
 from gramian._content import cell_uniforms, content_folds, row_hashes, smallest_positions
 from gramian.evidence import Selection, choose
 from gramian.evidence.limits import Tally
+from gramian.policy import LOOK
 from gramian.preimage import has_identity_features
 
-HELD_OUT_ROWS = 2000
-"""Rows that limits come from."""
 ERROR_ROWS = 1000
 """Rows that the errors of a pre-image come from."""
 CHOOSING_ROWS = 500
 """Rows that pre-images are compared on."""
 MDS_COLUMNS = 50
 """Above so many columns "mds" costs more than it may gain."""
-N_FOLDS = 5
 RESIDUAL_LEVEL = 0.99
 """Rows farther off the subspace than this share of held-out rows are taken to be noisy."""
 ADDED_NOISE = 0.5
@@ -68,7 +66,7 @@ class HeldOutRows:
 
     def fits(self, model: Any) -> Iterator[tuple[Any, Array]]:
         """For each fold a model of the other rows, and which rows it has not seen."""
-        folds, fold = content_folds(self.rows, N_FOLDS, self.hashes())
+        folds, fold = content_folds(self.rows, LOOK.folds, self.hashes())
         for held_out in range(folds.n_folds):
             out, kept = np.flatnonzero(fold == held_out), np.flatnonzero(fold != held_out)
             yield self._fit(model, kept), out
@@ -107,7 +105,7 @@ class HeldOutLimits:
 
     @classmethod
     def of(cls, model: Any, source: HeldOutRows) -> HeldOutLimits:
-        source = source.smallest(HELD_OUT_ROWS)
+        source = source.smallest(LOOK.rows)
         t2, spe, weights = [np.empty(0)], [np.empty(0)], [np.empty(0)]
         for part, out in source.fits(model):
             seen = source.seen_by(part, out)

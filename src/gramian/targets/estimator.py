@@ -24,6 +24,7 @@ from gramian._types import Batches, RandomState, Table, Weights
 from gramian.features import FEATURE_MAPS
 from gramian.features.base import DRAWN_ROWS
 from gramian.kernels import Kernel, Linear, Precomputed, as_kernel
+from gramian.policy import LOOK
 from gramian.rows import ArrayRows, BatchRows, Rows, as_rows
 from gramian.single.answers import BaseEstimator, FoldsMixin, chosen_solver
 from gramian.single.input_holes import InputHoles
@@ -33,7 +34,6 @@ from gramian.solvers.stiefel import Stiefel
 from gramian.tables.front_door import TakesFrames
 from gramian.targets.fit import fit_target, fit_target_sums
 from gramian.targets.folds import dealt_folds
-from gramian.targets.kernel_choice import MOST_ROWS as CHOICE_ROWS
 from gramian.targets.kernel_choice import choose_target_kernel
 from gramian.targets.landmarks import LandmarkLoss, landmark_loss
 from gramian.targets.model import TargetModel
@@ -57,8 +57,6 @@ EXACT_ROWS = 2000
 """Up to this many rows approximation="auto" is exact."""
 DEFAULT_LANDMARKS = 500
 """Landmarks beyond that, where none are given."""
-CHOICE_FOLDS = 5
-"""Folds of choices where n_folds is None."""
 APPROXIMATIONS = ("auto", "nystroem", "rff")
 NO_KERNEL = "approximation={!r} needs a kernel of inputs, but kernel={!r}. Leave approximation='auto'."
 
@@ -286,14 +284,14 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
         plain = found.units() if units else InputReading()
         if not (is_auto(self.kernel)):
             return plain, self.kernel
-        drawn = found.drawn.of_rows(CHOICE_ROWS)
+        drawn = found.drawn.of_rows(LOOK.rows)
         squash = found.squash() if units else None
         squashed = None if squash is None else found.units(squash)
         choice = choose_target_kernel(
             plain(drawn.X),
             drawn.Y,
             drawn.weights,
-            self._folds or CHOICE_FOLDS,
+            self._folds or LOOK.folds,
             None if squashed is None else squashed(drawn.X),
             hashes=drawn.hashes,
             weigh=units,
@@ -325,14 +323,14 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
         if self.approximation == "rff":
             return FEATURE_MAPS["rff"](resolved, n_features=count, random_state=self.random_state)
         if self.approximation == "auto":
-            drawn = found.drawn.of_rows(CHOICE_ROWS)
+            drawn = found.drawn.of_rows(LOOK.rows)
             self.landmark_loss_ = landmark_loss(
                 resolved,
                 reading(drawn.X),
                 drawn.Y,
                 drawn.weights,
                 count,
-                self._folds or CHOICE_FOLDS,
+                self._folds or LOOK.folds,
                 hashes=drawn.hashes,
             )
         landmarks = min(count, len(found.drawn.first))

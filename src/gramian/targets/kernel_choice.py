@@ -12,13 +12,12 @@ from gramian._arrays import Array
 from gramian._content import GivenFolds, row_hashes
 from gramian.evidence.selection import Selection, choose
 from gramian.kernels import RBF, Kernel
+from gramian.policy import LOOK
 from gramian.targets.axes import FeatureInputs
 from gramian.targets.design import LANDMARKS, RANK_TOL, WIDTHS, Design, families, middle_distance
 from gramian.targets.folds import Folds, dealt_folds
 from gramian.targets.single import component_losses, decomposed_folds
 
-MOST_ROWS = 2000
-"""Kernels are compared on at most this many distinct rows, those of smallest hash."""
 LEAST_RELEVANCE = 0.03
 """Of a column, over that of the most relevant one."""
 RELEVANT_WIDTHS = (*WIDTHS, 0.25)
@@ -86,7 +85,7 @@ def choose_target_kernel(
     ``hashes`` decide what is drawn and held out: those of the rows before they were brought to units, where they were.
     """
     hashes = row_hashes(X) if hashes is None else hashes
-    rows = drawn_rows(hashes, MOST_ROWS)
+    rows = drawn_rows(hashes, LOOK.rows)
     hashes = hashes[rows]
     contest = Contest(Y[rows], raw_weights[rows], hashes, dealt_folds(None, n_folds, hashes))
     plain, seen = [], {}

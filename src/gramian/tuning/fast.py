@@ -28,13 +28,12 @@ from gramian.latent.gaussian import LatentGaussian, Projection, resolve_noise
 from gramian.latent.model import fit_latent_model
 from gramian.latent.sample import DualSample
 from gramian.operators.gram import DenseGram
+from gramian.policy import LOOK
 from gramian.preimage import KernelSmoother, as_preimage
 from gramian.solvers import Eigh
 from gramian.tuning.evaluation import Evaluation, Outcome, guarded
 from gramian.tuning.space import Category, Integer, Space, configured
 
-MOST_ROWS = 2000
-"""Beyond, the Gram matrices of all folds would not fit beside each other."""
 MANY = 16
 """Up to this many values of q each is looked at; beyond, a geometric grid and then the neighbourhood of its best."""
 SMALL = 512
@@ -78,7 +77,7 @@ def dense_table(X: Table) -> Array | None:
         table = np.asarray(X)
     except ValueError:
         return None
-    if table.ndim != 2 or table.dtype.kind not in "fiu" or table.dtype.itemsize > 8 or len(table) > MOST_ROWS:
+    if table.ndim != 2 or table.dtype.kind not in "fiu" or table.dtype.itemsize > 8 or len(table) > LOOK.rows:
         return None
     table = table.astype(np.float64)
     return table if np.isfinite(table).all() and table.shape[1] else None

@@ -20,6 +20,7 @@ from gramian.exceptions import warn
 from gramian.kernels import Precomputed, as_kernel
 from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.model import fit_latent_model
+from gramian.policy import LOOK
 from gramian.single.answers import chosen_solver
 from gramian.solvers import as_solver
 from gramian.solvers.base import Solver
@@ -34,11 +35,8 @@ from gramian.views.subspace import ViewModel
 from gramian.views.tables import ViewRows
 from gramian.views.view import ExplicitView, View, ViewSample, ViewTable, unrotation
 
-CHOICE_ROWS = 2000
-"""Kernel views and wide ones choose q and trusts on at most so many rows: those of the smallest hashes [10]."""
 PILOT_ROUNDS = 10
 """Rounds of the first ECM, whose noises only weight the views while q is chosen."""
-CHOICE_FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ def fit_views(rows: ViewRows, weights: Array, kept: Array, options: ViewOptions)
     per_view = options.noise_variance == "per-view"
     hashes = row_hashes(rows.stacked) if per_view or is_auto(options.n_components) else np.empty(0, dtype=np.uint64)
     if per_view:
-        folds, fold = content_folds(None, CHOICE_FOLDS, hashes)
+        folds, fold = content_folds(None, LOOK.folds, hashes)
         held = fold == 0 if folds else None
     return fit_complete(table, held, options, lambda sample, options: chosen_components(sample, hashes, options))
 
@@ -200,11 +198,11 @@ def _per_view(sample: ViewSample, q: Any, solver: Solver, held: Any, options: Vi
 
 
 def choice_rows(table: ViewTable, hashes: Array) -> Array:
-    """The rows that choices are made on: all where features are few, else at most `CHOICE_ROWS`, by content."""
+    """The rows that choices are made on: all where features are few, else at most `LOOK.rows`, by content."""
     n = len(hashes)
-    if n <= CHOICE_ROWS or (table.explicit and sum(table.widths) <= n):
+    if n <= LOOK.rows or (table.explicit and sum(table.widths) <= n):
         return np.arange(n)
-    return np.flatnonzero(hashes <= hashes[smallest_positions(hashes, CHOICE_ROWS)].max())
+    return np.flatnonzero(hashes <= hashes[smallest_positions(hashes, LOOK.rows)].max())
 
 
 def chosen_components(sample: ViewSample, hashes: Array, options: ViewOptions) -> tuple[Any, Selection]:
@@ -212,7 +210,7 @@ def chosen_components(sample: ViewSample, hashes: Array, options: ViewOptions) -
     noise, several = options.noise_variance, len(options.names) > 1
     fixed = None if isinstance(noise, str) else float(noise)
     rows = choice_rows(sample.table, hashes)
-    folds, fold = content_folds(None, options.n_folds or CHOICE_FOLDS, hashes[rows])
+    folds, fold = content_folds(None, options.n_folds or LOOK.folds, hashes[rows])
     if fixed is not None and (fixed > 0 or not several):
         taken = f"the components above noise_variance={fixed:g}" if fixed > 0 else "95 % of the variance"
         return None, rule(f"{taken}, since the noise is given")

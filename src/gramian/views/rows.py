@@ -14,10 +14,11 @@ from gramian.evidence.dimension import JudgedMoments, choose_dimension
 from gramian.evidence.selection import Selection
 from gramian.latent.model import LatentModel
 from gramian.latent.sample import STORED_LIMIT
+from gramian.policy import LOOK
 from gramian.rows import Rows
 from gramian.solvers.eigh import Eigh
 from gramian.views.choice import choose_by_rows, choose_view_components, from_all_others
-from gramian.views.fit import CHOICE_FOLDS, PILOT_ROUNDS, ViewFit, ViewOptions, fit_complete, rule
+from gramian.views.fit import PILOT_ROUNDS, ViewFit, ViewOptions, fit_complete, rule
 from gramian.views.folds import FoldedViews
 from gramian.views.folds import moment_folds as view_moment_folds
 from gramian.views.moments import (
@@ -121,8 +122,8 @@ class SummedViews:
     def residuals(self, q: int, noises: Array) -> Array:
         """Mean squared residual per coordinate of every view, predicted from the others on the first of five folds."""
         moments = self.table.sums.folds
-        if self.folds.n_folds != CHOICE_FOLDS:
-            moments = self.of_folds(CHOICE_FOLDS).folds
+        if self.folds.n_folds != LOOK.folds:
+            moments = self.of_folds(LOOK.folds).folds
         scales = scales_of(noises)
         fold = view_moment_folds(FoldedViews(self.drawn, self.folded.fold, moments), scales, q, Eigh())[0]
         found = np.zeros(len(noises))

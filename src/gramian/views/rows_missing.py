@@ -12,9 +12,10 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._checks import check_n_components
 from gramian.evidence.selection import Selection
+from gramian.policy import LOOK
 from gramian.rows import Block, Rows
 from gramian.rows.converted import ConvertedRows
-from gramian.views.fit import CHOICE_FOLDS, ViewFit, ViewOptions, of_noise_fit, rule, with_selection
+from gramian.views.fit import ViewFit, ViewOptions, of_noise_fit, rule, with_selection
 from gramian.views.fit_missing import FEWEST_COMPLETE, HOLES, check_rank, check_shown, climbed
 from gramian.views.missing_rows import HoledViews, largest_magnitudes
 from gramian.views.moments import StackedViews, moment_views
@@ -101,7 +102,7 @@ class HoledFit:
         if not survey.n_rows:
             return None
         maps = fitted_maps(self.options.specs, survey, self.layout.names) if maps is None else maps
-        return SummedViews.of(self.layout, rows, survey, maps, self.options.n_folds or CHOICE_FOLDS)
+        return SummedViews.of(self.layout, rows, survey, maps, self.options.n_folds or LOOK.folds)
 
     def _holed(self) -> HoledViews:
         columns = view_columns(self.layout)
@@ -135,4 +136,4 @@ class HoledFit:
         means[columns] = self._holed().sums.mean
         rows = ConvertedRows(self.rows, FilledBlock(columns, means), self.rows.n_columns)
         survey = survey_of(self.layout, rows, self.options.specs)
-        return SummedViews.of(self.layout, rows, survey, self.maps, self.options.n_folds or CHOICE_FOLDS)
+        return SummedViews.of(self.layout, rows, survey, self.maps, self.options.n_folds or LOOK.folds)

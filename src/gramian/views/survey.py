@@ -16,6 +16,7 @@ from gramian._checks import check_scale, warn_of_one_value
 from gramian._content import DistinctHashes, SmallestRows, row_hashes
 from gramian.exceptions import NumericalWarning, warn
 from gramian.features import FeatureMap
+from gramian.policy import LOOK
 from gramian.rows import Block, Rows
 from gramian.views.sources import view_columns
 from gramian.views.specs import inverts_itself, is_feature_map, is_linear
@@ -24,8 +25,6 @@ from gramian.views.view import ANCHOR_ROWS
 
 GATHERED_ROWS = 2000
 """So few rows are within every draw that a fit makes: they are fitted as in memory."""
-DRAWN_ROWS = 10_000
-"""Rows whose held-out residuals are looked at."""
 ADVICE = "Use linear views or feature maps in the place of kernels (approximation='nystroem' is features.Nystroem here)"
 
 
@@ -98,7 +97,7 @@ def survey_views(block: Block, columns: tuple[Array, ...], limits: tuple[int, ..
         low,
         high,
         DistinctHashes.of(hashes),
-        SmallestRows.of(X, weights, DRAWN_ROWS, hashes),
+        SmallestRows.of(X, weights, LOOK.drawn, hashes),
         of_views,
     )
 

@@ -20,6 +20,7 @@ from gramian._checks import check_count
 from gramian._content import content_folds, row_hashes, smallest_positions
 from gramian._types import Views
 from gramian.evidence.limits import calibrated_std
+from gramian.policy import LOOK
 from gramian.single.answers import atomic, chosen_solver
 from gramian.solvers import as_solver
 from gramian.views.answers import Trust, decoded_inputs, fitted_preimage
@@ -37,8 +38,6 @@ EVERY_SUBSET = 4
 """Up to so many views every question is asked at fit; beyond, a view from all others and from each other view alone."""
 MANY_VIEWS = 12
 """Beyond so many views only a view from all others is asked."""
-RESIDUAL_ROWS = 10_000
-"""Rows whose held-out residuals are looked at: those of the smallest hashes."""
 LEAST_UNEXPLAINED = 1e-12
 """Of the variance of a view: below, a relation is exact."""
 FEWEST_ROWS = 10
@@ -228,7 +227,7 @@ def held_out_trusts(
     width = sum(table.widths) if folded.moments is not None else len(fold)
     solver, _ = chosen_solver(as_solver("auto"), width, n_components)
     hashes = row_hashes(np.hstack(inputs))
-    looked_at = hashes <= hashes[smallest_positions(hashes, RESIDUAL_ROWS)].max()  # with all copies
+    looked_at = hashes <= hashes[smallest_positions(hashes, LOOK.drawn)].max()  # with all copies
     folded = replace(folded, looked_at=looked_at)
     found = HeldOutTrusts([], [])
     with pinned(len(fold)):

@@ -23,6 +23,7 @@ from gramian.operators.base import SelfAdjoint
 from gramian.operators.centering import Centering
 from gramian.operators.covariance import FactoredCovariance, Stored
 from gramian.operators.gram import CenteredGram, DenseGram, LazyGram, RawGram, SumGram
+from gramian.policy import LOOK
 from gramian.solvers.spectrum import Spectrum, positive_signs
 from gramian.views.stack import stack_views
 from gramian.views.subspace import ViewPart, ViewSubspace, trusted
@@ -47,8 +48,6 @@ __all__ = [
 
 ANCHOR_ROWS = 2000
 """Behind a map without an inverse, the way back to inputs is learnt from at most so many rows: those of smallest hash."""
-RANK_ROWS = 10_000
-"""Rounding of a covariance grows with the number of rows up to about this: sums are made block by block."""
 
 
 # ---------------------------------------------------------------- training rows
@@ -315,7 +314,7 @@ class ViewSample:
     def rank_tol(self) -> float:
         if not self.table.explicit or any(isinstance(view, FactoredView) for view in self.table.views):
             return DUAL_RANK
-        rows = min(self.table.n_rows, RANK_ROWS)
+        rows = min(self.table.n_rows, LOOK.drawn)
         return 8 * max(rows, sum(self.table.widths)) * float(np.finfo(float).eps)
 
     @property

@@ -18,6 +18,7 @@ from gramian.estimators.outliers import LatentOutlierDetector
 from gramian.estimators.ppca import PPCA
 from gramian.evidence.cells import hidden_cells
 from gramian.io.table_model import TableModel
+from gramian.reporting.associations import associations
 from gramian.reporting.traits import Traits
 from gramian.reporting.words import count
 from gramian.tables.preprocessing import Preprocessing
@@ -31,6 +32,8 @@ WIDEST = 1000
 """Tables of more features are not fitted again to hide cells or rows: it would take too long."""
 ODD_ROWS = 10
 SHOWN_CELLS = 25
+MOST_ASSOCIATED = 60
+"""Columns among which associations are looked for."""
 WEAK, FAIR, STRONG = 0.05, 0.3, 0.7
 """Shares of the variance of hidden cells that the others tell, from which structure is called weak, fair, strong."""
 
@@ -86,6 +89,11 @@ class Analysis:
     def traits(self) -> Traits:
         """The features as readers know them."""
         return Traits.of(self.prepare)
+
+    @cached_property
+    def associations(self) -> tuple[Array, list[str]]:
+        """How strongly any two columns go together, and their names."""
+        return associations(self.table, self.prepare, self.X, MOST_ASSOCIATED)
 
     @property
     def holes(self) -> Array:

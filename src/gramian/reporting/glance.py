@@ -20,8 +20,24 @@ STRENGTH = {
     "strong": "Columns tell most of what there is to know about each other.",
     "unknown": "",
 }
+TOLD_APART = 0.3
+"""An association from which on two columns are said to go together."""
 TRUSTED = 0.06
 """A share inside 90 % intervals that is off by so much, or by what chance makes of few cells, passes as what was promised."""
+
+
+def strength_words(analysis: Analysis) -> str:
+    """How much the columns tell about each other; where numbers tell little, the columns that do go together are named."""
+    R, names = analysis.associations
+    above = np.triu(np.abs(R), 1)
+    if analysis.strength not in ("none", "weak") or not above.size or above.max() < TOLD_APART:
+        return STRENGTH[analysis.strength]
+    i, j = np.unravel_index(int(above.argmax()), above.shape)
+    little = "hardly" if analysis.strength == "none" else "only a little"
+    return (
+        f"Hidden numbers are told {little} by the other cells, but some columns go together: {shortened(names[i], 30)} and "
+        f"{shortened(names[j], 30)} ({above.max():.2f})."
+    )
 
 
 def glance(analysis: Analysis) -> Section:
@@ -67,7 +83,7 @@ def _structure(analysis: Analysis) -> Card:
     if analysis.held_out is None:
         return Card("Structure", share, f"of the variance lie along {along}.", link="structure-and-noise")
     told = percent(max(analysis.held_out.told, 0.0))
-    words = f"of what a hidden cell holds is told by the other cells of its row. {STRENGTH[analysis.strength]} {share} of the variance lie along {along}."
+    words = f"of what a hidden cell holds is told by the other cells of its row. {strength_words(analysis)} {share} of the variance lie along {along}."
     return Card("Structure", told, words, link="structure-and-noise")
 
 

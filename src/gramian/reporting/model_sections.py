@@ -7,7 +7,7 @@ import numpy as np
 from gramian.reporting import row_drawings as draw
 from gramian.reporting.analysis import LEVEL, Analysis
 from gramian.reporting.blocks import Drawing, Facts, Grid, Note, Section, Text
-from gramian.reporting.glance import STRENGTH, verdict
+from gramian.reporting.glance import strength_words, verdict
 from gramian.reporting.words import percent, plural
 
 SHOWN_COMPONENTS = 8
@@ -44,7 +44,7 @@ def model(analysis: Analysis) -> Section:
         Text(
             f"To see what the model knows, {plural(held.n_cells, 'observed cell')} of numbers were hidden, the model was fitted "
             f"without them, and each was guessed from the other cells of its row. The error is {held.error:.3g} column spreads, "
-            f"against {held.mean_error:.3g} for filling in means: {percent(max(less, 0.0))} less. {STRENGTH[analysis.strength]}"
+            f"against {held.mean_error:.3g} for filling in means: {percent(max(less, 0.0))} less. {strength_words(analysis)}"
         ),
         Text(
             f"Each guess comes with an interval that should hold the truth in {100 * LEVEL:.0f} of 100 cases. It did for "
@@ -85,7 +85,7 @@ def structure(analysis: Analysis) -> Section | None:
         return None
     section = Section("Structure and noise")
     if analysis.strength in ("none", "weak"):
-        section.add(Note(STRENGTH[analysis.strength]))
+        section.add(Note(strength_words(analysis)))
     caption = "Variance along each direction, and the noise that stands for all directions left out."
     pictures = [Drawing(draw.spectrum(fitted.explained_variance_, float(fitted.noise_variance_)), caption)]
     if fitted.n_components_ > 1:

@@ -10,7 +10,7 @@ from gramian._arrays import Array
 from gramian.reporting import row_drawings as draw
 from gramian.reporting.analysis import LEVEL, ODD_ROWS, SHOWN_CELLS, Analysis, column_holes, interval_factor
 from gramian.reporting.blocks import Drawing, Grid, Note, Section, Text, shortened
-from gramian.reporting.glance import STRENGTH
+from gramian.reporting.glance import strength_words
 from gramian.reporting.words import count, extrapolated, of_extrapolated, plural, responsible
 from gramian.tables.preprocessing import Preprocessing
 
@@ -25,7 +25,9 @@ def drawn_rows(analysis: Analysis) -> Array:
     if n <= DRAWN_ROWS:
         return np.arange(n)
     even = np.linspace(0, n - 1, DRAWN_ROWS).astype(int)
-    return np.unique(np.concatenate([even, np.flatnonzero(analysis.flags)[: DRAWN_ROWS // 2]]))
+    odd = np.flatnonzero(analysis.flags)
+    odd = odd[np.argsort(-analysis.oddness[odd], kind="stable")]
+    return np.unique(np.concatenate([even, odd[: DRAWN_ROWS // 2]]))
 
 
 def _names(analysis: Analysis, rows: Array) -> list[str]:
@@ -38,7 +40,7 @@ def row_map(analysis: Analysis) -> Section | None:
         return None
     section = Section("The map of rows")
     if analysis.strength in ("none", "weak"):
-        section.add(Note(STRENGTH[analysis.strength]))
+        section.add(Note(strength_words(analysis)))
     section.add(Text("Every row at its latent coordinates. Near rows are alike in all columns at once."))
     rows = drawn_rows(analysis)
     classes = None if analysis.target is None else [analysis.target[i] for i in rows]
@@ -89,11 +91,38 @@ def odd_rows(analysis: Analysis) -> Section:
             round(float(anomaly.spe[i]), ROUNDING),
             _chance(float(chance[i])),
             responsible(anomaly.contributions[i], analysis.prepare),
+            *told,
         ]
-        for i in order
+        for i, told in zip(order, seen_and_ordinary(analysis, order))
     ]
     caption = f"The {len(cells)} oddest rows, oddest first. The chance is that of a Gaussian row to lie as far out."
-    return section.add(Grid(["row", "odd", "T²", "SPE", "chance", "columns responsible"], cells, caption))
+    return section.add(
+        Grid(["row", "odd", "T²", "SPE", "chance", "columns responsible", "seen", "ordinary"], cells, caption)
+    )
+
+
+def seen_and_ordinary(analysis: Analysis, rows: Array, most: int = 3) -> list[tuple[str, str]]:
+    """What the columns responsible show in each row, and what the rest of the row would lead one to expect there."""
+    prepare = analysis.prepare
+    positive = np.maximum(np.nan_to_num(analysis.anomaly.contributions[rows]), 0.0)
+    by_column = np.column_stack([positive[:, prepare.owner == j].sum(axis=1) for j in range(len(prepare.names))])
+    blamed = [
+        [int(j) for j in np.argsort(-shares, kind="stable")[:most] if shares[j] > 0.05 * shares.sum()]
+        for shares in by_column
+    ]
+    masked = np.array(analysis.X[rows])
+    for i, columns in enumerate(blamed):
+        masked[i, np.isin(prepare.owner, columns)] = np.nan
+    expected = prepare.columns(np.asarray(analysis.model.impute(masked)))
+    out = []
+    for i, columns in enumerate(blamed):
+        seen = (_cell(analysis.table[prepare.names[j]][rows[i]]) for j in columns)
+        out.append((", ".join(seen), ", ".join(_cell(expected[j][i]) for j in columns)))
+    return out
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else shortened(str(value), 24)
 
 
 def _chance(probability: float) -> str:

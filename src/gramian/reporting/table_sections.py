@@ -45,31 +45,28 @@ def _described(analysis: Analysis, j: int) -> list[Any]:
 
 
 def together(analysis: Analysis) -> Section | None:
-    """Correlations of the columns of numbers."""
-    prepare = analysis.prepare
-    numbers = [j for j, values in enumerate(prepare.categories) if not values or prepare.codings[j] == "ranks"]
-    if len(numbers) < 2 or len(analysis.X) < 3:
+    """How any two columns go together: numbers, categories and dates."""
+    if len(analysis.X) < 3:
         return None
-    features = np.flatnonzero(np.isin(prepare.owner, numbers))
-    if len(features) > 1500:
+    R, names = analysis.associations
+    if len(names) < 2:
         return None
-    names = [prepare.features[f] for f in features]
-    R = draw.correlation_matrix(analysis.X[:, features])
     strength = np.nan_to_num(np.abs(R - np.eye(len(R))))
     picked = np.arange(len(names))
     section = Section("How columns go together")
     if len(names) > draw.SHOWN_CORRELATIONS:
         picked = np.sort(np.argsort(-strength.max(axis=1), kind="stable")[: draw.SHOWN_CORRELATIONS])
     caption = (
-        f"Correlations of {'the ' + str(len(picked)) + ' most correlated of ' if len(picked) < len(names) else ''}{len(names)} columns "
-        "of numbers, over the rows that show both. Orange rises together, blue against each other; the deeper, the stronger."
+        f"{'The ' + str(len(picked)) + ' most associated of ' if len(picked) < len(names) else ''}{len(names)} columns, over the rows that show "
+        "both. Two numbers: their correlation, orange where they rise together, blue against each other. With categories: the correlation ratio, "
+        "or Cramér's V, from 0 to 1. The deeper, the stronger."
     )
     section.add(Drawing(draw.correlations(R[np.ix_(picked, picked)], [names[j] for j in picked]), caption))
     above = np.argwhere(np.triu(strength, 1) > 0)
     order = np.argsort(-strength[tuple(above.T)], kind="stable")[:8]
     pairs = [[shortened(names[i]), shortened(names[j]), float(round(R[i, j], 3))] for i, j in above[order]]
     if pairs:
-        section.add(Grid(["column", "and", "correlation"], pairs, "The strongest."))
+        section.add(Grid(["column", "and", "association"], pairs, "The strongest."))
     return section
 
 

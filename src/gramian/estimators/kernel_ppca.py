@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +29,7 @@ from gramian._checks import (
 from gramian._content import content_folds
 from gramian._memory import memory_budget
 from gramian._types import DType, RandomState, Table, Weights
+from gramian.estimators.ppca_mixture import PPCAMixture
 from gramian.evidence.dimension import choose_by_kernel
 from gramian.features import approximations
 from gramian.kernels import as_kernel
@@ -367,6 +369,14 @@ class KernelPPCA(KernelFeatures):
         if without:
             warn_of_scale(too_small=bool(alike))
         return without
+
+    def _latent_mixture(self) -> PPCAMixture:
+        """A mixture over the latents of training rows, at most 10 clusters of at least 20 rows each."""
+        means, weights = self._training_latents()
+        clusters = max(1, min(10, len(means) // 20))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # where it stands when it stops is a prior too
+            return PPCAMixture(clusters, random_state=0).fit(means, sample_weight=weights)
 
     # ------------------------------------------------------------ fewer components
 

@@ -40,6 +40,10 @@ from gramian.single.kernel_held_out import (
     preimage_evidence,
 )
 
+PRIORS = ("auto", "normal", "posterior", "mixture")
+PLAIN_WIDTH = 0.2
+"""Of the deviations of the latents: the width about posteriors where held-out rows were not asked."""
+
 
 class DualInputsMixin(DualMixin):
     """The methods of `KernelPPCA` that end in inputs, or compare with them."""
@@ -158,10 +162,10 @@ class DualInputsMixin(DualMixin):
             warnings.simplefilter("ignore", ConvergenceWarning)
             return np.asarray(self._answers(method, scores)[0], dtype=np.float64)
 
-    def _drawn(self, method: Any, n_samples: int, seed: int) -> Array:
+    def _drawn(self, method: Any, n_samples: int, seed: int, prior: str = "normal", width: float = 0.0) -> Array:
         """Samples by a fitted pre-image."""
         rng = np.random.default_rng(seed)
-        scores = self._gaussian.decode(rng.standard_normal((n_samples, self.n_components_)))
+        scores = self._gaussian.decode(self._prior_latents(n_samples, prior, width, rng))
         noise = self._model.subspace.unit_noise(n_samples, rng) if self.noise_variance_ > 0 else None
         return np.asarray(self._answers(method, scores, noise)[0], dtype=np.float64)
 
@@ -260,8 +264,38 @@ class DualInputsMixin(DualMixin):
     def _std(self, rows: Array) -> Array:
         return np.broadcast_to(self._errors, rows.shape).astype(rows.dtype)
 
+    def _prior_latents(self, n_samples: int, prior: str, width: float, rng: np.random.Generator) -> Array:
+        """Latents of new rows: from N(0, I), about the posteriors of training rows, or from a mixture over their latents."""
+        n_samples = check_count("n_samples", n_samples, 1)
+        if prior == "normal" or not self.n_components_:
+            return rng.standard_normal((n_samples, self.n_components_))
+        if prior == "mixture":
+            drawn = self._on_need("latent_mixture", self._latent_mixture).sample(n_samples, random_state=rng)[0]
+            return np.asarray(rng.permutation(drawn))
+        means, weights = self._training_latents()
+        spread = np.sqrt(self.noise_variance_ / np.maximum(self._gaussian.eigenvalues, np.finfo(float).tiny))
+        steps = np.hypot(width * means.std(axis=0), np.minimum(spread, 1.0))
+        rows = rng.choice(len(means), n_samples, p=weights / weights.sum())
+        return means[rows] + steps * rng.standard_normal((n_samples, self.n_components_))
+
+    def _training_latents(self) -> tuple[Array, Array]:
+        """E[z | x] of the points that the model keeps, and their weights."""
+        scores = self._model.subspace.point_scores()
+        means = self._gaussian.posterior(Projection(scores, np.zeros(len(scores)), self._gaussian.dim)).mean
+        weights = self.__dict__.get("_weights")
+        return means, np.ones(len(means)) if weights is None else weights
+
+    def _latent_mixture(self) -> Any:
+        raise TypeError(f"{type(self).__name__} has no mixture over latents.")
+
     def sample(
-        self, n_samples: int = 1, *, latent: Table | None = None, noise: bool = True, random_state: RandomState = None
+        self,
+        n_samples: int = 1,
+        *,
+        latent: Table | None = None,
+        noise: bool = True,
+        prior: str = "auto",
+        random_state: RandomState = None,
     ) -> Array:
         """Draw inputs: latents (or ``latent=Z``), feature noise unless ``noise=False``, then the pre-image [3, 4].
 
@@ -273,6 +307,10 @@ class DualInputsMixin(DualMixin):
             Latents to start from; then one row is drawn for each of them.
         noise : bool, default=True
             False leaves the noise of feature space out.
+        prior : {"auto", "normal", "posterior", "mixture"}, default="auto"
+            Where latents are drawn: N(0, I) ([DP]), the posteriors of training rows widened a little, or a `PPCAMixture` on the latents of
+            training rows. "auto": with ``preimage="auto"`` what comes nearest to held-out rows (energy distance) without copying training
+            rows; with a given pre-image "normal".
         random_state : None, int, Generator or RandomState
             None uses the estimator's own.
 
@@ -296,8 +334,16 @@ class DualInputsMixin(DualMixin):
         """
         check_is_fitted(self)
         check_flag("noise", noise)
+        check_choice("prior", prior, PRIORS)
         rng = check_random_state(self.random_state if random_state is None else random_state)
-        Z = self._latents(n_samples, latent, rng)
+        if latent is not None:
+            Z = self._check_latents(latent)
+        else:
+            width = PLAIN_WIDTH
+            if self._auto_preimage and self._has_inputs:
+                width = self._evidence.width or width
+                prior = self._evidence.prior if prior == "auto" else prior
+            Z = self._prior_latents(n_samples, "normal" if prior == "auto" else prior, width, rng)
         drawn = self._model.subspace.unit_noise(len(Z), rng) if noise and self.noise_variance_ > 0 else None
         return self._preimages(self._gaussian.decode(Z), "sample", drawn)[0]
 

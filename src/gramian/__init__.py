@@ -22,6 +22,7 @@ _HOMES = {
     "fill": "gramian.first_lines",
     "odd_rows": "gramian.first_lines",
     "report": "gramian.first_lines",
+    "compare_imputers": "gramian.estimators.comparison",
     "pool": "gramian.pooling",
     "DataWarning": "gramian.exceptions",
     "ModelFileError": "gramian.exceptions",

@@ -3,6 +3,7 @@
 import click
 
 from gramian.cli._app import App
+from gramian.cli.compare import compare
 from gramian.cli.completion import completion
 from gramian.cli.demo import demo
 from gramian.cli.explore import explore
@@ -49,6 +50,7 @@ for command in (
     fit,
     transform,
     impute,
+    compare,
     score,
     predict,
     sample,

@@ -19,6 +19,12 @@ from gramian.cli._options import Grouped, common_options, hole_options, output_o
     metavar="FILE",
     help="Also write standard deviations (0 where observed), and probabilities of categories.",
 )
+@click.option(
+    "--draws",
+    metavar="M",
+    type=click.IntRange(min=1),
+    help="Write M completed tables (OUT_1, OUT_2, ...) that differ by what is unknown, for gramian.pool.",
+)
 @click.option("-m", "--model-file", "model_file", metavar="MODEL", help="Use this model instead of fitting one.")
 @click.option(
     "--model", "kind", type=click.Choice(["ppca", "mixture"]), default="ppca", show_default=True, help="Model to fit."
@@ -31,6 +37,7 @@ def impute(
     table: str,
     output: str,
     std_file: str | None,
+    draws: int | None,
     model_file: str | None,
     kind: str,
     force: bool,
@@ -73,6 +80,9 @@ def impute(
         else:
             model, along, means, quality = _held(session, opened, kind, options)
     how = {"digits": digits, "escape_formulas": escape_formulas}
+    if draws is not None:
+        _write_draws(session, opened, model, output, draws, force, how)
+        return
     filled, far = _write(opened, model, along, means, output, std_file, how)
     if far:
         session.note(of_extrapolated(far))
@@ -193,6 +203,41 @@ def _write(
             if out_std is not None:
                 out_std.write([*(part[name] for name in ids), *_spreads(prepare, full, std, holes)])
     return filled, far
+
+
+def _write_draws(session: Any, opened: Any, model: Any, output: str, m: int, force: bool, how: Any) -> None:
+    """m completed tables, one file each."""
+    from pathlib import Path
+
+    import numpy as np
+
+    from gramian.cli._session import check_output, written_names
+    from gramian.io.tables import TableWriter
+    from gramian.tables.bounds import Bounds
+
+    if not hasattr(model.estimator, "draws") or output == "-":
+        raise ValueError(
+            "--draws needs a file as -o and the model that is fitted by default: leave --model, --components, --noise and -m out."
+        )
+    target = Path(output)
+    suffix = "".join(target.suffixes)
+    files = [str(target.with_name(f"{target.name.removesuffix(suffix)}_{k}{suffix}")) for k in range(1, m + 1)]
+    for file in files:
+        check_output(file, force)
+    whole, prepare = opened.table(), model.preprocessing
+    numbers = [name for name, values in zip(prepare.names, prepare.categories) if not values]
+    bounds = Bounds.of([whole[name] for name in numbers], numbers, "auto")
+    X = prepare.matrix(whole)
+    for file, drawn in zip(files, model.estimator.draws(X, m, random_state=0)):
+        columns = dict(zip(prepare.names, prepare.columns(np.asarray(drawn))))
+        for j, name in enumerate(numbers):
+            columns[name] = bounds.held(j, columns[name])
+        with TableWriter(file, written_names(opened, whole.names, file), dialect=opened.dialect, **how) as out:
+            out.write([_merged(whole[name], columns.get(name), _holes(whole[name])) for name in whole.names])
+    session.say(
+        {"outputs": files, "draws": m},
+        [f"{m} completed tables -> {files[0]} ... {files[-1]}" if m > 1 else f"1 completed table -> {files[0]}"],
+    )
 
 
 def _spread_names(prepare: Any) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, float_dtype
@@ -25,12 +26,18 @@ from gramian.tables.front_door import TakesFrames, filled_like, holes
 
 EM_STEPS = 10
 """Of each draw of parameters, from the fitted ones: the weights of a bootstrap move them by a standard error, not farther."""
+ROWS_PER_COLUMN, RICH_STEPS = 10, 100
+"""With so many rows per column draws come from a model of all associations, after at most so many EM steps."""
 HIDING_DRAWS, HIDDEN_SHARE = 2, 0.1
 """Draws of hidden cells on which probabilities of categories are calibrated, and the share of the cells that each hides."""
 
 
 SETTLED = ("_of_frame", "_shown_columns", "_bounds", "_chances", "_indicated", "_fitted_rows")
 """What a fit keeps of the columns."""
+
+
+def _knows_categories(self: Any) -> bool:
+    return bool(self.categories_)
 
 
 class CompletedTables(TakesFrames):
@@ -42,6 +49,7 @@ class CompletedTables(TakesFrames):
     estimator_: Any
     std_scales_: Array
     _scaled: Any
+    estimator: Any
     _unscaled: Any
     _features: Any
     _seen: Any
@@ -254,6 +262,10 @@ class CompletedTables(TakesFrames):
         -------
         ndarray of str
 
+        References
+        ----------
+        [15] docs/theory.md, section 15: columns of their own law.
+
         Examples
         --------
         >>> import numpy as np
@@ -287,6 +299,7 @@ class CompletedTables(TakesFrames):
             return {}
         return {name: list(values) for name, values in zip(self._coding.names, self._coding.categories) if values}
 
+    @available_if(_knows_categories)
     def predict_proba(self, X: Table, column: str) -> Array:
         """The probability of each value of a column of categories, given the rest of each row; calibrated on hidden cells [15].
 
@@ -311,7 +324,6 @@ class CompletedTables(TakesFrames):
         >>> import pandas as pd
         >>> from gramian import LatentImputer
         >>> size = [1.0, 1.2, 0.9, 5.0, 5.1, 4.8] * 10
-        >>> frame = pd.DataFrame({"size": size, "mass": [2 * x for x in size[1:]] + [2.0], "kind": ["cat"] * 3 + ["dog"] * 3 * 19})
         >>> frame = pd.DataFrame({"size": size, "kind": (["cat"] * 3 + ["dog"] * 3) * 10})
         >>> frame.loc[0, "kind"] = None
         >>> model = LatentImputer().fit(frame)
@@ -422,17 +434,29 @@ class CompletedTables(TakesFrames):
         table, scaled = self._scaled(X)
         same = self._fitted_rows == (len(scaled), _digest(scaled))
         scaled = self._believable(scaled)
-        return [self._drawn_table(X, table, scaled, same, rng) for _ in range(m)]
+        model = self._rich_model(scaled) if same and np.isnan(scaled).any() else self.estimator_
+        return [self._drawn_table(X, table, scaled, model, same, rng) for _ in range(m)]
 
-    def _drawn_table(self, X: Any, table: Array, scaled: Array, same: bool, rng: np.random.Generator) -> Any:
-        model = self.estimator_
+    def _rich_model(self, scaled: Array) -> Any:
+        """The model that draws come from: where rows are many, one that holds every association, as an analysis of the filled tables may ask for
+        any of them and what is shrunk here is missed there; else the fitted one."""
+        fitted, (n, d) = self.estimator_, scaled.shape
+        if not isinstance(fitted, PPCA) or self.estimator is not None or n < ROWS_PER_COLUMN * d or d < 2:
+            return fitted
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # exact structure, and steps that are enough
+            return PPCA(d - 1, max_iter=RICH_STEPS).fit(scaled, sample_weight=getattr(self, "row_weights_", None))
+
+    def _drawn_table(
+        self, X: Any, table: Array, scaled: Array, model: Any, same: bool, rng: np.random.Generator
+    ) -> Any:
         gaps = np.isnan(scaled)
         if gaps.any() and same:
             weights = getattr(self, "row_weights_", np.ones(len(scaled)))
-            model = self._reweighted(scaled, weights * rng.standard_exponential(len(scaled)))
+            model = self._reweighted(model, scaled, weights * rng.standard_exponential(len(scaled)))
         filled, std = self._features(model, scaled)
         if isinstance(model, PPCA):
-            drawn = model._drawn(scaled, 1, None if same else model._small_sample(), rng)[0]
+            drawn = model._drawn(scaled, 1, model._small_sample(), rng)[0]
         else:
             drawn = filled + std * rng.standard_normal(filled.shape)
         features = np.where(gaps, drawn if same else filled + (drawn - filled) * self.std_scales_, scaled)
@@ -445,14 +469,13 @@ class CompletedTables(TakesFrames):
             X, self._completed(X, table, np.where(np.isnan(table), self._unscaled(features), table), texts)
         )
 
-    def _reweighted(self, scaled: Array, weights: Array) -> Any:
+    def _reweighted(self, fitted: Any, scaled: Array, weights: Array) -> Any:
         """The model a few steps from the fitted one, with these weights of rows."""
-        model = clone(self.estimator_).set_params(max_iter=EM_STEPS)
+        model = clone(fitted).set_params(max_iter=EM_STEPS)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it is not to converge
             if not isinstance(model, PPCA):
                 return model.fit(scaled, sample_weight=weights)
-            fitted = self.estimator_
             model.set_params(n_components=int(fitted.n_components_))
             start = MissingFit(fitted.mean_, fitted.loadings_, fitted.noise_variance_, [], 0, True)
             return model._fit(scaled, weights, start if fitted.noise_variance_ > 0 else None)

@@ -48,6 +48,10 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
     notes_ : list of str
         What was decided about columns, in words.
 
+    References
+    ----------
+    [15] docs/theory.md, section 15: columns of their own law.
+
     Examples
     --------
     >>> import numpy as np

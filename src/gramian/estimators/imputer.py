@@ -54,8 +54,8 @@ from gramian.tables.codes import Code, check_keep_codes, find_codes, warn_of_cod
 
 LEAST_STD = 1e-3
 """No standard deviation below this share of its column's is believed: what looks like exact structure may be rounding in the table."""
-WIDEST = 100
-"""Up to so many columns the noise is chosen, with the components that stand out of it; beyond, q, which costs less there."""
+MOST_WORK = 3e7
+"""Rows times columns times components up to which the noise is chosen, with the components that stand out of it; beyond, q, which costs less."""
 MANY_CELLS = 0.01
 """Where a larger share of the cells turns out to be wild, noise and q are chosen again without them."""
 REFITS = 2
@@ -72,8 +72,7 @@ class LatentImputer(CompletedTables, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     estimator : "auto" or object with ``fit`` and ``impute`` (or ``reconstruct``), default=None
-        None is ``PPCA()`` with a noise and a number of components (0 too) that hidden cells prefer; tables of more than 100 columns
-        are asked for the number of components alone. `PPCAMixture`, `KernelPPCA` and `MultiViewRKM` work as well.
+        None is ``PPCA()`` with a noise and a number of components (0 too) that hidden cells prefer. `PPCAMixture`, `KernelPPCA` and `MultiViewRKM` work as well.
         "auto": PPCA, mixtures of 3 and 6, and `KernelPPCA` fill hidden cells of at most 400 rows, three times; PPCA stays unless another is
         better by more than a standard error. Tables of more than 2,000 rows or 200 columns, Dask and batches are PPCA's [18].
     standardize : bool or "auto", default="auto"
@@ -387,7 +386,7 @@ class LatentImputer(CompletedTables, TransformerMixin, BaseEstimator):
         limit = self._most_components(model, scaled)
         options: dict[str, Any] = {"center": model.center, "n_draws": self.n_folds or N_DRAWS}
         if model.n_components == "auto" and isinstance(model.noise_variance, str):
-            if scaled.shape[1] <= WIDEST:
+            if min(len(scaled), MOST_ROWS) * scaled.shape[1] * limit <= MOST_WORK:
                 choice = choose_noise_by_cells(scaled, weights, limit, **options)
             else:
                 choice = choose_by_cells(scaled, weights, limit, smallest=0, by_error=True, **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from gramian._types import Points, RandomState, Table, Weights
 from gramian.evidence.dimension import JudgedMoments
 from gramian.evidence.few_rows import FEW_ROWS, held_out_distance
 from gramian.evidence.fold_stream import FoldStream
+from gramian.evidence.robustness import check_robust
 from gramian.evidence.selection import Selection, without_evidence
 from gramian.evidence.tables import choose_for_moments, choose_for_table
 from gramian.latent.anomaly import Tail
@@ -44,9 +46,10 @@ from gramian.policy import LOOK
 from gramian.rows import Rows, as_rows, is_dask
 from gramian.rows.draws import FoldMoments, block_moments, dealt_folds, fold_moments, smallest_rows
 from gramian.single.answers import atomic, chosen_solver, forget, keep_columns
-from gramian.single.hole_fit import HoleFit, check_finite_or_missing, has_holes, takes_holes
+from gramian.single.hole_fit import HoleFit, check_finite_or_missing, has_holes, model_of_missing, takes_holes
 from gramian.single.primal_answers import TAIL_SIZE
 from gramian.single.primal_stream import LAZY, PRIVATE, PrimalStream
+from gramian.single.robust_fit import RobustFit
 from gramian.solvers import as_solver, solvers_for
 
 FIRST_ROWS = 64
@@ -73,6 +76,10 @@ class PPCA(PrimalStream):
         False fixes the mean at zero.
     solver : {"auto", "eigh", "randomized", "em", "stiefel"} or object, default="auto"
         How the leading eigenpairs are found; `explain()` says what "auto" chose and why. Data with holes always use PX-EM.
+    robust : False, "rows", "cells" or "auto", default=False
+        "cells": cells that the others of their row contradict are taken as holes. "rows": the multivariate t, in which rows far from all
+        others count for little; densities, and deviations of filled cells, are then those of the t, and `get_covariance` is its scale. "auto":
+        one of these, or neither, by hidden cells [14]. Rows in memory only.
     tol : float, default=1e-6
         EM: relative change of the mean log-likelihood; iterative eigensolvers: relative residual.
     max_iter : int, default=1000
@@ -97,6 +104,14 @@ class PPCA(PrimalStream):
         Mean log-likelihood per row, one per accepted step; only where EM ran. Never decreases.
     converged_ : bool
         Only where EM ran.
+    robust_ : False, "cells" or "rows"
+        What was taken; this and the following only where ``robust`` is not False.
+    flags_ : ndarray of bool of shape (n_samples, n_features)
+        Cells taken as holes.
+    row_weights_ : ndarray of shape (n_samples,)
+        E[u] of each row in the t; ones unless that was taken.
+    degrees_of_freedom_ : float
+        Of the t; only for "rows".
     selection_ : Selection
         What "auto" tried, how it scored and what it took; only there.
 
@@ -122,6 +137,7 @@ class PPCA(PrimalStream):
     _stream: FoldStream
     _n_rows: int
     _dtype: str  # of the rows
+    solver_: Any
 
     def __init__(
         self,
@@ -130,6 +146,7 @@ class PPCA(PrimalStream):
         noise_variance: float | str = "ml",
         center: bool = True,
         solver: Any = "auto",
+        robust: bool | str = False,
         tol: float = 1e-6,
         max_iter: int = 1000,
         random_state: RandomState = None,
@@ -139,6 +156,7 @@ class PPCA(PrimalStream):
         self.noise_variance = noise_variance
         self.center = center
         self.solver = solver
+        self.robust = robust
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -192,8 +210,46 @@ class PPCA(PrimalStream):
             return self._fit_rows(as_rows(X, sample_weight))
         # finiteness is read off the moments: a pass over a large table costs a good part of its fit
         X = check_table(self, X, reset=True, missing=True, accept_sparse=True, min_samples=2, ensure_all_finite=False)
-        X, weights = positive_rows(X, check_weights(sample_weight, X))
+        given = check_weights(sample_weight, X)
+        X, weights = positive_rows(X, given)
         self._dtype = float_dtype(X).name
+        if self.robust is False:
+            return self._fit_table(X, weights, start)
+        check_finite_or_missing(X)
+        if sparse.issparse(X):
+            raise ValueError(f"robust={self.robust!r} needs a dense table: use '.toarray()', or robust=False.")
+        return self._fit_robust(np.asarray(X, dtype=np.float64), weights, given > 0)
+
+    def _fit_robust(self, X: Array, weights: Array, kept: Array) -> PPCA:
+        """Without wild cells, or as a multivariate t; where no cell is wild, as ever [14]."""
+        noise = None if isinstance(self.noise_variance, str) else float(self.noise_variance)
+        asked = RobustFit(X, weights, check_n_components(self.n_components), noise or None, self.center)
+        found, start = asked.believed(str(self.robust))
+        if found.kind == "rows":
+            inner = clone(self).set_params(robust=False)
+            q = start.loadings.shape[1]
+            if not isinstance(self.n_components, int):
+                inner._fit(X, weights * found.row_weights)
+                q = max(inner.n_components_, 1)
+                if hasattr(inner, "selection_"):
+                    self.selection_ = inner.selection_
+            again = asked.student(asked.restarted(q, found.row_weights), tol=self.tol, max_iter=self.max_iter)
+            sums = as_rows(X, weights).fold(column_sums)
+            self.solver_, self.solver_reason_ = "px-em", "robust='rows': a multivariate t"
+            self._column_weights = sums.counts
+            self.degrees_of_freedom_ = again.degrees_of_freedom
+            self._store_primal(model_of_missing(again.model, X.shape[1]), sums.shown)
+            found = replace(found, row_weights=again.row_weights)
+        else:
+            self._fit_table(np.where(found.flags, np.nan, X) if found.flags.any() else X, weights)
+        self.robust_ = found.kind
+        self.flags_ = np.zeros((len(kept), X.shape[1]), dtype=bool)
+        self.row_weights_ = np.ones(len(kept))
+        self.flags_[kept], self.row_weights_[kept] = found.flags, found.row_weights
+        return self
+
+    def _fit_table(self, X: Points, weights: Array, start: MissingFit | None = None) -> PPCA:
+        """The maximum of the likelihood of a table in memory."""
         sample, judged = None, None
         if sparse.issparse(X) or not np.isnan(X[:FIRST_ROWS]).any():  # holes mostly show at once
             with np.errstate(all="ignore"):
@@ -236,6 +292,8 @@ class PPCA(PrimalStream):
 
     def _fit_rows(self, rows: Rows, start: MissingFit | None = None) -> PPCA:
         """Rows that are only summed over: batches that can be read again, Dask."""
+        if self.robust is not False:
+            raise ValueError(f"robust={self.robust!r} needs rows in memory. Give an array or a frame, or robust=False.")
         keep_columns(self, rows)
         self._dtype = rows.dtype.name
         with np.errstate(all="ignore"):
@@ -271,6 +329,7 @@ class PPCA(PrimalStream):
         else:
             check_number("noise_variance", self.noise_variance, 0.0)
         check_flag("center", self.center)
+        check_robust(self.robust)
         if isinstance(self.solver, str):
             check_choice("solver", self.solver, solvers_for("primal"))
         check_tolerance(self.tol, self.max_iter)

@@ -21,7 +21,8 @@ class Anomaly:
 
     ``p_t2``, ``p_spe`` are the chances of a larger value for a new row of the model; ``limit_t2``, ``limit_spe`` the values
     exceeded by a share ``1 - level`` of new rows (``limit_spe`` has one entry per row where rows miss entries);
-    ``contributions`` (n, d) is how much the Mahalanobis distance would fall if that entry were missing.
+    ``contributions`` (n, d) is how much the Mahalanobis distance would fall if that entry were missing. ``wild_cells`` (n, d), where the
+    model has columns: which cells the others of their row contradict [14].
     """
 
     t2: Array
@@ -32,6 +33,7 @@ class Anomaly:
     limit_spe: Any
     contributions: Array
     level: float
+    wild_cells: Array | None = None
 
     @property
     def flags(self) -> Array:

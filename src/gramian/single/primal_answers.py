@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,8 @@ from gramian.latent.gaussian import Projection, drawn_rows
 from gramian.latent.model import PrimalModel
 from gramian.latent.primal import predictive, rebuilt, signal_std
 from gramian.latent.small_sample import SmallSample
-from gramian.latent.wild_cells import CellModel
+from gramian.latent.student import row_scales, student_log_density
+from gramian.latent.wild_cells import THRESHOLD, CellModel
 from gramian.rows import lazily
 from gramian.single.answers import EVALUATION_ROWS, LatentModelMixin
 from gramian.tables.front_door import TakesFrames
@@ -50,6 +52,49 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
         seen = self._model.subspace.project(X)
         check_finite(seen.squared_norm, "squared norms")
         return seen
+
+    @lazily
+    def score_samples(self, X: Table) -> Array:
+        """The log-likelihood of each row [2]; that of the t where ``robust="rows"`` was fitted [14].
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Natural logarithms. At zero noise there are none: use :meth:`residual`.
+
+        References
+        ----------
+        [2] docs/theory.md, section 2: the Gaussian latent model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gramian import PPCA
+        >>> X = load_iris().data
+        >>> model = PPCA(n_components=2).fit(X)
+        >>> bool(model.score_samples(X[:1])[0] > model.score_samples(X[:1] + 3.0)[0])
+        True
+        """
+        degrees = getattr(self, "degrees_of_freedom_", None)
+        if degrees is None:
+            return super().score_samples(X)
+        table = np.asarray(self._check_rows(X), dtype=np.float64)
+        seen, counts = self._project(table), (~np.isnan(table)).sum(axis=1).astype(np.float64)
+        distance = self._gaussian.mahalanobis(seen)
+        return student_log_density(self._gaussian.log_density(seen), distance, counts, degrees)
+
+    def _widening(self, seen: Projection, table: Array) -> Any:
+        """By how much the variances of what is not seen grow in the t: (ν + δ) / (ν + |o|), one per row."""
+        degrees = getattr(self, "degrees_of_freedom_", None)
+        if degrees is None:
+            return 1.0
+        counts = (~np.isnan(table)).sum(axis=1).astype(np.float64)
+        return 1.0 / row_scales(self._gaussian.mahalanobis(seen), counts, degrees)[:, None]
 
     def inverse_transform(self, Z: Table) -> Array:
         """E[x | z] = μ + Wz [2].
@@ -189,7 +234,9 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
             some = np.flatnonzero(holes.any(axis=1))
             if not some.size:
                 continue
-            mean, variance = predictive(self._model, self._project(table[rows][some]), correction)
+            seen = self._project(table[rows][some])
+            mean, variance = predictive(self._model, seen, correction)
+            variance = variance * self._widening(seen, table[rows][some])
             part, at = filled[rows], holes[some]
             part[some] = np.where(at, mean, part[some])
             std[rows][some] = np.where(at, np.sqrt(variance), 0.0)
@@ -351,7 +398,7 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
 
         Returns
         -------
-        Anomaly with ``.t2``, ``.spe``, ``.p_t2``, ``.p_spe``, ``.limit_t2``, ``.limit_spe``, ``.contributions``, ``.flags``
+        Anomaly with ``.t2``, ``.spe``, ``.p_t2``, ``.p_spe``, ``.limit_t2``, ``.limit_spe``, ``.contributions``, ``.flags``, ``.wild_cells``
 
         References
         ----------
@@ -384,7 +431,7 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
         centred = np.where(holes, 0.0, dense - self._model.subspace.mean)
         components = self._model.subspace.components
         contributions = np.where(holes, 0.0, contributions_of(self._gaussian, seen, centred, components))
-        return anomaly_of(
+        found = anomaly_of(
             self._gaussian,
             seen,
             contributions,
@@ -394,3 +441,4 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
             limits=limits,
             held_out=self.__dict__.get("_held_out_spe"),
         )
+        return replace(found, wild_cells=self._wild_cells(dense, THRESHOLD))

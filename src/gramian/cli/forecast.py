@@ -30,6 +30,12 @@ from gramian.cli._options import (
     default=0,
     help="Learn from the last rows only. [default: from all]",
 )
+@click.option(
+    "--time",
+    "time_column",
+    metavar="COLUMN",
+    help="The times of a table with many series, one below the other; --id names the column that tells them apart.",
+)
 @series_options
 @window_options
 @role_options
@@ -45,6 +51,7 @@ def forecast(
     level: float | None,
     target: str | None,
     last: int,
+    time_column: str | None,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -53,6 +60,7 @@ def forecast(
 
     \b
     gramian forecast sunspots.csv --steps 20 -o next.csv --level 0.9
+    gramian forecast sales.csv --id store --time day --target sold --steps 14 -o next.csv
     """
     import numpy as np
 
@@ -64,6 +72,13 @@ def forecast(
     level = 0.9 if level is None else level
     session = Session(as_json=as_json, quiet=quiet, outputs=[output])
     options = {**options, "steps": steps, "no_standardize": True}
+    if time_column is not None:
+        panel, dialect = _panel_of(session, table, target, time_column, options)
+        names, columns, words = _panel_columns(panel, steps, level)
+        write_table(output, names, columns, dialect=dialect, digits=digits, escape_formulas=escape_formulas)
+        facts = {"output": output, "steps": steps, "level": level, "series": panel.n_series_}
+        session.say(facts, [f"{steps} steps of {words} with {100 * level:g} % intervals -> {place(output)}"])
+        return
     model, clock, dialect = _model_of(session, table, target, last, options)
     prepare, estimator = model.preprocessing, model.estimator
     middle = np.reshape(estimator.predict(steps), (steps, -1))
@@ -81,6 +96,57 @@ def forecast(
     facts = {"output": output, "steps": steps, "level": level, "series": list(prepare.names), **model.facts}
     lines = [f"{steps} steps of {', '.join(prepare.names[:6])} with {100 * level:g} % intervals -> {place(output)}"]
     session.say(facts, [*lines, *_skill_lines(estimator)])
+
+
+def _panel_of(session: Any, path: str, target: str | None, time: str, options: Any) -> tuple[Any, Any]:
+    """A forecaster fitted to a long table, and the dialect of its file."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from gramian import RKMForecaster
+    from gramian.cli._session import Input, columns_of
+
+    opened = Input(session, path, options)
+    whole = opened.table()
+    (clock,) = columns_of(whole.names, (time,), "--time")
+    ids = columns_of(whole.names, options.get("ids") or (), "--id")
+    if len(ids) != 1:
+        raise ValueError(
+            "--time is for many series, one below the other: give the column that tells them apart as --id."
+        )
+    cells = dict(zip(whole.names, whole.columns))
+    numbers = [
+        name for name in whole.names if name not in (clock, *ids) and np.asarray(cells[name]).dtype.kind in "fiu"
+    ]
+    wanted = columns_of(whole.names, (target,), "--target") if target else tuple(numbers)
+    if len(wanted) != 1 or wanted[0] not in numbers:
+        raise ValueError(
+            f"--target must be the one column of numbers to forecast, of {', '.join(numbers[:8]) or 'none'}."
+        )
+    import pandas as pd
+
+    frame = pd.DataFrame({name: np.asarray(cells[name]) for name in (ids[0], clock, wanted[0])})
+    model = RKMForecaster(horizon=options["steps"], random_state=options.get("seed"))
+    model.fit(frame, id=ids[0], time=clock, value=wanted[0])
+    return model, replace(opened.dialect, header=True) if opened.dialect is not None else None
+
+
+def _panel_columns(model: Any, steps: int, level: float) -> tuple[list[str], list[Any], str]:
+    """Names and columns of the forecasts of many series: id, time, mean, lower, upper."""
+    import numpy as np
+
+    middle, ends = model.predict(steps), model.predict_interval(steps, level=level)
+    names = [str(name) for name in middle.columns]
+    times = middle[names[1]]
+    told = np.array([str(time)[:10] if str(time).endswith("00:00:00") else str(time) for time in times])
+    ids = middle[names[0]].to_numpy()
+    columns = [
+        ids if ids.dtype.kind in "fiu" else ids.astype(str),
+        times.to_numpy(float) if times.dtype.kind in "fiu" else told,
+    ]
+    columns += [middle["mean"].to_numpy(), ends["lower"].to_numpy(), ends["upper"].to_numpy()]
+    return [*names, "lower", "upper"], columns, f"{model.n_series_} series"
 
 
 def _skill_lines(estimator: Any) -> list[str]:

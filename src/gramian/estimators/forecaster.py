@@ -262,14 +262,16 @@ class RKMForecaster(Forecasts):
         self._spread = np.ones((1, 1))
         if self.n_folds is not None:
             self._spread = panel_spread(panel, smoothing, min(horizon, max(1, middle // 3)), self._seed)
-        self.lags_, self.season_, self.difference_, self.transform_ = 0, max(seasons, default=None), 1, None
+        self.lags_, self.season_, self.difference_ = 0, max(seasons, default=None), 1
+        self.transform_: Any = None
         self.kernel_, self.algorithm_, self.n_components_, self.n_iter_ = (
             "linear",
             "smoothing",
             2 + max(seasons, default=0),
             1,
         )
-        self.held_out_error_, self.skill_ = None, None
+        self.held_out_error_: float | None = None
+        self.skill_: dict[str, float] | None = None
         return self
 
     def _check_params(self) -> None:

@@ -226,8 +226,8 @@ class Forecasts(BaseEstimator):
         """
         level = check_number("level", level, 0.0, 1.0, open_low=True, open_high=True)
         if getattr(self, "_panel", None) is not None:
-            ends = {"lower": 0.5 - level / 2, "upper": 0.5 + level / 2}
-            return self._panel_answer(steps, X, history, ends)
+            levels = {"lower": 0.5 - level / 2, "upper": 0.5 + level / 2}
+            return self._panel_answer(steps, X, history, levels)
         lower, upper = self.predict_quantiles(steps, [0.5 - level / 2, 0.5 + level / 2], X, history=history)
         middle = np.asarray(self.predict(steps, X, history=history))
         ends = np.minimum(lower, middle), np.maximum(upper, middle)

@@ -62,7 +62,7 @@ class Panel:
         kept = rows[:: max(1, len(rows) // JUDGED)][:JUDGED]
         pasts = [row[:-steps] for _, row in kept]
         truths = np.array([row[-steps:] for _, row in kept]).reshape(len(kept), steps)
-        parts = {
+        parts: dict[str, Any] = {
             "ids": [self.ids[i] for i, _ in kept],
             "values": np.concatenate([np.empty(0), *pasts]),
             "lengths": np.array([len(past) for past in pasts], dtype=int),

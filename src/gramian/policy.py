@@ -58,6 +58,12 @@ class Detector:
         "A column that only one row moves must not make every other row infinitely likely.",
         "experiments.sensitivity",
     )
+    refits: int = number(
+        3,
+        "fits without the rows beyond the fence",
+        "Outliers that were fitted hide each other; the fence settles after two or three fits.",
+        "experiments.anomalies",
+    )
 
 
 JURY = Jury()

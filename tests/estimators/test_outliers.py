@@ -131,3 +131,45 @@ def test_it_is_saved_with_its_fold_models(tmp_path):
 def test_the_threshold_lies_between_two_scores():
     assert threshold(np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4), 0.25) == 1.5
     assert threshold(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 1.0, 1.0]), 0.5) == 2.5
+
+
+def far_group(share, seed=0):
+    """Rows on a line, and a share of rows that lie together away from it."""
+    rng = np.random.default_rng(seed)
+    usual = rng.standard_normal((300, 1)) @ np.ones((1, 6)) + 0.1 * rng.standard_normal((300, 6))
+    odd = 3 * rng.standard_normal((int(share * 300), 6)) + [6, -6, 6, -6, 6, -6]
+    return usual, odd
+
+
+def test_rows_beyond_the_fence_are_not_fitted():
+    usual, odd = far_group(0.1)
+    X = np.vstack([usual, odd])
+    detector = LatentOutlierDetector(contamination=0.05, standardize=False).fit(X)
+    assert detector.score_samples(odd).max() < detector.score_samples(usual).min()
+    clean = PPCA(detector.estimator_.n_components_).fit(usual)
+    assert_allclose(detector.estimator_.mean_, clean.mean_, atol=0.02)
+    assert_allclose(detector.estimator_.noise_variance_, clean.noise_variance_, rtol=0.1)
+    given = LatentOutlierDetector(PPCA(1), standardize=False).fit(X)  # a model that was given sees every row
+    assert_allclose(given.estimator_.mean_, X.mean(axis=0))
+
+
+def test_a_table_without_wild_rows_is_fitted_whole():
+    X = np.random.default_rng(0).uniform(-1, 1, (300, 6))
+    detector = LatentOutlierDetector(standardize=False).fit(X)
+    assert_allclose(detector.estimator_.mean_, X.mean(axis=0))
+
+
+@pytest.mark.parametrize("n_folds", [5, None])
+def test_integer_weights_are_repeated_rows_without_the_wild_ones_too(n_folds):
+    X = np.vstack(far_group(0.1))
+    weights = np.arange(len(X)) % 3
+    weighted = LatentOutlierDetector(n_folds=n_folds).fit(X, sample_weight=weights)
+    repeated = LatentOutlierDetector(n_folds=n_folds).fit(np.repeat(X, weights, axis=0))
+    assert_allclose(weighted.score_samples(X), repeated.score_samples(X))
+    assert_allclose(weighted.offset_, repeated.offset_)
+
+
+def test_a_column_that_only_wild_rows_show_does_not_stop_the_fit():
+    X = np.vstack(far_group(0.1))
+    X[:300, 2] = np.nan
+    assert np.isfinite(LatentOutlierDetector(n_folds=None).fit(X).score_samples(X)).all()

@@ -17,6 +17,7 @@ from gramian._types import Table, Weights
 from gramian.estimators.ppca import PPCA
 from gramian.evidence.folds import as_folds, check_folds
 from gramian.evidence.limits import threshold
+from gramian.evidence.selection import votes
 from gramian.evidence.tables import choose_for_detector
 from gramian.exceptions import NumericalWarning
 from gramian.latent.units import Units
@@ -24,6 +25,9 @@ from gramian.policy import DETECTOR, LOOK
 from gramian.single.answers import BaseEstimator, atomic, forget
 from gramian.single.standardizing import check_standardize, standardizes
 from gramian.tables.front_door import TakesFrames
+
+ONE_VALUE = ".* shows one value only"
+"""What is said of all rows need not be said of a part of them."""
 
 
 def _inner_has(name: str) -> Any:
@@ -44,7 +48,8 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
     ----------
     estimator : object with ``fit`` and ``score_samples``, default=None
         None is PPCA with the q that held-out rows prefer (wild rows do not vote; 0 is a candidate), and with
-        a noise of at least a thousandth of the mean variance. Models without noise are scored by minus the squared distance to their subspace.
+        a noise of at least a thousandth of the mean variance. Rows that lie far beyond the others are then left out and it is fitted
+        again, so that outliers in the table do not hide each other. Models without noise are scored by minus the squared distance to their subspace.
     contamination : float in (0, 0.5], default=0.01
         The share of rows of the training kind beyond the threshold.
     standardize : bool or "auto", default="auto"
@@ -145,22 +150,38 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         rows = self._rows(table)
         given = as_folds(self.n_folds, self._rows(whole))
         hashes = row_hashes(rows)
-        model = self._default(rows, given or LOOK.folds, hashes) if self.estimator is None else model
-        self.estimator_ = _fitted(model, rows, None if sample_weight is None else weights)
         folds, fold = content_folds(None, given or 2, hashes)
-        self._fold_models = []
         self._hashes, first = np.unique(hashes, return_index=True)
         self._folds = fold[first]
-        if self.n_folds is not None and folds:
-            for held in range(folds.n_folds):
-                kept = np.flatnonzero(fold != held)
-                self._check_shown(table[kept])
-                inside = None if sample_weight is None else weights[kept]
-                with warnings.catch_warnings():  # of all rows it was said, and of a part it need not be
-                    warnings.filterwarnings("ignore", message=".* shows one value only", category=NumericalWarning)
-                    self._fold_models.append(_fitted(self._fold_model(float(weights.sum())), rows[kept], inside))
-        self._by_residual = any(_is_noise_free(each) for each in (self.estimator_, *self._fold_models))
-        scores = self._scores(table)
+        parts = range(folds.n_folds if self.n_folds is not None and folds else 0)
+        for held in parts:
+            self._check_shown(table[fold != held])
+        usual = np.ones(len(rows), dtype=bool)
+        for left in reversed(range(1 + DETECTOR.refits)):
+            if self.estimator is None:
+                model = self._default(rows[usual], given or LOOK.folds, hashes[usual])
+            with warnings.catch_warnings():
+                if not usual.all():
+                    warnings.filterwarnings("ignore", message=ONE_VALUE, category=NumericalWarning)
+                self.estimator_ = _fitted(model, rows[usual], None if sample_weight is None else weights[usual])
+                warnings.filterwarnings("ignore", message=ONE_VALUE, category=NumericalWarning)
+                self._fold_models = []
+                for held in parts:
+                    kept = usual & (fold != held)
+                    inside = None if sample_weight is None else weights[kept]
+                    part = self._fold_model(float(weights[usual].sum()))
+                    self._fold_models.append(_fitted(part, rows[kept], inside))
+            self._by_residual = any(_is_noise_free(each) for each in (self.estimator_, *self._fold_models))
+            scores = self._scores(table)
+            found = votes(-scores, weights)
+            if (
+                self.estimator is not None
+                or not left
+                or (found == usual).all()
+                or not _enough(table, found, fold, parts)
+            ):
+                break
+            usual = found
         order = np.argsort(scores)
         self.training_scores_, self._weights = scores[order], weights[order]
         self.offset_ = self.limit(1 - share)
@@ -210,10 +231,10 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
             )
 
     def _default(self, rows: Array, folds: Any, hashes: Array) -> PPCA:
-        """PPCA whose q is chosen by the usual rows; with holes by hidden cells."""
+        """PPCA whose q is chosen by the usual rows; with holes by hidden cells of all rows."""
         selection = None if has_nan(rows) else choose_for_detector(rows, folds, hashes)
         if selection is None:
-            return PPCA()
+            return settled(self.estimator_) if hasattr(self, "estimator_") else PPCA()
         self.selection_ = selection
         model = PPCA(int(selection.chosen)).fit(rows)
         floor = DETECTOR.noise_floor * float(rows.var(axis=0).mean())
@@ -379,6 +400,12 @@ def settled(fitted: Any) -> Any:
     if isinstance(params.get("n_components"), str) and isinstance(fitted.n_components_, int | list):
         model.set_params(n_components=fitted.n_components_)
     return model
+
+
+def _enough(table: Array, usual: Array, fold: Array, parts: range) -> bool:
+    """Whether the usual rows outside each fold are two at least, and show every column."""
+    kept = [table[usual & (fold != held)] for held in parts] or [table[usual]]
+    return all(len(rows) > 1 and not np.isnan(rows).all(axis=0).any() for rows in kept)
 
 
 def _fitted(model: Any, rows: Array, sample_weight: Weights) -> Any:

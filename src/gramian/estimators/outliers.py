@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, float_dtype, has_nan
 from gramian._checks import check_number, check_table, check_weights, positive_rows, shown_rows
-from gramian._content import content_folds, row_hashes
+from gramian._content import GivenFolds, content_folds, row_hashes
 from gramian._types import Table, Weights
 from gramian.estimators.ppca import PPCA
 from gramian.evidence.folds import as_folds, check_folds
@@ -159,7 +159,8 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         usual = np.ones(len(rows), dtype=bool)
         for left in reversed(range(1 + DETECTOR.refits)):
             if self.estimator is None:
-                model = self._default(rows[usual], given or LOOK.folds, hashes[usual])
+                those = GivenFolds.of(hashes[usual], fold[usual]) if parts else LOOK.folds
+                model = self._default(rows[usual], those, hashes[usual])
             with warnings.catch_warnings():
                 if not usual.all():
                     warnings.filterwarnings("ignore", message=ONE_VALUE, category=NumericalWarning)

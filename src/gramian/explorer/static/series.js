@@ -20,10 +20,10 @@ export function seriesPanel(page) {
     const values = [...answer.history, ...answer.fan.bands[0], ...answer.fan.bands[4], ...answer.past.bands[0], ...answer.past.bands[4]].filter(Number.isFinite);
     const [low, high] = extent(values);
     const room = 0.05 * (high - low || 1);
-    const labels = [0, Math.floor(n / 2), n - 1].map((i) => [i, answer.times[i]]);
-    if (answer.ahead.length) labels.push([n + ahead - 1, answer.ahead[ahead - 1]]);
-    const close = (n + ahead - 1 - (n - 1)) / (n + ahead) < 0.12;
-    const drawn = frame(width, 280, [0, n + ahead], [low - room, high + room], { xticks: close ? labels.filter((_, i) => i !== 2) : labels, right: 34, label: `History and forecast of ${answer.column}` });
+    const all = [n + ahead - 1, 0, n - 1, Math.floor(n / 2)].map((i) => [i, i < n ? answer.times[i] : answer.ahead[i - n]]).filter(([, text]) => text);
+    const far = (90 * (n + ahead)) / width; // labels that would touch give way to those before them
+    const labels = all.filter(([i], k) => all.slice(0, k).every(([other]) => Math.abs(other - i) > far));
+    const drawn = frame(width, 280, [0, n + ahead], [low - room, high + room], { xticks: labels, right: 38, label: `History and forecast of ${answer.column}` });
     const { px, py } = drawn;
     const fan = (told, start, kind) => {
       const at = (line) => line.map((v, i) => [px(start + i), py(v)]);

@@ -42,6 +42,23 @@ def plain(value: Any) -> Any:
     return float(f"{value:.7g}") if np.isfinite(value) else None
 
 
+def plains(values: Any) -> list[float | None]:
+    """Many numbers for JSON at once.
+
+    Examples
+    --------
+    >>> plains([1 / 3, 0.0, float("nan"), 123456789.0])
+    [0.3333333, 0.0, None, 123456800.0]
+    """
+    array = np.asarray(values, dtype=np.float64)
+    size = np.abs(array)
+    usual = np.isfinite(array) & (size > 1e-200) & (size < 1e200)
+    unit = 10.0 ** (np.floor(np.log10(np.where(usual, size, 1.0))) - 6)
+    near = np.round(array / unit)
+    rounded = np.where(usual, np.where(unit < 1, near / np.round(1 / unit, 9), near * unit), array)
+    return [value if value == value and abs(value) != np.inf else None for value in rounded.tolist()]
+
+
 def written(value: Any) -> bytes:
     """Strict JSON: never a bare NaN."""
     return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -12,7 +12,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.explorer.jobs import Job, Jobs
-from gramian.explorer.packing import plain
+from gramian.explorer.packing import plains
 
 if TYPE_CHECKING:
     from gramian.explorer.data import Data  # reads tables: half of a second that the page need not wait for
@@ -232,15 +232,20 @@ def cells_of(data: Data, X: Array, std: Array | None = None) -> list[list[Any]]:
     chances = prepare.probabilities(X) if any(prepare.categories) else {}
     spreads = prepare.spread(std) if std is not None else None
     out: list[list[Any]] = [[] for _ in range(len(X))]
+    numbers = [j for j, values in enumerate(prepare.categories) if not values]
+    middle = np.array([columns[j] for j in numbers]).reshape(len(numbers), len(X))
+    half = NORMAL_90 * np.array([spreads[j] for j in numbers]).reshape(middle.shape) if spreads is not None else 0.0
+    told = np.array(plains(np.stack([middle, middle - half, middle + half], axis=2).ravel()), dtype=object)
+    ready = told.reshape(*middle.shape, 3).tolist()
+    place = iter(ready)
     for j, (name, column) in enumerate(zip(prepare.names, columns)):
         if prepare.categories[j]:
-            best = chances[name].max(axis=1)
+            best = plains(chances[name].max(axis=1))
             for i, row in enumerate(out):
-                row.append([shown_cell(column[i]), plain(best[i])])
+                row.append([shown_cell(column[i]), best[i]])
         else:
-            half = NORMAL_90 * spreads[j] if spreads is not None else np.zeros(len(X))
-            for i, row in enumerate(out):
-                row.append([plain(column[i]), plain(column[i] - half[i]), plain(column[i] + half[i])])
+            for row, cell in zip(out, next(place)):
+                row.append(cell)
     return out
 
 

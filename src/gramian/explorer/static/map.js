@@ -1,5 +1,5 @@
 // The map: rows as points, a point of latent space to drag, the row that it stands for.
-import { clear, el, extent, fitCanvas, isDark, labelled, latest, many, number, panel, picture, ramp, rgb, select, theme, ticks, track,
+import { clear, el, extent, fitCanvas, isDark, labelled, later, latest, many, number, panel, picture, ramp, rgb, select, theme, ticks, track,
   unpack } from "./kit.js";
 import { pointPainter } from "./points.js";
 
@@ -76,9 +76,13 @@ export function mapPanel(page) {
       bytes[4 * i + 3] = some && !chosen[i] ? Math.round(full * 0.18) : full;
     }
     painter.setColours(bytes);
+    drawnView = "";
   }
 
   let asked = false;
+  let drawnView = "";
+  const rest = later(() => { drawnView = ""; draw(); }, 160);
+  function repaint() { drawnView = ""; draw(); }
   function draw() {
     if (asked) return;
     asked = true;
@@ -86,7 +90,13 @@ export function mapPanel(page) {
   }
 
   function drawNow() {
-    if (painter) painter.draw(view, size.ratio);
+    const moved = `${view.x0} ${view.x1} ${view.y0}`;
+    if (painter && moved !== drawnView) {
+      const moving = drawnView !== "" && xs.length > 2 * 40000;
+      painter.draw(view, size.ratio, moving);
+      drawnView = moved;
+      if (moving) rest();
+    }
     const context = over.getContext("2d");
     const look = theme(root);
     context.setTransform(size.ratio, 0, 0, size.ratio, 0, 0);
@@ -407,7 +417,7 @@ export function mapPanel(page) {
     } else clear(legend);
   }
 
-  fitCanvas(points, () => draw());
+  fitCanvas(points, repaint);
   fitCanvas(over, (width, height, ratio) => { size = { width, height, ratio }; draw(); });
   page.themed(() => { paint(); showLegend(); draw(); });
   made.png = () => {
@@ -420,15 +430,6 @@ export function mapPanel(page) {
     return new Promise((resolve) => both.toBlob(resolve, "image/png"));
   };
   made.points = () => ({ xs, ys, colour, toX, toY, size });
-  made.frames = async (count) => {
-    const start = performance.now();
-    for (let i = 0; i < count; i += 1) {
-      zoom(i % 2 ? 1.05 : 1 / 1.05);
-      await new Promise(requestAnimationFrame);
-      if (painter) painter.finish();
-    }
-    return (1000 * count) / (performance.now() - start);
-  };
   made.update = refresh;
   return made;
 }

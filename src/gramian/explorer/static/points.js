@@ -1,6 +1,7 @@
 // Many points, fast: a canvas for some thousands, WebGL above. Colours are four bytes per point.
 
 export const MANY_POINTS = 20000;
+const MOVING_POINTS = 40000; // drawn while the map moves; all of them when it rests
 
 const VERTEX = `#version 300 es
 in float px; in float py; in vec4 colour; uniform vec4 view; uniform float size; out vec4 shade;
@@ -33,12 +34,17 @@ function glPainter(canvas, gl) {
   gl.useProgram(program);
   const buffers = {};
   const fill = (name, data, size, kind, normal) => {
-    buffers[name] = buffers[name] || gl.createBuffer();
-    gl.bindBuffer(gl.ARRAY_BUFFER, buffers[name]);
+    buffers[name] = buffers[name] || { buffer: gl.createBuffer(), place: gl.getAttribLocation(program, name), size, kind, normal };
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffers[name].buffer);
     gl.bufferData(gl.ARRAY_BUFFER, data, gl.STATIC_DRAW);
-    const place = gl.getAttribLocation(program, name);
-    gl.enableVertexAttribArray(place);
-    gl.vertexAttribPointer(place, size, kind, normal, 0, 0);
+    gl.enableVertexAttribArray(buffers[name].place);
+  };
+  // every step-th point: four bytes per value, so a stride skips the others
+  const point = (step) => {
+    for (const { buffer, place, size, kind, normal } of Object.values(buffers)) {
+      gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+      gl.vertexAttribPointer(place, size, kind, normal, step > 1 ? 4 * step : 0, 0);
+    }
   };
   gl.enable(gl.BLEND);
   gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
@@ -47,7 +53,9 @@ function glPainter(canvas, gl) {
     kind: "webgl",
     setPoints(x, y) { n = x.length; fill("px", x, 1, gl.FLOAT, false); fill("py", y, 1, gl.FLOAT, false); },
     setColours(bytes) { fill("colour", bytes, 4, gl.UNSIGNED_BYTE, true); },
-    draw(view, ratio) {
+    draw(view, ratio, moving) {
+      const step = moving ? Math.min(60, Math.ceil(n / MOVING_POINTS)) : 1;
+      point(step);
       gl.viewport(0, 0, canvas.width, canvas.height);
       gl.clearColor(0, 0, 0, 0);
       gl.clear(gl.COLOR_BUFFER_BIT);
@@ -58,9 +66,8 @@ function glPainter(canvas, gl) {
       gl.uniform4f(gl.getUniformLocation(program, "view"), sx, sy, -1 - x0 * sx, -1 - y0 * sy);
       gl.uniform1f(gl.getUniformLocation(program, "size"), size);
       gl.uniform1f(gl.getUniformLocation(program, "round"), size > 2.5 ? 1 : 0);
-      gl.drawArrays(gl.POINTS, 0, n);
+      gl.drawArrays(gl.POINTS, 0, Math.ceil(n / step));
     },
-    finish() { gl.finish(); },
   };
 }
 
@@ -98,6 +105,5 @@ function canvasPainter(canvas) {
         }
       }
     },
-    finish() {},
   };
 }

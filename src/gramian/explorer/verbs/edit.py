@@ -21,7 +21,7 @@ def edit(session: Session, row: int, column: str, value: Any) -> dict[str, Any]:
     check_row(len(data.X), row)
     if column not in data.prepare.names:
         raise InputError(f"{column[:60]!r} is not a column of the model.")
-    new = column_of(data, column, value)[0]
+    new = column_of(data, data.prepare.names.index(column), value)[0]
     old = data.table[column][row]
     position = data.table.names.index(column)
     was_edited = position in session.edited.get(row, set())

@@ -8,7 +8,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.explorer.data import Data
-from gramian.explorer.packing import plain
+from gramian.explorer.packing import plains
 from gramian.explorer.session import Fitted, Session, cells_of
 from gramian.explorer.verbs._input import NEEDED, InputError, Verb, cell, list_of
 from gramian.io.cells import plain_number
@@ -21,9 +21,16 @@ def fill(session: Session, cells: list[Any]) -> dict[str, Any]:
     names = data.prepare.names
     if len(cells) != len(names):
         raise InputError(f"cells has {len(names)} values, one per column, not {len(cells)}.")
-    columns = [column_of(data, name, value) for name, value in zip(names, cells)]
-    x = data.prepare.matrix(Table(list(names), columns))
-    return {**filled(data, fitted, x), "latent": [plain(v) for v in latent_of(fitted, x)]}
+    x = features_of(data, [column_of(data, j, value) for j, value in enumerate(cells)])
+    return {**filled(data, fitted, x), "latent": plains(latent_of(fitted, x))}
+
+
+def features_of(data: Data, columns: list[Array]) -> Array:
+    """The features of one row, given as columns of one cell."""
+    prepare = data.prepare
+    if any(prepare.categories):
+        return prepare.matrix(Table(list(prepare.names), columns))
+    return (np.array([column[0] for column in columns]) - prepare.mean)[None] / prepare.scale
 
 
 def filled(data: Data, fitted: Fitted, x: Array) -> dict[str, Any]:
@@ -40,10 +47,9 @@ def latent_of(fitted: Fitted, x: Array) -> Array:
     return np.asarray(fitted.model.transform(x))[0]
 
 
-def column_of(data: Data, name: str, value: Any) -> Array:
+def column_of(data: Data, position: int, value: Any) -> Array:
     """A column of one cell, as the table would hold it."""
-    position = data.prepare.names.index(name)
-    categories = data.prepare.categories[position]
+    name, categories = data.prepare.names[position], data.prepare.categories[position]
     if isinstance(value, str) and value.strip().lower() in MISSING:
         value = None
     if categories:

@@ -8,12 +8,11 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.explorer.data import Data
-from gramian.explorer.packing import plain
+from gramian.explorer.packing import plain, plains
 from gramian.explorer.session import Fitted, Session, cells_of
 from gramian.explorer.verbs._input import NEEDED, ROW, Verb, check_row
-from gramian.explorer.verbs.fill import filled
 
-RESPONSIBLE = 6
+RESPONSIBLE = 5
 """Columns that are named for an odd row."""
 
 
@@ -22,9 +21,11 @@ def row(session: Session, row: int) -> dict[str, Any]:
     data, fitted = session.need()
     check_row(len(data.X), row)
     x = data.X[row : row + 1]
-    found = {"row": row, "name": data.row_name(row), **filled(data, fitted, x)}
-    found["latent"] = [plain(v) for v in fitted.latents[row]]
-    found["covariance"] = [[plain(v) for v in line] for line in covariance_of(fitted, x)]
+    holes = np.isnan(x[0])[np.searchsorted(data.prepare.owner, np.arange(len(data.prepare.names)))]
+    found: dict[str, Any] = {"row": row, "name": data.row_name(row), "holes": np.flatnonzero(holes).tolist()}
+    found["cells"] = cells_of(data, fitted.full[row : row + 1], fitted.std[row : row + 1])[0]
+    found["latent"] = plains(fitted.latents[row])
+    found["covariance"] = [plains(line) for line in covariance_of(fitted, x)]
     if fitted.clusters is not None:
         found["cluster"] = int(fitted.clusters.labels[row])
     if fitted.odd is not None:
@@ -51,7 +52,7 @@ def odd_row(data: Data, fitted: Fitted, row: int, x: Array) -> dict[str, Any]:
         hidden[k, prepare.owner == j] = np.nan
     columns = []
     if order:
-        full, std = (np.asarray(part) for part in fitted.filler.impute(hidden, return_std=True))
+        full, std = (np.asarray(part) for part in fitted.linear.impute(hidden, return_std=True))
         seen, expected = cells_of(data, np.nan_to_num(x)), cells_of(data, full, std)
         columns = [
             {"column": prepare.names[j], "share": plain(shares[j]), "seen": seen[0][j][0], "expected": expected[k][j]}

@@ -104,6 +104,8 @@ class PPCA(PrimalStream):
         Mean log-likelihood per row, one per accepted step; only where EM ran. Never decreases.
     converged_ : bool
         Only where EM ran.
+    objectives_ : ndarray
+        ½ tr C - ½ tr(AᵀCA) of the frame A at the start and after every step; only with ``solver="stiefel"``.
     robust_ : False, "cells" or "rows"
         What was taken; this and the following only where ``robust`` is not False.
     flags_ : ndarray of bool of shape (n_samples, n_features)

@@ -75,7 +75,7 @@ def _ways_back(X: Array, rng: np.random.Generator) -> dict[str, float]:
     K = kernel(X)
     gamma = 1.0 / n + z @ smoother.dual_coef_.T @ (np.eye(n) - 1.0 / n)
     k = np.maximum(gamma @ K, 0.0)
-    fixed = KernelPPCA(2, kernel=kernel, solver="eigh", preimage=FixedPoint(tol=1e-12, max_iter=2000)).fit(X)
+    fixed = KernelPPCA(2, kernel=kernel, solver="eigh", preimage=FixedPoint(tol=1e-8, max_iter=2000)).fit(X)
     found = fixed.inverse_transform(z)
     shares = gamma * kernel(found, X)
     inside = (np.abs(found - np.clip(found, X.min(axis=0) + 1e-9, X.max(axis=0) - 1e-9)) == 0).all(axis=1)

@@ -69,6 +69,7 @@ def _paths(model: KernelPPCA, X: Array, F: Array) -> dict[str, float]:
 
 def _ways_back(X: Array, rng: np.random.Generator) -> dict[str, float]:
     """Latents to inputs: eq. 19 with k = K0 (1/N + H A z), and Mika's fixed point, which must be one."""
+    X = np.unique(X, axis=0)  # a pre-image keeps one of rows that are the same
     kernel, n = RBF(2.0), len(X)
     z = rng.normal(size=(8, 2))
     smoother = KernelPPCA(2, kernel=kernel, solver="eigh", preimage=KernelSmoother(None)).fit(X)

@@ -122,7 +122,7 @@ def _observed(X: Array, mean: Array, W: Array, noise: float) -> tuple[float, Arr
 def holes(full: bool, rng: np.random.Generator) -> Result:
     """Rows with holes: the conditional laws, and the maximum of the likelihood of what was seen."""
     rows: list[tuple[Any, ...]] = []
-    stationary = []
+    stationary: list[float] = []
     for share in (0.1, 0.4):  # few holes and many: the library has an EM for each
         X = _table(rng, 120)
         T = np.where(rng.random(X.shape) < share, np.nan, X)

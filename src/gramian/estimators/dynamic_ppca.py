@@ -31,6 +31,8 @@ from gramian.single.answers import BaseEstimator, atomic, forget
 
 MOST_FACTORS = 6
 """Latents that are tried where nobody said how many."""
+TRIAL_STEPS = 30
+"""Steps of EM, at most, of a number of latents that is tried: the first steps make nearly all of the difference."""
 N_STRETCHES = 4
 """Stretches of the last two fifths of the rows that judge them."""
 
@@ -52,7 +54,7 @@ class DynamicPPCA(BaseEstimator):
         One noise for each series, or one for all, as in :class:`PPCA`; ``order=0`` with "ml" is PPCA.
     standardize : bool, default=True
         Divide series by their standard deviation first; answers are in units of the series.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         EM stops when a step raises the log-likelihood by less than this times the root of the number of seen values.
     max_iter : int, default=500
     random_state : int, Generator or RandomState, optional
@@ -99,7 +101,7 @@ class DynamicPPCA(BaseEstimator):
         order: int = 1,
         noise_variance: str = "per-column",
         standardize: bool = True,
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         max_iter: int = 500,
         random_state: RandomState = None,
     ) -> None:
@@ -165,7 +167,7 @@ class DynamicPPCA(BaseEstimator):
         self._scale = _spread(rows) if self.standardize else np.ones(d)
         scaled = rows / self._scale
         q = self._chosen(scaled) if is_auto(self.n_components) else int(self.n_components)
-        model, history, converged = self._fitted(scaled, q)
+        model, history, converged = self._fitted(scaled, q, self.max_iter)
         if not converged:
             warn(f"EM did not converge in max_iter={self.max_iter} steps. Raise max_iter or tol.", ConvergenceWarning)
         model = canonical(model)
@@ -189,7 +191,7 @@ class DynamicPPCA(BaseEstimator):
             raise ValueError(f"Series {int(few[0])} has fewer than two observed values. Leave it out.")
         return rows
 
-    def _fitted(self, scaled: Array, q: int) -> tuple[DynamicModel, Array, bool]:
+    def _fitted(self, scaled: Array, q: int, max_iter: int) -> tuple[DynamicModel, Array, bool]:
         """The model of so many latents, from PPCA's with the regression of its latents on those before."""
         q = min(q, scaled.shape[1])
         isotropic = self.noise_variance == "ml"
@@ -203,7 +205,7 @@ class DynamicPPCA(BaseEstimator):
         start = still if self.order == 0 else self._moving(still, scaled)
         if self.order == 0 and isotropic:
             return still, kalman_filter(still, scaled).log_likelihoods.sum(keepdims=True), True
-        return fit_dynamic(start, scaled, isotropic=isotropic, tol=self.tol, max_iter=self.max_iter)
+        return fit_dynamic(start, scaled, isotropic=isotropic, tol=self.tol, max_iter=max_iter)
 
     def _moving(self, still: DynamicModel, scaled: Array) -> DynamicModel:
         """Latents that do not move, and then half of what their own past says of them."""
@@ -227,7 +229,7 @@ class DynamicPPCA(BaseEstimator):
         for column, q in enumerate(counts):
             if ((~np.isnan(scaled[:begin])).sum(axis=0) < 2).any():
                 break
-            model = self._fitted(scaled[:begin], q)[0]
+            model = self._fitted(scaled[:begin], q, min(TRIAL_STEPS, self.max_iter))[0]
             found = kalman_filter(model, scaled).log_likelihoods
             for fold in range(N_STRETCHES):
                 part = slice(edges[fold], edges[fold + 1])

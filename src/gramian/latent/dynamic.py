@@ -20,6 +20,10 @@ LARGEST_ROOT = 0.999
 """Transitions with larger roots have no stationary law to begin with: they are drawn in."""
 
 
+STEADY = 1e-14
+"""Covariances that change by less than this share of themselves are at rest."""
+
+
 @dataclass(frozen=True)
 class DynamicModel:
     """μ (d,), W (d, q), A (p, q, q) with p = 0 for latents that do not move, Q (q, q), and the noise of each series (d,)."""
@@ -90,18 +94,30 @@ def kalman_filter(model: DynamicModel, rows: Array) -> Filtered:
     means, covariances = np.empty((T, k)), np.empty((T, k, k))
     likelihoods = np.empty(T)
     mean, covariance = np.zeros(k), model.stationary
+    same = (seen[1:] == seen[:-1]).all(axis=1)
+    steady, volume, inverse, gain, after = False, 0.0, np.eye(q), np.zeros((k, q)), covariance
     for t in range(T):
         ahead_means[t], aheads[t] = mean, covariance
         C, z, P = overlaps[t], mean[:q], covariance[:q, :q]
         residual = scores[t] - C @ z
-        system = np.eye(q) + C @ P
-        solved = np.linalg.solve(system, np.column_stack([residual, C @ covariance[:q]]))
-        gain = covariance[:, :q]
-        size = sizes[t] - 2.0 * z @ scores[t] + z @ C @ z - residual @ P @ solved[:, 0]
-        likelihoods[t] = -0.5 * (constants[t] + np.linalg.slogdet(system)[1] + size)
-        means[t] = mean + gain @ solved[:, 0]
-        covariances[t] = _symmetric(covariance - gain @ solved[:, 1:])
-        mean, covariance = step @ means[t], _symmetric(step @ covariances[t] @ step.T + noise)
+        if not steady:
+            system = np.eye(q) + C @ P
+            inverse, volume = np.linalg.inv(system), float(np.linalg.slogdet(system)[1])
+            gain = covariance[:, :q] @ inverse
+            after = _symmetric(covariance - gain @ C @ covariance[:q])
+        size = sizes[t] - 2.0 * z @ scores[t] + z @ C @ z - residual @ P @ inverse @ residual
+        likelihoods[t] = -0.5 * (constants[t] + volume + size)
+        means[t] = mean + gain @ residual
+        covariances[t] = after
+        mean = step @ means[t]
+        following = covariance if steady else _symmetric(step @ after @ step.T + noise)
+        # with the same cells seen, covariances come to rest: then nothing is solved anew
+        steady = (
+            t + 1 < T
+            and bool(same[t])
+            and (steady or np.abs(following - covariance).max() <= STEADY * np.abs(covariance).max())
+        )
+        covariance = following
     return Filtered(ahead_means, aheads, means, covariances, likelihoods)
 
 
@@ -119,8 +135,9 @@ def kalman_smoother(model: DynamicModel, filtered: Filtered) -> Smoothed:
     step = model.companion[0]
     mean, covariance = np.array(filtered.mean), np.array(filtered.covariance)
     lagged = np.zeros_like(covariance)
+    backs = filtered.covariance[:-1] @ step.T @ np.linalg.pinv(filtered.ahead[1:], hermitian=True)
     for t in range(len(mean) - 2, -1, -1):
-        back = filtered.covariance[t] @ step.T @ np.linalg.pinv(filtered.ahead[t + 1], hermitian=True)
+        back = backs[t]
         mean[t] += back @ (mean[t + 1] - filtered.ahead_mean[t + 1])
         covariance[t] = _symmetric(filtered.covariance[t] + back @ (covariance[t + 1] - filtered.ahead[t + 1]) @ back.T)
         lagged[t + 1] = covariance[t + 1] @ back.T

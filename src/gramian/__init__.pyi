@@ -9,6 +9,7 @@ from gramian import solvers as solvers
 from gramian import testing as testing
 from gramian.estimators.classifier import KernelPPCAClassifier as KernelPPCAClassifier
 from gramian.estimators.comparison import compare_imputers as compare_imputers
+from gramian.estimators.dynamic_ppca import DynamicPPCA as DynamicPPCA
 from gramian.estimators.forecaster import RKMForecaster as RKMForecaster
 from gramian.estimators.imputer import LatentImputer as LatentImputer
 from gramian.estimators.kernel_mixture import KernelPPCAMixture as KernelPPCAMixture

@@ -173,3 +173,23 @@ def test_a_column_that_only_wild_rows_show_does_not_stop_the_fit():
     X = np.vstack(far_group(0.1))
     X[:300, 2] = np.nan
     assert np.isfinite(LatentOutlierDetector(n_folds=None).fit(X).score_samples(X)).all()
+
+
+def test_wild_cells_do_not_hide_the_rows_that_hold_them():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 6)) + 0.2 * rng.standard_normal((200, 6))
+    X[[5, 50, 90], [1, 3, 4]] = 500.0
+    model = LatentOutlierDetector(contamination=0.02, robust="cells").fit(X)
+    assert np.argwhere(model.flags_)[:, 0].tolist().count(5) == 1
+    assert set(np.flatnonzero(model.predict(X) == -1)) >= {5, 50, 90}
+    assert np.abs(model.estimator_.mean_).max() < 0.3
+    assert LatentOutlierDetector(robust="rows").fit(X).estimator_.robust == "rows"
+
+
+def test_without_far_cells_robust_changes_nothing():
+    X = np.random.default_rng(0).uniform(size=(120, 5))
+    plain, model = LatentOutlierDetector(robust=False).fit(X), LatentOutlierDetector().fit(X)
+    assert (plain.score_samples(X) == model.score_samples(X)).all()
+    cells = LatentOutlierDetector(robust="cells").fit(X)
+    assert not cells.flags_.any()
+    assert (plain.score_samples(X) == cells.score_samples(X)).all()

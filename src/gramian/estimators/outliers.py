@@ -17,12 +17,16 @@ from gramian._types import Table, Weights
 from gramian.estimators.ppca import PPCA
 from gramian.evidence.folds import as_folds, check_folds
 from gramian.evidence.limits import threshold
+from gramian.evidence.robustness import check_robust
 from gramian.evidence.selection import votes
 from gramian.evidence.tables import choose_for_detector
 from gramian.exceptions import NumericalWarning
 from gramian.latent.units import Units
+from gramian.latent.wild_cells import THRESHOLD, column_thresholds, first_flags
 from gramian.policy import DETECTOR, LOOK
 from gramian.single.answers import BaseEstimator, atomic, forget
+from gramian.single.hole_fit import takes_holes
+from gramian.single.robust_fit import RobustFit
 from gramian.single.standardizing import check_standardize, standardizes
 from gramian.tables.front_door import TakesFrames
 
@@ -57,6 +61,9 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         scale or period, a callable, a scikit-learn kernel, precomputed values).
     n_folds : int, scikit-learn splitter, iterable of (kept, held) positions, or None, default=5
         Folds of the out-of-fold scores. None: one model, which scores its own training rows.
+    robust : False, "rows", "cells" or "auto", default="auto"
+        "auto": where no estimator is given, rows far beyond the others are not fitted. "cells": models are fitted without the cells that the others
+        of their row contradict. "rows": PPCA is a multivariate t [14]. False: every row and cell is believed. Rows are always scored as they are.
 
     Attributes
     ----------
@@ -65,6 +72,8 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         What was tried for q, where nothing was given.
     training_scores_ : ndarray of shape (n_samples,)
         Scores of the training rows, each by a model that has not seen it, lowest first.
+    flags_ : ndarray of bool of shape (n_samples, n_features)
+        Cells that the models were not fitted to, of the rows with weight and cells; only for ``robust="cells"``.
     offset_ : float
         The threshold: ``decision_function = score_samples - offset_``.
 
@@ -88,12 +97,19 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
     _by_residual = False
 
     def __init__(
-        self, estimator: Any = None, contamination: float = 0.01, *, standardize: bool | str = "auto", n_folds: Any = 5
+        self,
+        estimator: Any = None,
+        contamination: float = 0.01,
+        *,
+        standardize: bool | str = "auto",
+        n_folds: Any = 5,
+        robust: bool | str = "auto",
     ) -> None:
         self.estimator = estimator
         self.contamination = contamination
         self.standardize = standardize
         self.n_folds = n_folds
+        self.robust = robust
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -146,21 +162,24 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         whole = self._check(X, reset=True)
         table, weights = shown_rows(*positive_rows(whole, check_weights(sample_weight, whole)))
         scale = self._coding is None and standardizes(self.standardize, getattr(model, "kernel", None))
-        self._units = Units.of(table, weights) if scale else None
-        rows = self._rows(table)
+        believed = self._believed(model, table, weights, scale)
+        self._units = Units.of(believed, weights) if scale else None
+        rows = self._rows(believed)
         given = as_folds(self.n_folds, self._rows(whole))
-        hashes = row_hashes(rows)
+        hashes = row_hashes(self._rows(table))
         folds, fold = content_folds(None, given or 2, hashes)
         self._hashes, first = np.unique(hashes, return_index=True)
         self._folds = fold[first]
         parts = range(folds.n_folds if self.n_folds is not None and folds else 0)
         for held in parts:
-            self._check_shown(table[fold != held])
+            self._check_shown(believed[fold != held])
         usual = np.ones(len(rows), dtype=bool)
-        for left in reversed(range(1 + DETECTOR.refits)):
+        for left in reversed(range(1 + (DETECTOR.refits if self.robust == "auto" else 0))):
             if self.estimator is None:
                 those = GivenFolds.of(hashes[usual], fold[usual]) if parts else LOOK.folds
                 model = self._default(rows[usual], those, hashes[usual])
+            if self.robust == "rows" and isinstance(model, PPCA):
+                model.set_params(robust="rows")
             with warnings.catch_warnings():
                 if not usual.all():
                     warnings.filterwarnings("ignore", message=ONE_VALUE, category=NumericalWarning)
@@ -187,6 +206,18 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         self.training_scores_, self._weights = scores[order], weights[order]
         self.offset_ = self.limit(1 - share)
         return self
+
+    def _believed(self, model: Any, table: Array, weights: Array, scale: bool) -> Array:
+        """The rows that the models are fitted to: without their wild cells. Scores are of the rows as they are [14]."""
+        check_robust(self.robust)
+        if self.robust != "cells" or not isinstance(model, PPCA) or not takes_holes(model.n_components):
+            return table
+        first = first_flags(table, weights, column_thresholds(table, THRESHOLD))
+        units = Units.of(np.where(first, np.nan, table), weights)
+        rows = np.asarray(units.into(table) if scale else table, dtype=np.float64)
+        found, _ = RobustFit(rows, weights, model.n_components, None, model.center).believed("cells")
+        self.flags_ = found.flags
+        return np.where(found.flags, np.nan, table) if found.flags.any() else table
 
     def limit(self, level: float = 0.99) -> float:
         """The score below which rows are odd: a share ``level`` of the training rows, each scored by a model that has not seen it, lies above.

@@ -131,7 +131,7 @@ def holes(full: bool, rng: np.random.Generator) -> Result:
         W, mean, noise = model.loadings_, model.mean_, model.noise_variance_
         best, slope, in_noise = _observed(T, mean, W, noise)
         size = np.linalg.norm(np.linalg.solve(W @ W.T + noise * np.eye(6), W))
-        stationary.append(max(float(np.linalg.norm(slope)) / size, abs(in_noise) * noise / 6))
+        stationary.append(max(float(np.linalg.norm(slope) / size), float(abs(in_noise) * noise / 6)))
         C, some = W @ W.T + noise * np.eye(6), T[np.isnan(T).any(axis=1)][:6]
         posterior = model.posterior(some)
         filled, std = model.impute(some, return_std=True, small_sample=False)

@@ -147,8 +147,9 @@ def _afterwards(session: Session) -> None:
         session.jobs.add("fill", "Intervals from hidden cells", lambda: _fill(session))
     if fitted.odd is not None:
         session.jobs.add("limits", "Limits from held-out rows", lambda: _limits(session))
-    if "clusters" in session.panels and fitted.clusters is None:
-        session.jobs.add("clusters", "Clusters", lambda: _clusters(session, fitted.options))
+    mixed = type(getattr(session.given, "estimator_", session.given)).__name__.endswith("Mixture")
+    if "clusters" in session.panels and not mixed:  # again where there are some: cells may be filled otherwise now
+        session.jobs.add("clusters", "Clusters", lambda: _clusters(session, session.options))
 
 
 def _fill(session: Session) -> None:

@@ -25,17 +25,18 @@ def python_code(session: Session) -> str:
     looks = ["odd = linear.anomaly(X)"] if fitted.odd is not None else []
     filler = "filler" if calibrated else "linear"
     looks.append(f"full, std = {filler}.impute(X, return_std=True)" if holes else "full, std = X, np.zeros_like(X)")
+    if by_kernel or fitted.clusters is not None:
+        fits.append(looks[-1])
     if by_kernel:
-        fits += [looks[-1], _kernel_model(fitted, n)]
+        fits.append(_kernel_model(fitted, n))
+    if fitted.clusters is not None:
+        names.add("PPCAMixture")
+        asked, rows = fitted.options.get("clusters") or "auto", _drawn("full", n, FIRST_ROWS)
+        fits.append(f"clusters = PPCAMixture(n_clusters={asked!r}, random_state=0).fit({rows}).predict(full)")
     looks.append(f"latents = {'model.transform(full)' if by_kernel else 'linear.transform(X)'}")
     lines = [*_table(session), *before, "X = prepare.matrix(table)", "", *fits, "", *after]
     lines += ["X = prepare.matrix(table)"] if after else []
     lines += [*looks, "columns = prepare.columns(full)  # in the units of the table"]
-    if fitted.clusters is not None:
-        names.add("PPCAMixture")
-        asked = len(fitted.clusters.model.weights_)
-        rows = _drawn("full", n, FIRST_ROWS)
-        lines.append(f"clusters = PPCAMixture(n_clusters={asked!r}, random_state=0).fit({rows}).predict(full)")
     head = [f"# What the page about {session.title[:60]!r} showed.", "import numpy as np", ""]
     head.append(f"from gramian import {', '.join(sorted(names))}")
     if by_kernel:

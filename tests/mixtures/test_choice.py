@@ -111,3 +111,24 @@ def test_latents_of_a_kernel_mixture_are_those_that_held_out_rows_call_for():
 def test_latents_to_try_end_with_the_most():
     assert list(latents_to_try(3)) == [0, 1, 2, 3]
     assert list(latents_to_try(0)) == [0]
+
+
+@pytest.mark.parametrize(("draws_differ_by", "fits_beyond"), [(0.1, 1), (9.0, 3)])
+def test_with_holes_the_first_large_q_that_does_worse_ends_the_search(monkeypatch, draws_differ_by, fits_beyond):
+    """The largest candidates cost most: one beyond the best is enough, and one draw of it where it is worse by more than draws differ."""
+    X = np.random.default_rng(0).standard_normal((60, 16))
+    X[::3, 0] = np.nan
+    fits = []
+
+    def fitted(table, asked, *args, **kwargs):
+        fits.append(asked[0])
+        return asked[0]
+
+    def score(X, values, hidden, weights, q):
+        return -abs(q - 6.0) - draws_differ_by * (len(fits) % mixtures.DRAWS)
+
+    monkeypatch.setattr(mixtures, "fit_mixture", fitted)
+    monkeypatch.setattr(mixtures, "_hidden_score", score)
+    found = choose_latents(X, np.ones(60), 2, False, np.random.default_rng(0))
+    assert found.chosen == 6  # of 0, 1, 2, 3, 4, 6, 9, 14, 15
+    assert [fits.count(q) for q in (6, 9, 14)] == [mixtures.DRAWS, fits_beyond, 0]

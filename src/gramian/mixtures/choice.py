@@ -40,8 +40,10 @@ HIDDEN = 0.1
 """The share of observed cells that is hidden in tables with holes ..."""
 DRAWS = 3
 """... and how often."""
+ONE_BY_ONE = 4
+"""With holes every q up to this is tried; then about half more each time, and the first that does worse ends the search: it costs most."""
 PATIENCE = 2
-"""Candidates that must do worse than the best before the search for more ends."""
+"""Of the first ones so many must do worse than the best before the search ends."""
 MOST_CLUSTERS = 10
 CLUSTER_PATIENCE = 3
 """So many numbers of components in a row must do worse than the best before no more are tried."""
@@ -185,18 +187,23 @@ def _by_hidden_cells(X: Array, weights: Array, n_clusters: int, shared: bool, rn
     starts: list[Any] = [Draw.of(table, n_clusters).kmeans(n_clusters, 0, rng) for table in prepared]
     tried: list[int] = []
     scores: list[list[float]] = []
+    best = 0
     for q in latents_to_try(min(X.shape[1] - 1, len(X) - 1)):
-        row = []
+        row: list[float] = []
         for table, start, (values, hidden) in zip(prepared, starts, tables):
             checkpoint(f"{n_clusters} clusters, cells hidden")
             found = fit_mixture(
                 table, [q] * n_clusters, start, shared=shared, rng=rng, tol=LOOSE_TOL, max_iter=LOOSE_STEPS
             )
             row.append(_hidden_score(X, values, hidden, weights, found))
+            if q > ONE_BY_ONE and row[0] < scores[best][0] - float(np.ptp(scores[best])):
+                break  # worse by more than draws differ: the others would say the same, and every further q costs more
+        if len(row) < len(tables):
+            break
         tried.append(q)
         scores.append(row)
-        means = [float(np.mean(one)) for one in scores]
-        if len(means) - 1 - int(np.argmax(means)) >= PATIENCE:
+        best = int(np.argmax([np.mean(one) for one in scores]))
+        if len(scores) - 1 - best >= (PATIENCE if q <= ONE_BY_ONE else 1):
             break
     return choose(tried, np.array(scores).T, score="log-density of hidden cells")
 
@@ -210,7 +217,7 @@ def latents_to_try(most: int) -> Iterator[int]:
     q = 0
     while q < most:
         yield q
-        q = q + 1 if q < 4 else (3 * q + 1) // 2
+        q = q + 1 if q < ONE_BY_ONE else (3 * q + 1) // 2
     yield most
 
 

@@ -268,7 +268,9 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         if selection is None:
             return settled(self.estimator_) if hasattr(self, "estimator_") else PPCA()
         self.selection_ = selection
-        model = PPCA(int(selection.chosen)).fit(rows)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NumericalWarning)  # no noise: then it has that of the floor
+            model = PPCA(int(selection.chosen)).fit(rows)
         floor = DETECTOR.noise_floor * float(rows.var(axis=0).mean())
         return PPCA(None, noise_variance=floor) if floor > 0 and model.noise_variance_ <= floor else clone(model)
 

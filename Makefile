@@ -27,24 +27,22 @@ demo: $(VENV)/.all
 test: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -q $(TESTS)
 
-# Newer interpreters, where they are present, each in its own environment: what computes, reads and writes files.
+# Other interpreters and lowest versions run what depends on versions: scikit-learn's checks and the contract, identities, files,
+# containers, Dask. What only computes is the same everywhere, and is tried once, by make test.
+VERSION_TESTS := tests/test_contract.py tests/identities tests/io tests/tables tests/estimators/test_ppca.py tests/estimators/test_imputer.py
+
+# Newer interpreters, where they are present, each in its own environment.
 NEWER       := 3.12 3.13 3.14
-NEWER_TESTS := tests/test_contract.py tests/identities tests/operators tests/solvers tests/latent tests/io tests/estimators
 test-newer:
 	@for version in $(NEWER); do \
 	  python=$$(.ci/interpreter $$version); \
 	  if test -z "$$python"; then echo "Python $$version is not here, and not tested."; \
 	  elif ! $(MAKE) --no-print-directory PYTHON=$$python VENV=.venv-$$version .venv-$$version/.test; then \
 	    echo "Python $$version is not tested: what it needs could not be installed (see the message of pip above)."; \
-	  else $(MAKE) --no-print-directory test PYTHON=$$python VENV=.venv-$$version TESTS="$(NEWER_TESTS)" || exit 1; fi; \
+	  else $(MAKE) --no-print-directory test PYTHON=$$python VENV=.venv-$$version TESTS="$(VERSION_TESTS)" || exit 1; fi; \
 	done
 
-# The lowest versions that pyproject.toml allows, in their own environment: all that computes, reads and writes. Left out are
-# pages, papers and the demo, which repeat it at length, and two tests of Dask clusters, where rows were seen to move now and then.
-LOWEST_TESTS := tests --ignore=tests/papers --ignore=tests/test_docs.py --ignore=tests/test_users.py \
-  --ignore=tests/cli/test_demo.py --ignore=tests/cli/test_transcripts.py \
-  --deselect=tests/rows/test_dask_rows.py::test_rows_never_move_and_a_killed_worker_changes_nothing \
-  --deselect=tests/rows/test_models_on_dask.py::test_on_a_cluster_rows_do_not_move_and_the_numbers_are_those_of_the_table
+# The lowest versions that pyproject.toml allows, in their own environment.
 $(LOWEST)/.test: pyproject.toml .ci/lowest.py
 	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python .ci/lowest.py > $(LOWEST)/lowest.txt
@@ -53,7 +51,7 @@ $(LOWEST)/.test: pyproject.toml .ci/lowest.py
 	touch $@
 
 test-lowest: $(LOWEST)/.test
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n auto -q $(LOWEST_TESTS)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n auto -q $(VERSION_TESTS)
 
 # Trained maps need torch. TORCH_PIP_ARGS are further arguments of pip, such as an index with the CPU build.
 TORCH_PIP_ARGS ?=

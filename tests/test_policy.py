@@ -1,0 +1,67 @@
+"""The policy says why, its page is what it says, and its rules do what they say."""
+
+import runpy
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gramian import PPCA, LatentOutlierDetector
+from gramian.evidence import selection
+from gramian.evidence.selection import votes
+from gramian.policy import DETECTOR, JURY, LOOK, rows_of_page
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_every_number_has_a_unit_and_a_reason_and_the_page_shows_it():
+    rows = rows_of_page()
+    assert rows
+    assert all(unit and why.endswith(".") for *_, unit, why, _ in rows)
+    page = runpy.run_path(str(ROOT / "docs" / "make_policy.py"))["page"]()
+    assert (ROOT / "docs" / "policy.md").read_text() == page, "run python docs/make_policy.py"
+
+
+def test_a_number_set_by_a_script_names_one_that_is_there():
+    scripts = {set_by for *_, set_by in rows_of_page() if set_by}
+    assert all((ROOT / f"{script.replace('.', '/')}.py").exists() for script in scripts)
+
+
+def test_the_fence_lets_gaussian_rows_vote_and_wild_ones_not():
+    rng = np.random.default_rng(0)
+    usual = 0.5 * rng.chisquare(10, 400)
+    assert votes(usual, np.ones(400)).mean() > 0.99
+    wild = np.concatenate([usual, np.full(80, 1e4)])  # one row in six
+    assert votes(wild, np.ones(480))[:400].mean() > 0.99
+    assert not votes(wild, np.ones(480))[400:].any()
+
+
+@pytest.mark.parametrize(("fence", "kept"), [(0.1, False), (1e9, True)])
+def test_the_fence_is_what_decides_who_votes(monkeypatch, fence, kept):
+    monkeypatch.setattr(selection, "JURY", replace(JURY, fence=fence))
+    losses = np.concatenate([np.linspace(0.0, 1.0, 20), [3.0]])
+    assert votes(losses, np.ones(21))[-1] == kept
+
+
+def test_of_fewer_rows_than_quartiles_need_all_vote():
+    assert votes(np.array([0.0, 1.0, 1e6]), np.ones(3)).all()
+    assert JURY.fewest_rows > 3
+
+
+def test_one_row_that_moves_a_column_alone_does_not_make_the_others_infinitely_likely():
+    X = np.random.default_rng(0).standard_normal((200, 3)) @ np.ones((3, 6))
+    X += 1e-9 * np.random.default_rng(1).standard_normal(X.shape)
+    model = LatentOutlierDetector(standardize=False).fit(X)
+    assert model.estimator_.noise_variance_ >= 0.99 * DETECTOR.noise_floor * X.var(axis=0).mean()
+
+
+def test_choices_look_at_the_rows_of_smallest_hash_only(monkeypatch):
+    import gramian.evidence.tables as tables
+
+    X = np.random.default_rng(0).standard_normal((300, 400))
+    whole = PPCA().fit(X)
+    monkeypatch.setattr(tables, "LOOK", replace(LOOK, rows=60))
+    part = PPCA().fit(X)
+    assert part.evidence_.rows().shape[1] == 60 < whole.evidence_.rows().shape[1] == 300
+    assert part.evidence_.losses.shape[1] == LOOK.folds

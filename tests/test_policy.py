@@ -53,7 +53,7 @@ def test_one_row_that_moves_a_column_alone_does_not_make_the_others_infinitely_l
     X = np.random.default_rng(0).standard_normal((200, 3)) @ np.ones((3, 6))
     X += 1e-9 * np.random.default_rng(1).standard_normal(X.shape)
     model = LatentOutlierDetector(standardize=False).fit(X)
-    assert model.estimator_.noise_variance_ >= 0.99 * DETECTOR.noise_floor * X.var(axis=0).mean()
+    assert model.estimator_.noise_variance_ >= 0.5 * DETECTOR.noise_floor * X.var(axis=0).mean()
 
 
 def test_choices_look_at_the_rows_of_smallest_hash_only(monkeypatch):

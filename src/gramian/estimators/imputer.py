@@ -230,7 +230,10 @@ class LatentImputer(CompletedTables, TransformerMixin, BaseEstimator):
             self.robust_, self.flags_, self.row_weights_ = found.kind, found.flags, found.row_weights
             if found.degrees_of_freedom is not None:
                 self.degrees_of_freedom_ = found.degrees_of_freedom
-        scaled = self._in_units(model, table, weights)
+        if found is not None and found.kind == "rows":  # in the units of the trial: weights may leave a column without spread
+            scaled = table if self._units is None else self._units.into(table)
+        else:
+            scaled = self._in_units(model, table, weights)
         model, choice = self._with_q(model, scaled, weights) if settled is None else settled
         with _unasked(choice):
             self.estimator_ = _above_noise(model, choice, lambda it: it._fit(scaled, weights, self._begun(choice)))

@@ -17,6 +17,7 @@ from gramian.evidence import choose
 from gramian.exceptions import warn
 from gramian.latent.dynamic import (
     DynamicModel,
+    autoregression,
     canonical,
     fit_dynamic,
     forecast_laws,
@@ -210,10 +211,7 @@ class DynamicPPCA(BaseEstimator):
     def _moving(self, still: DynamicModel, scaled: Array) -> DynamicModel:
         """Latents that do not move, and then half of what their own past says of them."""
         q, p = still.n_components, self.order
-        z = kalman_filter(still, scaled).mean
-        past = np.concatenate([z[p - lag : len(z) - lag] for lag in range(1, p + 1)], axis=1)
-        step = np.linalg.lstsq(past, z[p:], rcond=None)[0].T
-        transition = 0.5 * step.reshape(q, p, q).transpose(1, 0, 2)
+        transition = 0.5 * autoregression(kalman_filter(still, scaled).mean, p)
         largest = DynamicModel(still.mean, still.loadings, transition, np.eye(q), still.noise).largest_root
         transition = transition * (min(1.0, 0.9 / max(largest, 0.9)) ** np.arange(1, p + 1))[:, None, None]
         return DynamicModel(still.mean, still.loadings, transition, np.eye(q), still.noise)

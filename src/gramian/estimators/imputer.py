@@ -230,7 +230,9 @@ class LatentImputer(CompletedTables, TransformerMixin, BaseEstimator):
             self.robust_, self.flags_, self.row_weights_ = found.kind, found.flags, found.row_weights
             if found.degrees_of_freedom is not None:
                 self.degrees_of_freedom_ = found.degrees_of_freedom
-        if found is not None and found.kind == "rows":  # in the units of the trial: weights may leave a column without spread
+        if (
+            found is not None and found.kind == "rows"
+        ):  # in the units of the trial: weights may leave a column without spread
             scaled = table if self._units is None else self._units.into(table)
         else:
             scaled = self._in_units(model, table, weights)

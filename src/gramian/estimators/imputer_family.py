@@ -87,7 +87,7 @@ def choose_family(
                         else clone(models[name]).fit(shown, sample_weight=drawn.weights)
                     )
                     filled, std = fill(model, shown)
-                except (ValueError, np.linalg.LinAlgError):  # too few cells for this model
+                except ValueError:  # too few cells for this model
                     row.append(-np.inf)
                     continue
             missed = (filled - drawn.rows)[hidden]

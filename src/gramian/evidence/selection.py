@@ -65,7 +65,35 @@ class Evidence:
         what: str = "q",
         loss: str = "held-out log-likelihood",
     ) -> Evidence:
-        """From the losses (n_candidates, n_rows) and weights (n_rows,) of the held-out rows of each fold; wild rows do not vote."""
+        """From the losses of single held-out rows; wild rows do not vote.
+
+        Parameters
+        ----------
+        candidates : sequence
+            Simplest first.
+        losses : sequence of ndarray of shape (n_candidates, n_rows)
+            One per fold; lower is better.
+        weights : sequence of ndarray of shape (n_rows,)
+            One per fold.
+        what, loss : str
+            What is chosen, and what the losses are, in words.
+
+        Returns
+        -------
+        Evidence
+
+        References
+        ----------
+        [10] docs/theory.md, section 10: choosing, by what was not seen.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> losses = [np.array([[1.0, 2.0], [0.5, 1.0]]), np.array([[2.0, 2.0], [1.0, 1.5]])]
+        >>> Evidence.of_rows(["plain", "rich"], losses, [np.ones(2), np.ones(2)]).losses
+        array([[1.5 , 2.  ],
+               [0.75, 1.25]])
+        """
         found = np.concatenate(losses, axis=1)
         voted = votes(found[0], np.concatenate(weights))
         ends = np.cumsum([0, *(len(part) for part in weights)])

@@ -80,6 +80,7 @@ PART_ROWS: Rows = {
     "choosing.FoldStream": {
         "": {"hashes": "*", "kept*": "...", "summed*?": "operators.Moments", "drawn?": "content.SmallestRows"}
     },
+    "tables.Code": {"": {"value": "number", "count": "count", "columns": "list"}},
     "content.SmallestRows": {"": {"limit": "count", "hashes": "m", "rows": "m d", "weights": "+ m"}},
     "estimators.ClassRule": {"": {"noise_variance": "nonnegative", "n_clusters": "count"}},
     "estimators.ViewLayout": {

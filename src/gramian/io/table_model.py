@@ -35,7 +35,33 @@ class TableModel:
     filler: Any = None
 
     def matrix(self, table: Table, *, may_lack: Sequence[str] = ()) -> Array:
-        """The features of rows as the estimator takes them."""
+        """The features of rows as the estimator takes them.
+
+        Parameters
+        ----------
+        table : Table
+            Rows, with the columns of the fit.
+        may_lack : sequence of str, optional
+            Columns that may be absent.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+
+        References
+        ----------
+        docs/command_line.md.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian import PPCA
+        >>> from gramian.io import Preprocessing, Table, TableModel
+        >>> table = Table(["a", "b"], [np.array([1.0, 3.0, 5.0]), np.array([2.0, 1.0, 6.0])])
+        >>> prepare = Preprocessing.fit([table])
+        >>> TableModel("ppca", PPCA(1).fit(prepare.matrix(table)), prepare).matrix(table).shape
+        (3, 2)
+        """
         return without_holes(self.filler, self.preprocessing.matrix(table, may_lack=may_lack))
 
 

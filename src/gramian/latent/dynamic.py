@@ -239,6 +239,14 @@ def canonical(model: DynamicModel) -> DynamicModel:
     )
 
 
+def autoregression(latents: Array, order: int) -> Array:
+    """The least-squares regression of rows (n, q) on the ``order`` rows before them, (order, q, q)."""
+    n, q = latents.shape
+    past = np.concatenate([latents[order - lag : n - lag] for lag in range(1, order + 1)], axis=1)
+    step = np.linalg.lstsq(past, latents[order:], rcond=None)[0].T
+    return np.asarray(step.reshape(q, order, q).transpose(1, 0, 2))
+
+
 def forecast_laws(model: DynamicModel, mean: Array, covariance: Array, steps: int) -> tuple[Array, Array]:
     """Means and standard deviations (steps, d) of the rows after a state."""
     step, noise = model.companion

@@ -21,7 +21,7 @@ from gramian.latent.masked_table import column_sums
 from gramian.latent.model import LatentModel, PrimalModel
 from gramian.latent.primal import predictive
 from gramian.latent.small_sample import SmallSample
-from gramian.latent.subspace import DualSubspace, PrimalSubspace
+from gramian.latent.subspace import PrimalSubspace
 from gramian.operators.gram import LazyGram
 from gramian.rows import as_rows
 from gramian.single.dual_inputs import DualInputsMixin
@@ -157,9 +157,10 @@ class KernelHolesMixin(DualInputsMixin):
     def _primal(self) -> PrimalModel | None:
         """The model in coordinates of the inputs, where the kernel is linear."""
         subspace: Any = self._model.subspace
-        if isinstance(subspace.feature_map, Identity):
+        features = subspace.feature_map
+        if isinstance(features, Identity):
             return LatentModel(subspace.primal, self._gaussian, self._model.spectrum)
-        if not (isinstance(self.kernel_, Linear) and isinstance(subspace, DualSubspace)) or is_sparse(subspace.points):
+        if features is not None or not isinstance(self.kernel_, Linear) or is_sparse(subspace.points):
             return None
         points = np.asarray(subspace.points, dtype=np.float64)
         origin = self.__dict__.get("_origin", 0.0) if self.center else 0.0
@@ -186,8 +187,9 @@ class KernelHolesMixin(DualInputsMixin):
 
     def _expected_projection(self, X: Array) -> Projection:
         """E t and E |φ - μ|² of rows with holes, by a model that was fitted to complete rows."""
-        subspace, law = self._model.subspace, self._input_law()
-        if isinstance(subspace, DualSubspace):
+        subspace: Any = self._model.subspace
+        law = self._input_law()
+        if subspace.feature_map is None:
             expected = replace(subspace, kernel=Expected(subspace.kernel), points=as_laws(subspace.points))
             return expected.project(law.rows(X))
         parts = [subspace.project(draw) for draw in law.draws(X)]
@@ -241,7 +243,7 @@ class KernelHolesMixin(DualInputsMixin):
     def _wrong_state(self) -> str | None:
         """What a model file may not say: points of another width than the rows."""
         model, rows = self.__dict__.get("_model"), self.__dict__.get("X_fit_")
-        points = getattr(getattr(model, "subspace", None), "points", None)
+        points = None if model is None else vars(model.subspace).get("points")
         if points is None or rows is None:
             return None
         width = (1 + self._with_laws) * int(rows.shape[1])

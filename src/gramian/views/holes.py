@@ -9,7 +9,6 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.kernels import is_precomputed
-from gramian.latent.subspace import DualSubspace
 from gramian.single.input_law import InputLaw
 from gramian.views.specs import is_linear
 from gramian.views.tables import ViewRows
@@ -43,7 +42,6 @@ def filled_views(rows: ViewRows, law_of: Callable[[int], InputLaw | None]) -> Vi
 
 def law_of_part(subspace: Any) -> InputLaw | None:
     """The law of a kernel view that was fitted to complete rows, from the rows or the landmarks that it keeps."""
-    points = (
-        subspace.points if isinstance(subspace, DualSubspace) else getattr(subspace.feature_map, "landmarks_", None)
-    )
+    features = subspace.feature_map
+    points = subspace.points if features is None else getattr(features, "landmarks_", None)
     return None if points is None else InputLaw.of(np.asarray(points, dtype=np.float64), np.ones(len(points)))

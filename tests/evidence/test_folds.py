@@ -12,7 +12,7 @@ from gramian.evidence.folds import as_folds
 
 X, y = load_iris(return_X_y=True)
 MODELS = {
-    "detector": (LatentOutlierDetector(), None),
+    "detector": (LatentOutlierDetector(standardize=False), None),
     "views": (MultiViewRKM(views={"a": [0, 1], "b": [2, 3]}), None),
     "regressor": (RKMRegressor(), X[:, 0] * 2 + X[:, 2]),
     "classifier": (RKMClassifier(), y),

@@ -28,7 +28,7 @@ if find_spec("torch") is None:
     SECTIONS = {module: title for module, title in SECTIONS.items() if not module.startswith("gramian.deep")}
 
 ONLY = {
-    "gramian.io": ("TableModel", "TablePreprocessor", "read_table", "write_table"),
+    "gramian.io": ("TableModel", "read_table", "write_table"),
     "gramian.deep.nets": ("MLP", "Conv"),
 }
 """Of these modules only what the guides use: the rest are parts of the command line and of the training."""

@@ -17,7 +17,7 @@ _HOMES = {
     "write_table": "gramian.io.tables",
 }
 
-__all__ = sorted(set(_HOMES) - {"TablePreprocessor"})  # which is gramian's own; here it can be had as before
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

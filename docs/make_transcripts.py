@@ -127,6 +127,12 @@ STEPS: list[tuple[str, str, list[str]]] = [
         ],
     ),
     (
+        "Which imputer for my table? `compare`",
+        "Cells of the table itself are hidden and filled by the mean, the median, nearest rows, scikit-learn's iterative imputer, forests and ours: error over the "
+        "mean's, interval score and CPU, also where we lose.",
+        ["gramian compare new_wine.csv"],
+    ),
+    (
         "Fit a model: `fit` and `info`",
         "A model file is data, not code: see [model_files.md](model_files.md). Columns are standardised on "
         "the way in and restored on the way out. "

@@ -8,6 +8,7 @@ import pytest
 from gramian import load
 from gramian.cli._session import parsed_views
 from gramian.io.tables import read_table, write_table
+from gramian.policy import LOOK
 from gramian.tables.preprocessing import Preprocessing
 
 
@@ -163,7 +164,7 @@ def test_a_fold_never_sees_the_rows_held_out(monkeypatch):
     monkeypatch.setattr(_held_out, "filler_of", lambda estimator, rows: fills.append(rows) or whole(estimator, rows))
     prepare = Preprocessing(list("abc"), [[]] * 3, np.zeros(3), np.ones(3))
     assert _held_out.held_out("regressor", RKMRegressor(), X, y, prepare)
-    assert len(fills) == _held_out.FOLDS
+    assert len(fills) == LOOK.folds
     assert all(rows.shape[1] == 3 and len(rows) < len(X) for rows in fills)
 
 

@@ -56,7 +56,7 @@ def forecast(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Forecast the next rows of a table whose rows follow each other in time. IN may also be a forecast model.
+    """Forecast the next rows of a table, or of a forecast model.
 
     \b
     gramian forecast sunspots.csv --steps 20 -o next.csv --level 0.9

@@ -17,7 +17,7 @@ from gramian.tables.preprocessing import Preprocessing, Roles
 from gramian.tables.table import Table
 
 LEAST_SHARE, MOST_REASONS = 0.05, 3
-"""A column with a smaller share of what makes a row odd is not named, nor are more columns than these."""
+"""A column that makes a row odd by a smaller share of what the first does is not named, nor are more columns than these."""
 PAGE_HEIGHT = 700
 """Pixels of a page in a notebook; it scrolls."""
 
@@ -142,15 +142,17 @@ def _reasons(detector: Any, X: Any, table: Table, rows: Array) -> list[tuple[str
         return []
     features = detector._check(X, reset=False)[rows]
     coding = detector._coding or _plain(table.names, features.shape[1])
-    contributions = np.maximum(np.nan_to_num(detector.estimator_.anomaly(detector._rows(features)).contributions), 0.0)
-    blamed = []
-    for shares in contributions:
-        by_column = np.bincount(coding.owner, weights=shares, minlength=len(coding.names))
-        order = np.argsort(-by_column, kind="stable")[:MOST_REASONS]
-        blamed.append([int(j) for j in order if by_column[j] > LEAST_SHARE * by_column.sum()])
-    masked = np.array(features)
-    for i, columns in enumerate(blamed):
-        masked[i, np.isin(coding.owner, columns)] = np.nan
+    blamed: list[list[int]] = [[] for _ in rows]
+    masked, first = np.array(features), np.zeros(len(rows))
+    for _ in range(MOST_REASONS):  # one by one: what a column spoils in the others is not theirs
+        contributions = np.nan_to_num(detector.estimator_.anomaly(detector._rows(masked)).contributions)
+        for i, shares in enumerate(np.maximum(contributions, 0.0)):
+            by_column = np.bincount(coding.owner, weights=shares, minlength=len(coding.names))
+            j = int(by_column.argmax())
+            first[i] = max(first[i], by_column[j])
+            if by_column[j] > LEAST_SHARE * first[i]:
+                blamed[i].append(j)
+                masked[i, coding.owner == j] = np.nan
     expected = np.asarray(detector.estimator_.impute(detector._rows(masked)))
     ordinary = coding.columns(expected if detector._units is None else detector._units.back(expected))
     out = []

@@ -25,6 +25,7 @@ from gramian.kernels import RBF, Precomputed
 from gramian.latent.sample import DualSample
 from gramian.mixtures.kernel_component import fit_component
 from gramian.operators.gram import DenseGram
+from gramian.policy import LOOK
 from gramian.solvers import Eigh
 
 
@@ -620,7 +621,7 @@ def test_landmarks_at_all_rows_decide_as_the_kernel_itself(moons, noise):
 def test_many_rows_are_chosen_on_a_few_fitted_on_landmarks_and_told(monkeypatch):
     monkeypatch.setattr("gramian.estimators.classifier.EXACT_ROWS", 200)
     monkeypatch.setattr("gramian.estimators.classifier.DEFAULT_LANDMARKS", 60)
-    monkeypatch.setattr("gramian.classes.choice.CHOOSING_ROWS", 150)
+    monkeypatch.setattr("gramian.classes.choice.LOOK", replace(LOOK, rows=150))
     X, y = make_moons(400, noise=0.1, random_state=0)
     model = KernelPPCAClassifier().fit(X, y)
     assert model.score(X, y) > 0.98

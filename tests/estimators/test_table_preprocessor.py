@@ -94,8 +94,10 @@ def test_no_column_is_a_function_of_the_others():
     table = {"a": rng.normal(size=200), "k": rng.choice(list("abcd"), 200), "m": rng.choice(list("uvw"), 200)}
     X = TablePreprocessor().fit_transform(table)
     assert np.linalg.matrix_rank(X) == X.shape[1] == 1 + 3 + 2
-    assert np.linalg.eigvalsh(np.cov(X.T))[0] > 0.5
-    assert_allclose(X.var(axis=0).sum(), X.shape[1])  # one unit of variance per feature
+    features = np.array([1, 3, 3, 3, 2, 2])  # of the column that each feature belongs to
+    assert np.linalg.eigvalsh(np.cov((np.sqrt(features) * X).T))[0] > 0.5
+    variances = X.var(axis=0)
+    assert_allclose([variances[0], variances[1:4].sum(), variances[4:].sum()], 1.0)  # one unit of variance per column
 
 
 def test_unknown_categories_are_missing_or_an_error(frame):

@@ -1,5 +1,7 @@
 """PX-EM with holes: exact, monotone, at the maximum, whatever the pattern, the scale and the weights."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -321,7 +323,7 @@ def test_many_columns_start_from_rows_alone(monkeypatch):
     full = fit_missing(X, 2)
     monkeypatch.setattr(masked_start, "PAIRWISE_COLUMNS", 10)
     assert_allclose(fit_missing(X, 2).log_likelihoods[-1], full.log_likelihoods[-1], rtol=1e-6)
-    monkeypatch.setattr(masked_start, "SAMPLE_ROWS", 20)
+    monkeypatch.setattr(masked_start, "LOOK", replace(masked_start.LOOK, rows=20))
     assert_allclose(fit_missing(X, 2, random_state=0).log_likelihoods[-1], full.log_likelihoods[-1], rtol=1e-6)
 
 

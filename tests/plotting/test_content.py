@@ -336,7 +336,9 @@ def test_candidates_of_a_forecaster_are_told_in_words_best_first(render):
     told = [text.get_text() for text in ax.get_yticklabels()]
     best = model.selection_.candidates[int(np.argmax(model.selection_.scores))]
     assert len(told) == len(model.selection_.candidates)
-    assert told[0].startswith(f"lags 3, season {best['season']}")
+    said = {name: best[name] for name in ("lags", "season", "kernel", "averaged") if best.get(name)}
+    assert told[0] == ", ".join(f"{name} {value}" for name, value in said.items())
+    assert "lags 3, season 4, kernel linear" in told
     assert not any("None" in text for text in told)
     assert ax.yaxis_inverted()
     render(ax.figure)

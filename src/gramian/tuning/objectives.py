@@ -32,13 +32,13 @@ def reconstruction(model: BaseEstimator, X: Table, y: object = None) -> float:
     Models that take missing values (PPCA, its mixture, LatentImputer) are asked for cells of the held-out rows that were
     hidden from them: shown whole, a linear model with q = d copies its input and scores a perfect 0. Models of several views
     are asked for each view from the others, in units of its variance (with one view only: `denoising`). Models that map whole inputs back through a
-    pre-image are shown the whole row and judged in input space.
+    pre-image (also where they take missing values) are shown the whole row and judged in input space.
     """
     model, X = _final(model, X)
     if hasattr(model, "predict_view"):
         return _hidden_views(model, X) if len(model.view_names_) > 1 else denoising(model, X)
     table = _table(X)
-    if hasattr(model, "impute") or _fills(model):
+    if _fills(model) or (hasattr(model, "impute") and not hasattr(model, "preimage")):
         return _hidden_cells(model, table)
     if not hasattr(model, "reconstruct"):
         raise ValueError(

@@ -68,8 +68,8 @@ class Fault:
         return all(name in subject.built().get_params() for name in self.options)
 
     def allowed_for(self, subject: Subject) -> tuple[str, ...]:
-        """Estimators that take rows with holes answer where others may only speak."""
-        return EITHER if self.holes and subject.holes else SAID if self.holes else self.allowed
+        """Estimators that take no holes must say so."""
+        return SAID if self.holes and not subject.holes else self.allowed
 
 
 def put(value: Any, row: int = 3, column: int = 0) -> Callable[[Any], Any]:
@@ -96,14 +96,14 @@ FAULTS = [
     Fault("DATA-01", "+inf in a cell at fit", put(np.inf), SAID),
     Fault("DATA-01", "-inf in a cell at fit", put(-np.inf), SAID),
     Fault("DATA-01", "inf in a cell at use", put(np.inf), SAID, at="use"),
-    Fault("DATA-02", "NaN in a cell", put(np.nan), holes=True),
+    Fault("DATA-02", "NaN in a cell", put(np.nan), ANSWER, holes=True),
     Fault("DATA-06", "complex numbers", lambda X: X + 1j, SAID),
     Fault("DATA-07", "dates", lambda X: X.astype(int).astype("datetime64[D]"), SAID),
     Fault("DATA-07", "durations", lambda X: X.astype(int).astype("timedelta64[s]"), SAID),
     Fault("DATA-08", "text", lambda X: np.full(X.shape, "a", dtype=object), SAID),
     Fault("DATA-09", "numbers written as text", lambda X: X.astype(str), SAID),
     Fault("DATA-09", "numbers written as text, as objects", lambda X: X.astype(str).astype(object), SAID),
-    Fault("DATA-10", "None in a cell", put(None), holes=True),
+    Fault("DATA-10", "None in a cell", put(None), ANSWER, holes=True),
     Fault("DATA-14", "a sparse table", sparse.csr_array),
     Fault("DATA-16", "two columns of one name", _frame(list("abbde")), SAID, frame=True),
     Fault("DATA-17", "names that are texts and numbers", _frame(["a", 1, "c", 2, "e"]), SAID, frame=True),

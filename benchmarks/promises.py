@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
 from gramian import ModelFileError
-from gramian.exceptions import NumericalWarning
+from gramian.exceptions import DataWarning, NumericalWarning
 
 EXCEPTIONS = (
     ValueError,
@@ -28,7 +28,7 @@ EXCEPTIONS = (
     ModelFileError,
 )  # NotFittedError is a ValueError
 NEVER = (np.linalg.LinAlgError, UnicodeError, RecursionError)
-WARNINGS = (ConvergenceWarning, NumericalWarning, DataConversionWarning)
+WARNINGS = (ConvergenceWarning, NumericalWarning, DataWarning, DataConversionWarning)
 
 
 @dataclass(frozen=True)

@@ -60,10 +60,10 @@ class Case:
     story: str
 
     @classmethod
-    def of(cls, seed: int, number: int) -> Case:
-        """The case of that number."""
+    def of(cls, seed: int, number: int, subject: Subject | None = None) -> Case:
+        """The case of that number; of the estimator whose turn it is, unless one is given."""
         rng = np.random.default_rng([seed, number])
-        subject = list(OURS.values())[number % len(OURS)]
+        subject = subject or list(OURS.values())[number % len(OURS)]
         X, story = random_rows(rng, subject.holes)
         known = subject.built().get_params()
         options = {}

@@ -70,6 +70,7 @@ def models() -> dict[str, Any]:
         "regressor": gramian.RKMRegressor(**kernel, random_state=0).fit(X[:, :3], X[:, 3]),
         "rkm classifier": gramian.RKMClassifier(**kernel, random_state=0).fit(X, y),
         "forecaster": gramian.RKMForecaster(lags=4, random_state=0).fit(X[:, 0]),
+        "dynamic": gramian.DynamicPPCA(1, random_state=0).fit(holed),
         "imputer": gramian.LatentImputer(gramian.PPCA(1, random_state=0)).fit(holed),
         "detector": gramian.LatentOutlierDetector(gramian.PPCA(1)).fit(X),
     }
@@ -83,7 +84,7 @@ def use(name: str, model: Any) -> None:
     """Call the main methods; a silent NaN is an ``AssertionError``."""
     X, holed, _ = data()
     rows = holed if name in ("ppca holes", "imputer") else X[:, :3] if name == "regressor" else X
-    if name == "forecaster":
+    if name in ("forecaster", "dynamic"):
         _finite(model.predict(3))
         return
     methods = ("transform", "predict") if name != "rkm classifier" else ("predict_proba",)

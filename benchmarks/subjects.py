@@ -50,7 +50,7 @@ OURS = {
     subject.name: subject
     for subject in (
         _of("PPCA", (*LATENT, "impute"), holes=True, n_components=2, random_state=0),
-        _of("KernelPPCA", LATENT, n_components=2, random_state=0),
+        _of("KernelPPCA", (*LATENT, "impute"), holes=True, n_components=2, random_state=0),
         _of(
             "PPCAMixture",
             ("predict", "predict_proba", "score_samples", "transform", "reconstruct", "impute"),
@@ -62,18 +62,26 @@ OURS = {
         _of(
             "KernelPPCAMixture",
             ("predict", "predict_proba", "score_samples", "reconstruct"),
+            holes=True,
             n_clusters=2,
             n_components=2,
             kernel="rbf",
             random_state=0,
         ),
-        _of("KernelPPCAClassifier", ("predict", "decision_function", "predict_proba"), "class", random_state=0),
+        _of(
+            "KernelPPCAClassifier",
+            ("predict", "decision_function", "predict_proba"),
+            "class",
+            holes=True,
+            random_state=0,
+        ),
         _of("MultiViewRKM", ("transform",), holes=True, n_components=2, random_state=0),
-        _of("RKMRegressor", ("predict",), "number", random_state=0),
-        _of("RKMClassifier", ("predict", "predict_proba"), "class", random_state=0),
+        _of("RKMRegressor", ("predict",), "number", holes=True, random_state=0),
+        _of("RKMClassifier", ("predict", "predict_proba"), "class", holes=True, random_state=0),
         _of("RKMForecaster", ("predict",), holes=True, lags=4, random_state=0),
         _of("LatentImputer", ("transform",), holes=True),
         _of("LatentOutlierDetector", ("predict", "decision_function", "score_samples"), holes=True, contamination=0.1),
+        _of("DynamicPPCA", ("smooth", "impute", "nowcast", "score"), holes=True, n_components=1, random_state=0),
     )
 }
 

@@ -44,7 +44,9 @@ CASES = {
     case.name: case
     for case in (
         Case("PPCA", {"n_components": 2}, methods=(*MODEL, "impute"), missing=True, sparse=True),
-        Case("KernelPPCA", {"n_components": 2, "random_state": 0}, methods=MODEL, sparse=True),
+        Case(
+            "KernelPPCA", {"n_components": 2, "random_state": 0}, methods=(*MODEL, "impute"), missing=True, sparse=True
+        ),
         Case(
             "PPCAMixture",
             {"n_clusters": 2, "n_components": 1, "random_state": 0},
@@ -55,16 +57,18 @@ CASES = {
             "KernelPPCAMixture",
             {"n_clusters": 2, "n_components": 2, "kernel": "rbf", "random_state": 0},
             methods=("predict", "predict_proba", "score_samples", "transform", "reconstruct"),
+            missing=True,
         ),
         Case(
             "KernelPPCAClassifier",
             {"random_state": 0},
             y=LABELS,
             methods=("predict", "decision_function", "predict_proba"),
+            missing=True,
         ),
         Case("MultiViewRKM", {"n_components": 2, "noise_variance": "ml"}, methods=("transform",), missing=True),
-        Case("RKMRegressor", {}, y=TARGET, methods=("predict",)),
-        Case("RKMClassifier", {}, y=LABELS, methods=("predict", "predict_proba")),
+        Case("RKMRegressor", {}, y=TARGET, methods=("predict",), missing=True),
+        Case("RKMClassifier", {}, y=LABELS, methods=("predict", "predict_proba"), missing=True),
         Case("LatentImputer", {}, methods=("transform",), missing=True),
         Case(
             "LatentOutlierDetector",

@@ -13,6 +13,9 @@ from gramian.tuning.space import Real, build_space
 IRIS, LABELS = load_iris(return_X_y=True)
 IRIS = StandardScaler().fit_transform(IRIS)
 SERIES = np.sin(np.arange(120) / 3.0) + 0.1 * np.random.default_rng(0).standard_normal(120)
+PANEL = np.column_stack([SERIES, np.roll(SERIES, 2), -SERIES]) + 0.1 * np.random.default_rng(2).standard_normal(
+    (120, 3)
+)
 HOLES = np.where(np.random.default_rng(1).random(IRIS.shape) < 0.05, np.nan, IRIS)
 
 CASES = {
@@ -30,6 +33,7 @@ CASES = {
     "RKMRegressor": (lambda: gramian.RKMRegressor(), IRIS[:, :3], IRIS[:, 3], "score"),
     "RKMClassifier": (lambda: gramian.RKMClassifier(), IRIS, LABELS, "accuracy"),
     "RKMForecaster": (lambda: gramian.RKMForecaster(), SERIES, None, "forecast"),
+    "DynamicPPCA": (lambda: gramian.DynamicPPCA(), PANEL, None, "forecast"),
     "LatentImputer": (lambda: gramian.LatentImputer(gramian.PPCA()), HOLES, None, "reconstruction"),
     "LatentOutlierDetector": (lambda: gramian.LatentOutlierDetector(gramian.PPCA()), IRIS, None, "log_likelihood"),
 }
@@ -38,7 +42,9 @@ CASES = {
 def test_every_estimator_has_a_default():
     assert set(CASES) | {"DeepRKM"} == set(DEFAULTS)  # that one is tried in tests/deep
     estimators = {name for name in gramian.__all__ if name[0].isupper() and not name.endswith(("Error", "Warning"))}
-    assert estimators - {"BayesSearch"} | {"DeepRKM"} == set(DEFAULTS)  # the last lives in gramian.deep
+    others = {"BayesSearch", "TablePreprocessor"}  # which have nothing to search
+    assert others < estimators
+    assert estimators - others | {"DeepRKM"} == set(DEFAULTS)  # the last lives in gramian.deep
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

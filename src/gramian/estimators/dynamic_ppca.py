@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
 from gramian._arrays import Array
-from gramian._checks import check_choice, check_count, check_number, check_random_state, is_auto
+from gramian._checks import check_choice, check_count, check_number, check_random_state, check_scale, is_auto
 from gramian._types import RandomState, Table
 from gramian.evidence import choose
 from gramian.exceptions import warn
@@ -187,6 +187,8 @@ class DynamicPPCA(BaseEstimator):
             raise ValueError("Y is one series. Give a table with one column per series, or use RKMForecaster.")
         if rows.shape[1] < 2 or len(rows) < self.order + 3:
             raise ValueError(f"Y has shape {rows.shape}: at least 2 series and {self.order + 3} times are needed.")
+        _get_feature_names(Y)  # refuses names of which some are texts
+        _check_size(rows)
         few = np.flatnonzero((~np.isnan(rows)).sum(axis=0) < 2)
         if len(few):
             raise ValueError(f"Series {int(few[0])} has fewer than two observed values. Leave it out.")
@@ -252,6 +254,7 @@ class DynamicPPCA(BaseEstimator):
         rows, _ = as_series(Y, "Y")
         if rows.shape[1] != self.n_series_:
             raise ValueError(f"Y has {rows.shape[1]} series, but the model was fitted to {self.n_series_}.")
+        _check_size(rows)
         return rows
 
     def score(self, Y: Table) -> float:
@@ -402,6 +405,8 @@ class DynamicPPCA(BaseEstimator):
         model = self._model
         law = kalman_filter(model, self._own_rows(Y))
         means, stds = forecast_laws(model, law.mean[-1], law.covariance[-1], int(wanted.max()))
+        if not np.isfinite(means).all():
+            raise ValueError("The forecasts leave the range of float64. Rescale the series and fit again.")
         return wanted, means[wanted - 1], stds[wanted - 1]
 
     def predict(self, steps: int | Sequence[int], Y: Table | None = None) -> Any:
@@ -469,6 +474,10 @@ class DynamicPPCA(BaseEstimator):
             return ends
         low, high = (wrapped(end, self._index, wanted, self._columns, None) for end in ends)
         return low, high
+
+
+def _check_size(rows: Array) -> None:
+    check_scale(float(np.nanmax(np.abs(rows), initial=0.0)), "Y")
 
 
 def _spread(rows: Array) -> Array:

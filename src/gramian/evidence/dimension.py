@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
 from gramian._arrays import Array, symmetrized
 from gramian._content import ContentFolds, GivenFolds, SmallestRows
@@ -143,7 +144,8 @@ class JudgedMoments:
             values, vectors, trace = _leading(training.covariance(center), largest)
             rank = _rank(values, rank_tol, rank_floor)
             out = self.fold == held_out
-            rows = np.asarray(self.rows[out], dtype=np.float64)
+            rows = self.rows[out]
+            rows = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
             centred = rows - training.mean if center else rows
             squares = (centred @ vectors[:, :rank]) ** 2
             norms = np.einsum("nd,nd->n", centred, centred)

@@ -197,7 +197,9 @@ def _maximised(model: DynamicModel, rows: Array, law: Smoothed, isotropic: bool)
     loadings, mean = solved[:, :q], solved[:, q]
     counts = seen.sum(axis=0)
     squares = np.square(values).sum(axis=0) - np.einsum("di,di->d", solved, values.T @ inputs)
-    least = LEAST_NOISE * np.maximum(np.nanvar(rows, axis=0), np.finfo(float).tiny)
+    spread = np.nanvar(rows, axis=0)
+    # a series that does not vary has the least noise of a usual one
+    least = LEAST_NOISE * np.where(spread > np.finfo(float).tiny, spread, spread.mean() or 1.0)
     noise = np.full(len(counts), squares.sum() / counts.sum()) if isotropic else squares / counts
     noise = np.maximum(noise, least.mean() if isotropic else least)
     if not p:

@@ -187,6 +187,13 @@ def _forecaster(estimator: BaseEstimator, X: Table, shape: Shape) -> dict[str, D
     return found
 
 
+def _dynamic(estimator: BaseEstimator, X: Table, shape: Shape) -> dict[str, Dimension]:
+    return {
+        "n_components": _count(1, min(6, shape.n_features - 1)),
+        "order": _count(1, max(1, min(3, shape.n_train // 20))),
+    }
+
+
 def _face(estimator: BaseEstimator, X: Table, shape: Shape) -> dict[str, Dimension]:
     """An estimator that holds another model: the space of that model, under its name."""
     inner = estimator.estimator
@@ -220,6 +227,7 @@ DEFAULTS: dict[str, Default] = {
     "RKMRegressor": Default(None, _rkm),
     "RKMClassifier": Default("accuracy", _rkm),
     "RKMForecaster": Default("forecast", _forecaster),
+    "DynamicPPCA": Default("forecast", _dynamic),
     "LatentImputer": Default("reconstruction", _face),
     "LatentOutlierDetector": Default("log_likelihood", _face),
 }

@@ -485,4 +485,4 @@ def _digest(rows: Array) -> int:
     """A number that tells these rows, in this order, from others."""
     places = 2 * np.arange(len(rows), dtype=np.uint64) + 1
     with np.errstate(over="ignore"):
-        return int(np.bitwise_xor.reduce(row_hashes(rows).astype(np.uint64) * places) >> 1) if len(rows) else 0
+        return int(np.bitwise_xor.reduce(row_hashes(rows) * places)) >> 1 if len(rows) else 0

@@ -203,7 +203,8 @@ def with_cells(X: Any, cells: Mapping[str, tuple[Array, Sequence[Any]]]) -> Any:
             kind = X.schema.field(name).type
             plain = pyarrow.array(full, type=kind.value_type if pyarrow.types.is_dictionary(kind) else kind)
             column = plain.dictionary_encode().cast(kind) if pyarrow.types.is_dictionary(kind) else plain
-            out = out.set_column(names.index(name), X.schema.field(name), column)
+            columns = [column if each == name else out.column(j) for j, each in enumerate(names)]
+            out = type(X).from_arrays(columns, schema=X.schema)
         else:
             out = out.with_columns(type(series.to_native())(name, full, dtype=series.to_native().dtype))
     return out

@@ -250,7 +250,7 @@ def choose_by(evidence: Evidence) -> Selection:
         reason = f"{what} = {_told(candidates[best])}: the best {score} of {len(candidates)} candidates"
     else:
         reason = f"{what} = {_told(candidates[chosen])}: {score} within one standard error of the best ({_told(candidates[best])})"
-    return Selection(candidates, means, errors, candidates[chosen], reason, replace(evidence, candidates=candidates))
+    return Selection(candidates, means, errors, candidates[chosen], reason, evidence)
 
 
 def _told(candidate: Any) -> str:

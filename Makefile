@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 LOWEST := .venv-lowest
+NOTEBOOKS := .venv-notebooks
 PIP    := -m pip --disable-pip-version-check --quiet
 # Real tables, where they are: without them the tests that need them are skipped, and say so.
 ifneq ($(wildcard ../shared/data),)
@@ -13,11 +14,12 @@ endif
 .PHONY: demo test test-lowest test-newer test-deep test-browser lint docs bench coverage wheel audit clean
 .DEFAULT_GOAL := test
 
-# A stamp per set of extras: re-made when pyproject.toml changes. Bytecode is compiled once, whatever
+# A stamp per dependency group (or extra): re-made when pyproject.toml changes. Bytecode is compiled once, whatever
 # PYTHONDONTWRITEBYTECODE says: without it, importing scikit-learn takes seconds every time.
 $(VENV)/.%: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(PIP) install --editable '.[$*]'
+	$(BIN)/python .ci/group.py $* > $(VENV)/$*.txt
+	$(BIN)/python $(PIP) install --editable . --requirement $(VENV)/$*.txt
 	-$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1
 	touch $@
 
@@ -46,7 +48,8 @@ test-newer:
 $(LOWEST)/.test: pyproject.toml .ci/lowest.py
 	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python .ci/lowest.py > $(LOWEST)/lowest.txt
-	$(LOWEST)/bin/python $(PIP) install --constraint $(LOWEST)/lowest.txt --editable '.[test]'
+	$(LOWEST)/bin/python .ci/group.py test > $(LOWEST)/test.txt
+	$(LOWEST)/bin/python $(PIP) install --constraint $(LOWEST)/lowest.txt --editable . --requirement $(LOWEST)/test.txt
 	-$(LOWEST)/bin/python -m compileall -q -j 0 $(LOWEST)/lib >/dev/null 2>&1
 	touch $@
 
@@ -77,7 +80,10 @@ test-browser: $(VENV)/.test
 	elif ! .ci/chromium >/dev/null; then \
 	  echo "test-browser is skipped: there is no Chromium."; \
 	else \
-	  OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m browser tests/browser; \
+	  $(MAKE) --no-print-directory VENV=$(NOTEBOOKS) $(NOTEBOOKS)/.notebooks \
+	    || echo "JupyterLab and marimo could not be installed: the tests of the widget in them are skipped."; \
+	  GRAMIAN_NOTEBOOKS=$(abspath $(NOTEBOOKS))/bin/python OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
+	    $(BIN)/python -m pytest -q -rs -m browser tests/browser; \
 	fi
 
 lint: $(VENV)/.dev

@@ -1,6 +1,10 @@
-"""What pytest leaves out where an extra is not installed."""
+"""What pytest leaves out where an extra is not installed: modules of the package that cannot be imported without it; tests say why they skip."""
 
 from importlib.util import find_spec
 
-# the modules of gramian.deep import torch; tests/deep says why it skips
-collect_ignore_glob = [] if find_spec("torch") else ["src/gramian/deep/*"]
+NEEDS = {
+    "torch": "src/gramian/deep/*",
+    "sktime": "src/gramian/adapters/sktime.py",
+    "uvicorn": "src/gramian/explorer/server.py",
+}
+collect_ignore_glob = [files for package, files in NEEDS.items() if find_spec(package) is None]

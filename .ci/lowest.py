@@ -1,22 +1,23 @@
 """Print the lowest versions that pyproject.toml allows, as constraints for pip: one "name==version" per line.
 
-Run as ``python .ci/lowest.py``. Read are the dependencies and the extras that the extra ``test`` names, however deep.
+Run as ``python .ci/lowest.py``. Read are the dependencies, the group ``test`` and the extras that it names, however deep.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
-from pathlib import Path
+
+from group import project, requirements
 
 COMPANIONS = ["pyparsing<3.3"]  # later ones warn about how matplotlib 3.8 calls them
 FLOOR = re.compile(r"(?P<name>[\w.-]+)(\[(?P<extras>[\w,]+)\])?(>=(?P<version>[\w.]+))?")
 
 
-def floors(project: dict, extra: str = "test") -> dict[str, str]:
-    """Name -> lowest version, of the dependencies and of one extra with those that it names."""
+def floors(content: dict, group: str = "test") -> dict[str, str]:
+    """Name -> lowest version, of the dependencies and of one group with the extras that it names."""
     found: dict[str, str] = {}
-    waiting = [*project["dependencies"], *project["optional-dependencies"][extra]]
+    project = content["project"]
+    waiting = [*project["dependencies"], *requirements(content, group)]
     while waiting:
         requirement = waiting.pop()
         match = FLOOR.fullmatch(requirement)
@@ -33,7 +34,6 @@ def floors(project: dict, extra: str = "test") -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    content = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
-    for name, version in sorted(floors(content["project"]).items()):
+    for name, version in sorted(floors(project()).items()):
         print(f"{name}=={version}")
     print(*COMPANIONS, sep="\n")

@@ -205,6 +205,7 @@ def _many_points(folder: str) -> Iterator[Row]:
         for k in range(40):
             page.mouse.move(box["x"] + 100 + 5 * k, box["y"] + 200 + k)
         frames, took = page.evaluate("window.frames_") - before, time.perf_counter() - started
+        drawn = int(page.locator("[data-panel=map]").get_attribute("data-drawn"))
         page.mouse.up()
         painter = page.locator("[data-panel=map]").get_attribute("data-painter")
         browser.close()
@@ -212,11 +213,11 @@ def _many_points(folder: str) -> Iterator[Row]:
     rate = frames / took
     yield Row(
         "P33",
-        f"{n:,} points panned in headless Chromium without a GPU ({painter}; thinned while it moves)",
+        f"{n:,} points panned in headless Chromium without a GPU ({painter}; as many as there is time for while it moves)",
         "-",
         "30 frames per second",
         "-",
-        f"{rate:.0f} frames per second",
+        f"{rate:.0f} frames per second, the last of {drawn:,} points; all when it rests",
         rate > 30,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 
 from benchmarks._timing import Row, interleaved
 from gramian import RKMForecaster
@@ -13,6 +14,9 @@ SHORT = 500
 LENGTHS = (2_000, 4_000, 8_000, 16_000)
 """Beyond 1,000 windows the kernel is seen from landmarks."""
 MOST_SECONDS = 3.0
+HUNDRED, PANEL = 100, 300
+MOST_FIT, MOST_PANEL = 60.0, 5.0
+"""Milliseconds of CPU of one fit, and of one series of a panel."""
 STEEPEST = 1.5
 
 
@@ -52,6 +56,26 @@ def short_series() -> Iterator[Row]:
         yield Row("", work, "seconds", f"{MOST_SECONDS:g} s", "", f"{took:.2f} s", took <= MOST_SECONDS)
 
 
+def hundred_values() -> Iterator[Row]:
+    """Issue 31: one default fit of 100 values, and a panel by one call, per series."""
+    t = np.arange(HUNDRED)
+    walk = 100 + np.random.default_rng(0).standard_normal(HUNDRED).cumsum()
+    months = pd.Series(
+        season(HUNDRED) + 3 * np.sin(2 * np.pi * t / 12), index=pd.period_range("2010-01", periods=HUNDRED, freq="M")
+    )
+    made = {"a random walk": walk, "months": months, "a cycle": cycle(HUNDRED)}
+    for words, y in made.items():
+        took = interleaved({"ours": lambda y=y: RKMForecaster(random_state=0).fit(y)})["ours"].cpu
+        work = f"RKMForecaster(), {words}, {HUNDRED} values, the fit"
+        yield Row("", work, "milliseconds", f"{MOST_FIT:g} ms", "", f"{1e3 * took:.0f} ms", 1e3 * took <= MOST_FIT)
+    rng = np.random.default_rng(1)
+    many = {i: 100 + rng.standard_normal(HUNDRED).cumsum() for i in range(PANEL)}
+    took = interleaved({"ours": lambda: RKMForecaster(season=12, random_state=0).fit(many)}, repeats=1)["ours"].cpu
+    each = 1e3 * took / PANEL
+    work = f"RKMForecaster(season=12), {PANEL} series of {HUNDRED} values, the fit, per series"
+    yield Row("", work, "milliseconds", f"{MOST_PANEL:g} ms", "", f"{each:.1f} ms", each <= MOST_PANEL)
+
+
 def growth() -> Iterator[Row]:
     """Issue 13: the growth of a default fit beyond 2,000 values."""
     for words, made in SERIES.items():
@@ -66,5 +90,6 @@ def growth() -> Iterator[Row]:
 
 
 def run() -> Iterator[Row]:
+    yield from hundred_values()
     yield from short_series()
     yield from growth()

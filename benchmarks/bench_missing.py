@@ -143,7 +143,7 @@ def compared(X: np.ndarray, peers: dict[str, Peer]) -> Iterator[Row]:
     for name, (_, least, floor) in peers.items():
         goal = "-" if least is None else "25x"
         if name in absent:
-            yield Row("P10", work, name, floor, goal, "not installed (pip install gramian[bench])", None)
+            yield Row("P10", work, name, floor, goal, "not installed (see the group bench of pyproject.toml)", None)
             continue
         ratio = took[name].cpu / took["ours"].cpu
         note = f"; {reached(X, sides[name])}" if name == "ppca-rs" else ""

@@ -29,9 +29,9 @@ ENOUGH = 4
 RUN = """
 import sys
 from gramian.cli._reproduce import outcome_of
-from gramian.papers import chosen
+from gramian.papers import choose_claims
 left = int(sys.argv[1])
-for claim in chosen(sys.argv[2:]):
+for claim in choose_claims(sys.argv[2:]):
     if left and not outcome_of(claim).expected:
         print(claim.name)
         left -= 1
@@ -85,8 +85,8 @@ MUTATIONS = [
     Mutation("noise: divided by D, not by D - q", "MM 2.3, DP eq. 6", "rest = dim - np.arange(len(eigenvalues) + 1)", "rest = dim - 0 * np.arange(len(eigenvalues) + 1)"),
     Mutation("loadings without the noise taken off", "MM 2.3, DP eq. 5", "return np.sqrt(np.maximum(self.eigenvalues - self.noise_variance, 0.0))", "return np.sqrt(self.eigenvalues)"),
     Mutation("posterior mean without M^-1", "MM 2.2, DP eq. 7", "seen.scores * (self.gains / safe)", "seen.scores * self.gains"),
-    Mutation("posterior covariance without sigma2", "DP eq. 15 as printed", "np.diag(self.noise_variance / safe)", "np.diag(1.0 / safe)"),
-    Mutation("what is decoded without the mean", "DP eq. 2", "return scores @ self.components + self.mean", "return scores @ self.components - self.mean"),
+    Mutation("posterior covariance without sigma2", "DP eq. 15 as printed", "np.diag(np.minimum(self.noise_variance / safe, 1.0))", "np.diag(1.0 / safe)"),
+    Mutation("what is decoded without the mean", "DP eq. 2", "(rows if self.scale is None else rows * self.scale) + self.mean", "(rows if self.scale is None else rows * self.scale) - self.mean"),
     Mutation("density: D log sigma2 for (D - q) log sigma2", "MM 2.2, DP prop. 2", "log_noise = (dim - q) * np.log(self.noise_variance)", "log_noise = dim * np.log(self.noise_variance)"),
     Mutation("density without log|M|", "ZH eq. 16", "log_det = np.log(self.eigenvalues).sum()", "log_det = 0.0"),
     Mutation("distance: what the subspace leaves, not divided by the noise", "ZH eq. 12", "return self.t_squared(seen) + self.residual(seen) / self.noise_variance", "return self.t_squared(seen) + self.residual(seen)"),
@@ -107,7 +107,7 @@ MUTATIONS = [
     Mutation("E[zz^T] without the covariance, many holes", "MM 2.4.1", "stacked[:size] += posterior.covariance", "stacked[:size] += 0.0 * posterior.covariance"),
     Mutation("columns regressed on latents that are not centred, many holes", "MM 2.4.2", 'second = second - np.einsum("ikd,jkd->kdij", latent / safe, latent)', 'second = second - 0.5 * np.einsum("ikd,jkd->kdij", latent / safe, latent)'),
     Mutation("E[xx^T] without the covariance of the holes, few holes", "MM 2.4.1", "second = weighted.T @ residuals + covered + covered.T - np.diag(covered.diagonal())", "second = weighted.T @ residuals"),
-    Mutation("noise of filled rows divided by d", "MM 2.3", "noise = max(float(values[q:].mean()), 0.0) if fixed is None else fixed", "noise = max(float(values[q:].sum() / len(values)), 0.0) if fixed is None else fixed"),
+    Mutation("noise of filled rows divided by d", "MM 2.3", "noise = float(noise_of_each_q(values[:q], float(values.sum()), len(values))[-1])", "noise = float(values[q:].sum() / len(values))"),
     # ------------------------------------------------------------ mixtures
     Mutation("responsibilities without the mixing weights", "MM 3.0.2, ZH eq. 17", "at_mean += np.log(mixing) - 0.5 * norms * precisions", "at_mean += -np.log(len(mixing)) - 0.5 * norms * precisions"),
     Mutation("responsibilities that do not sum to one", "ZH eq. 17", "shares /= totals", "shares /= totals + 0.1"),
@@ -119,7 +119,7 @@ MUTATIONS = [
     Mutation("kernel components without log(1/rho)", "ZH eq. 16", "CONSTANT_FREE = 0.0", "CONSTANT_FREE = 1.0"),
     Mutation("kernel components weighted by 1, not by responsibilities", "ZH eq. 19", "share = weights[kept] / weights[kept].sum()\n        sample = DualSample(", "share = np.ones(len(kept)) / len(kept)\n        sample = DualSample("),
     # ------------------------------------------------------------ kernels
-    Mutation("RBF without the half", "ZH eq. 4", "        clipped(products)\n        return np.exp(products, out=products)\n\n    def slope(self, products: Array) -> Array:\n        return self.profile(products)", "        clipped(products)\n        return np.exp(2.0 * products, out=products)\n\n    def slope(self, products: Array) -> Array:\n        return self.profile(products)"),
+    Mutation("RBF without the half", "ZH eq. 4", "        clip_products(products)\n        return np.exp(products, out=products)\n\n    def slope(self, products: Array) -> Array:\n        return self.profile(products)", "        clip_products(products)\n        return np.exp(2.0 * products, out=products)\n\n    def slope(self, products: Array) -> Array:\n        return self.profile(products)"),
     Mutation("Gram matrix centred on one side", "ZH eq. 2", "raw -= mean - self.weights @ mean", "raw -= self.weights @ mean"),
     Mutation("kernel rows centred on one side", "DP 2.2", "return centred - (centred @ self.affine)[:, None]", "return centred"),
     Mutation("|phi - mean|^2 with one k_y s for two", "ZH eq. 12", "subspace.mean_norm - 2 * part[:, -1]", "subspace.mean_norm - part[:, -1]"),
@@ -142,7 +142,7 @@ MUTATIONS = [
     # ------------------------------------------------------------ Stiefel
     Mutation("Cayley curve with half the step", "Cayley-Adam", "return np.asarray(frame - 2 * rate * left @", "return np.asarray(frame - rate * left @"),
     Mutation("momentum not projected to the tangent space", "Cayley-Adam", "momentum = half - axes @ (half.T @ axes)", "momentum = 1.0 * momentum"),
-    Mutation("second moment without forgetting", "Cayley-Adam", "second = FORGET * second + (1 - FORGET) * float(np.vdot(image, image))", "second = second + (1 - FORGET) * float(np.vdot(image, image))"),
+    Mutation("second moment without forgetting", "Cayley-Adam", "second = kept_square * second + (1 - kept_square) * float(np.vdot(image, image))", "second = second + (1 - kept_square) * float(np.vdot(image, image))"),
     Mutation("the objective's trace", "AC eqs. 8, 12", "objectives=0.5 * (operator.trace() - scaled.scale * np.array(captured))", "objectives=operator.trace() - 0.5 * scaled.scale * np.array(captured)"),
     # ------------------------------------------------------------ series, search
     Mutation("forecasts that are not fed back", "AC sec. 5", "windows = np.concatenate([windows, held], axis=1)[:, -self.lags :]", "windows = np.concatenate([windows, windows[:, -1:]], axis=1)[:, -self.lags :]"),

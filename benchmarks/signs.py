@@ -1,6 +1,7 @@
 """Signs of how the house stands: lines, the longest files and classes, parameters typed ``Any``, linear algebra in estimators, tests.
 
-Run as ``python -m benchmarks.signs [folder of another checkout]``: with a folder, the signs of that one are printed. With ``--write`` the
+Run as ``python -m benchmarks.signs [folder of another checkout]``: with a folder, the signs of that one are printed. ``--numbers`` prints named
+numbers by package. With ``--write`` the
 table before and after goes into docs/design.md, between the lines that mark its place.
 """
 
@@ -11,6 +12,7 @@ import io
 import re
 import sys
 import tokenize
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +34,12 @@ BEFORE = {
     "files of `estimators` with linear algebra": "3",
     "checks of the class of a subspace": "19",
     "modules of `latent` without a test file": "22 of 27",
+    "named numbers (`NAME = number` in a module)": "555",
+    "fields of the policy": "0",
 }
-"""The signs of commit 0e460de, the last before the rebuild."""
+"""The signs of commit 0e460de, the last before the rebuild; named numbers and the policy of c0834db, the last before the jury."""
+NAMED = re.compile(r"^(_?[A-Z][A-Z0-9_]+(?:, [A-Z0-9_]+)*) *(?:: *[A-Za-z]+ *)?= *\(?-?[0-9]", re.MULTILINE)
+"""Module-level constants that are numbers, or begin with one."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +136,17 @@ def signs(root: Path = ROOT) -> dict[str, str]:
         "files of `estimators` with linear algebra": str(sum("linalg" in module.text for module in estimators)),
         "checks of the class of a subspace": str(checks),
         "modules of `latent` without a test file": f"{len(untested)} of {len(latent)}",
+        "named numbers (`NAME = number` in a module)": str(sum(named_numbers(modules).values())),
+        "fields of the policy": str(sum(m.text.count("= number(") for m in modules if m.name == "policy.py")),
     }
+
+
+def named_numbers(modules: list[Module]) -> dict[str, int]:
+    """How many each package has, most first."""
+    counts = Counter({module.name.partition("/")[0]: 0 for module in modules})
+    for module in modules:
+        counts[module.name.partition("/")[0]] += sum(names.count(",") + 1 for names in NAMED.findall(module.text))
+    return {name: count for name, count in counts.most_common() if count}
 
 
 def table() -> str:
@@ -141,7 +157,12 @@ def table() -> str:
 
 if __name__ == "__main__":
     folders = [Path(word).resolve() for word in sys.argv[1:] if not word.startswith("-")]
-    if folders:
+    if "--numbers" in sys.argv:
+        paths = sorted(((folders or [ROOT])[0] / "src" / "gramian").rglob("*.py"))
+        print(
+            "\n".join(f"{name}: {count}" for name, count in named_numbers([Module.of(path) for path in paths]).items())
+        )
+    elif folders:
         print("\n".join(f"    {name!r}: {value!r}," for name, value in signs(folders[0]).items()))
     else:
         print(table())

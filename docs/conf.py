@@ -12,7 +12,7 @@ sys.path.insert(0, str(FOLDER))
 import gramian  # noqa: E402
 from inherited_sections import complete  # noqa: E402
 from make_reference import own_methods, write_pages  # noqa: E402
-from plain_docstrings import escape, label_sections  # noqa: E402
+from plain_docstrings import escape, label_sections, refer  # noqa: E402
 
 project = "gramian"
 author = "The gramian developers"
@@ -58,6 +58,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"gramian {version}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).parent / "static" / "scorer.js")
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "gramian"},
@@ -92,4 +93,5 @@ def setup(app: Any) -> None:
     app.connect("source-read", list_other_pages)
     app.connect("doctree-read", label_sections)
     app.connect("autodoc-process-docstring", complete, priority=400)  # before numpydoc
+    app.connect("autodoc-process-docstring", refer, priority=450)  # the sections that it cites
     app.connect("autodoc-process-docstring", escape, priority=900)  # after numpydoc

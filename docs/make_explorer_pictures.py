@@ -51,7 +51,9 @@ def small(shot: bytes, path: Path) -> None:
     """A picture of few colours and few bytes."""
     from PIL import Image
 
-    Image.open(io.BytesIO(shot)).convert("RGB").quantize(96, dither=Image.Dither.NONE).save(path, optimize=True)
+    Image.open(io.BytesIO(shot)).convert("RGB").quantize(80, kmeans=1, dither=Image.Dither.NONE).save(
+        path, optimize=True
+    )
     print(path, path.stat().st_size)
 
 
@@ -68,8 +70,11 @@ def opened(browser: Any, server: Any, state: str = "", width: int = 1280, scheme
 def main() -> None:
     from playwright.sync_api import sync_playwright
 
+    from gramian.datasets import load_penguins
+
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     digits, table = served(None, "digits"), served(shops(), "shops.csv")
+    birds = served(load_penguins(), "penguins.csv")
     with sync_playwright() as manager:
         path = shutil.which("chromium") or shutil.which("chromium-browser")
         browser = manager.chromium.launch(executable_path=path, args=FLAGS)
@@ -82,21 +87,30 @@ def main() -> None:
                         for panel in page.locator("[data-panel]").all():
                             kind = panel.get_attribute("data-panel")
                             panel.screenshot(path=folder / f"{name}_{kind}_{width}_{scheme}.png")
+                        page.evaluate("scrollTo(0, 0)")
                         page.screenshot(path=folder / f"{name}_all_{width}_{scheme}.png")
                         page.close()
             return
         page = opened(browser, digits, "row=10")
         small(page.screenshot(), PICTURES / "explore_map.png")
+        small(page.locator("[data-panel=samples]").screenshot(), PICTURES / "explore_samples.png")
         page.close()
-        page = opened(browser, table, "row=60&sort=oddness&down=1", 1280)
+        page = opened(browser, table, "row=60&only=holes&ellipses=1", 1280)
         page.locator("[data-panel=series][data-steps]").wait_for(timeout=120_000)
-        for kind in ("odd", "series"):
+        page.locator("[data-panel=views][data-view]").wait_for(timeout=120_000)
+        for kind in ("odd", "series", "table", "evidence", "views", "columns"):
             small(page.locator(f"[data-panel={kind}]").screenshot(), PICTURES / f"explore_{kind}.png")
         page.close()
-        page = opened(browser, digits, "row=10", 1280, "dark")
+        page = opened(browser, digits, "row=10&colour=digit", 1600, "dark")
         small(page.screenshot(), PICTURES / "explore_dark.png")
+        page.close()
+        page = opened(browser, birds, "", 1280)
+        small(page.locator("[data-panel=clusters]").screenshot(), PICTURES / "explore_clusters.png")
+        page.close()
+        page = opened(browser, table, "row=60&ellipses=1", 390, "dark")
+        small(page.screenshot(), PICTURES / "explore_narrow.png")
         browser.close()
-    for server in (digits, table):
+    for server in (digits, table, birds):
         server.close()
 
 

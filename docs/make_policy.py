@@ -9,6 +9,11 @@ from gramian.policy import POLICIES, rows_of_page
 PAGE = Path(__file__).parent / "policy.md"
 
 
+def shown(value: object) -> str:
+    """A number, or several."""
+    return ", ".join(map(shown, value)) if isinstance(value, tuple) else f"{value:,}"
+
+
 def page() -> str:
     """The page as text."""
     lines = [
@@ -30,7 +35,9 @@ def page() -> str:
         ]
         for owner, field, value, unit, why, set_by in rows_of_page():
             if owner == name:
-                lines.append(f"| `{field}` | {value:,} | {unit} | {why} | {f'`{set_by}`' if set_by else 'not tuned'} |")
+                lines.append(
+                    f"| `{field}` | {shown(value)} | {unit} | {why} | {f'`{set_by}`' if set_by else 'not tuned'} |"
+                )
     return "\n".join(lines) + "\n"
 
 

@@ -20,6 +20,18 @@ def escape(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[s
             lines[place] = plain(line)
 
 
+def refer(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Add, in place, the section References of a docstring that cites sections of the theory page and has none."""
+    if what not in ("method", "function") or any(line.strip() == "References" for line in lines):
+        return
+    end = next((place for place, line in enumerate(lines) if line.lstrip().startswith(">>>")), len(lines))
+    cited = [number for found in CITED.findall("\n".join(lines[:end])) for number in re.findall(r"[0-9]+", found)]
+    place = next((place for place, line in enumerate(lines) if line.strip() == "Examples"), len(lines))
+    if cited:
+        titles = [f"[{number}] docs/theory.md, section {number}" for number in dict.fromkeys(cited)]
+        lines[place:place] = ["", "References", "----------", "; ".join(titles) + ".", ""]
+
+
 def plain(line: str) -> str:
     """One line of prose."""
     return "".join(part if LITERAL.fullmatch(part) else prose(part) for part in LITERAL.split(line))

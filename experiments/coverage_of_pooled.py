@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -41,9 +42,41 @@ def covers(fits, truth):
     return (lower[1:] <= truth) & (truth <= upper[1:])
 
 
-def main(repeats: int = 200) -> None:
-    import statsmodels.api as sm
+@dataclass(frozen=True)
+class Fit:
+    """What `gramian.pool` asks of a fit."""
 
+    params: np.ndarray
+    covariance: np.ndarray
+    df_resid: float
+
+    def cov_params(self) -> np.ndarray:
+        return self.covariance
+
+
+def least_squares(y, inputs) -> Fit:
+    """Ordinary least squares with a constant."""
+    A = np.column_stack([np.ones(len(y)), inputs])
+    inverse = np.linalg.inv(A.T @ A)
+    coefficients = inverse @ A.T @ y
+    df = len(y) - A.shape[1]
+    return Fit(coefficients, inverse * float(np.square(y - A @ coefficients).sum()) / df, df)
+
+
+def logit(label, inputs, steps: int = 30) -> Fit:
+    """Logistic regression with a constant, by Newton's steps."""
+    A = np.column_stack([np.ones(len(label)), inputs])
+    coefficients = np.zeros(A.shape[1])
+    for _ in range(steps):
+        chance = 1 / (1 + np.exp(-A @ coefficients))
+        inverse = np.linalg.inv((A.T * (chance * (1 - chance))) @ A)
+        coefficients = coefficients + inverse @ A.T @ (label - chance)
+    if not np.isfinite(coefficients).all() or np.abs(coefficients).max() > 20:
+        raise ValueError("the classes are separated")
+    return Fit(coefficients, inverse, len(label) - A.shape[1])
+
+
+def main(repeats: int = 200) -> None:
     warnings.simplefilter("ignore")
     for n in SIZES[: int(sys.argv[2]) if len(sys.argv) > 2 else 3]:
         for share in SHARES:
@@ -54,13 +87,13 @@ def main(repeats: int = 200) -> None:
                 start = time.process_time()
                 tables = LatentImputer().fit(holed).draws(holed, M, random_state=rng)
                 seconds += time.process_time() - start
-                linear.append(covers([sm.OLS(t[:, 0], sm.add_constant(t[:, 1:])).fit() for t in tables], BETA))
+                linear.append(covers([least_squares(t[:, 0], t[:, 1:]) for t in tables], BETA))
                 label = logit_of(full, rng)
                 if n > 40:
                     both = np.column_stack([label, holed[:, 1:]])
                     tables = LatentImputer().fit(both).draws(both, M, random_state=rng)
                     try:
-                        fits = [sm.Logit(label, sm.add_constant(t[:, 1:])).fit(disp=0) for t in tables]
+                        fits = [logit(label, t[:, 1:]) for t in tables]
                         binary.append(covers(fits, BETA))
                     except (np.linalg.LinAlgError, ValueError):
                         continue

@@ -20,7 +20,7 @@ from sklearn.datasets import load_digits
 from experiments._page import write_block
 from gramian import KernelPPCA, MultiViewRKM
 from gramian.deep import DeepRKM
-from gramian.deep.anchors import whitened
+from gramian.deep.anchors import whiten_codes
 from gramian.deep.frame import CayleyAdam, RunningMoments, exact_moments, frame_of, principal_axes
 from gramian.deep.objective import Completion, shares
 from gramian.features import RandomFourier
@@ -120,7 +120,7 @@ def of_anchors(share: float, seed: int) -> float:
     """sin² of the largest angle between scores over anchors and those of the exact dual."""
     X = np.random.default_rng(seed).permutation(pixels())[:1000] @ np.linalg.svd(pixels(), full_matrices=False)[2][:5].T
     kernel, m = RBF(4.0), int(share * 1000)
-    codes = whitened(kernel, torch.as_tensor(X[:m]), torch.as_tensor(X)).numpy()
+    codes = whiten_codes(kernel, torch.as_tensor(X[:m]), torch.as_tensor(X)).numpy()
     moments = exact_moments(codes, [m])
     axes = principal_axes(moments.scaled_covariance(), 3)
     ours = np.linalg.qr((codes - codes.mean(axis=0)) @ axes)[0]

@@ -22,7 +22,7 @@ from experiments._page import write_block
 from experiments._runs import Run, kept_model, known_runs, run_once
 from gramian.deep import DeepRKM, nets
 from gramian.deep.draws import hashes_of_views, held_out_rows
-from gramian.deep.training import WEIGHT_DECAY, input_noise, one_cycle
+from gramian.deep.training import TrainingPlan, input_noise, one_cycle
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "deep.md"
 N_TRAIN, N_COMPONENTS, EPOCHS, BATCH, RATE = 16_000, 10, 60, 256, 2e-3
@@ -82,7 +82,7 @@ def plain(X: np.ndarray, tests: list[np.ndarray], seed: int, noisy: bool) -> Run
     noise = input_noise(784) * float(np.sqrt(trace / 784))
     model = Bottleneck(shift, float(np.sqrt(trace / 784)), seed, noisy)
     rows = torch.as_tensor(X, dtype=torch.float32)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=WEIGHT_DECAY, fused=True)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=TrainingPlan.weight_decay, fused=True)
     n_batches = -(-len(X) // BATCH)
     torch.manual_seed(seed)
     model.train()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import time
 import warnings
 from collections.abc import Callable
@@ -125,6 +126,40 @@ def table(found: dict[str, dict[str, Any]], names: list[str], cyclic: set[str]) 
     return lines
 
 
+def printed() -> dict[str, float]:
+    """The errors of this library in the tables of the page, by series."""
+    text = PAGE.read_text(encoding="utf-8")
+    block = text[text.index("<!-- forecasts -->") : text.index("<!-- /forecasts -->")]
+    return {
+        name: float(value)
+        for name, value in re.findall(r"^\| (\w+/\w+)(?: \(cyclic\))? \| ([\d.]+) ", block, re.MULTILINE)
+    }
+
+
+def compared(found: dict[str, dict[str, Any]]) -> list[str]:
+    """Errors of today over those in the tables of the page, and the series that moved by more than a tenth."""
+    lines = []
+    for title, decides in TITLES.items():
+        ratios = {
+            series.name: (found[series.name][OWN]["mase"], printed()[series.name])
+            for series in all_series()
+            if series.decides == decides and printed().get(series.name, 0.0) > 0 and OWN in found.get(series.name, {})
+        }
+        logs = {name: np.log(now / then) for name, (now, then) in ratios.items()}
+        moved = [
+            f"`{name}` {ratios[name][1]:.2f} to {ratios[name][0]:.2f}"
+            for name in sorted(logs, key=lambda name: logs[name])
+            if abs(logs[name]) > np.log(1.1)
+        ]
+        seconds = [found[name][OWN]["seconds"] for name in ratios]
+        lines.append(
+            f"- {title[:-1]} ({len(ratios)}): {np.exp(np.mean(list(logs.values()))):.3f} of the errors in the table below (geometric mean; means "
+            f"{np.mean([now for now, _ in ratios.values()]):.3f} and {np.mean([then for _, then in ratios.values()]):.3f}), CPU per fit with intervals "
+            f"{np.median(seconds):.2f} s (median), {max(seconds):.2f} s (most). Moved by more than a tenth: {', '.join(moved)}."
+        )
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cache", type=Path, default=Path("forecasts.json"))
@@ -132,6 +167,9 @@ def main() -> None:
     parser.add_argument("--series", nargs="*", default=None)
     parser.add_argument("--part", choices=("decide", "report", "both"), default="both")
     parser.add_argument("--origins", type=int, default=5)
+    parser.add_argument(
+        "--compare", action="store_true", help="write how errors of today compare with the tables of the page"
+    )
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -152,6 +190,10 @@ def main() -> None:
             row[method] = judged(series, forecast, options.origins)
             print(f"{series.name} {method}: {row[method]['mase']:.3f} ({row[method]['seconds']:.2f} s)", flush=True)
             options.cache.write_text(json.dumps(found))
+    if options.compare:
+        print("\n".join(compared(found)))
+        write_block(PAGE, "again", compared(found))
+        return
     lines = []
     for title, decides in TITLES.items():
         part = [s for s in chosen if s.decides == decides and all(method in found[s.name] for method in METHODS)]

@@ -25,7 +25,7 @@ from sklearn.impute import KNNImputer
 from experiments._page import write_block
 from experiments._tables import names
 from gramian import LatentImputer
-from gramian.cli._models import fitted
+from gramian.cli._models import fit_model
 from gramian.cli._scores import scorer
 from gramian.tables.frames import as_table
 from gramian.tables.preprocessing import Preprocessing
@@ -94,7 +94,7 @@ def flags(table: Table, seed: int = 1) -> tuple[int, int]:
     held = np.random.default_rng(seed).random(table.n_rows) < HELD_OUT
     train, test = (Table(table.names, [column[rows] for column in table.columns]) for rows in (~held, held))
     prepare = Preprocessing.fit([train])
-    model = fitted("ppca", {}, prepare, prepare.matrix(train), None)
+    model = fit_model("ppca", {}, prepare, prepare.matrix(train), None)
     labels, score = scorer(model, 0.99)
     found: Any = score(prepare.matrix(test, unknown="missing"), test)[labels.index("flag")]
     return int(found.sum()), int(held.sum())

@@ -1,7 +1,7 @@
 """Never worse than nothing: `gramian impute` of real tables with a date, an id, a wide category or a total beside the numbers.
 
-Run with ``python -m experiments.never_worse [--half decide|report] [--tables 60] [--rows 150]``. Rows are shuffled and a tenth of the cells is hidden. Each
-line is a table: the error of hidden cells (root mean square, in deviations of the columns) of column means, of the numbers alone, and of the numbers
+Run with ``python -m experiments.never_worse [--half decide|report] [--first 0] [--tables 60] [--rows 150]``; ``--write FILE ...`` reads lines that were printed and puts what they
+say into docs/imputation.md. Rows are shuffled and a tenth of the cells is hidden. Each line is a table: the error of hidden cells (root mean square, in deviations of the columns) of column means, of the numbers alone, and of the numbers
 with each column or row that tells nothing, as a ratio to the numbers alone.
 """
 
@@ -15,11 +15,13 @@ from pathlib import Path
 import numpy as np
 from click.testing import CliRunner
 
+from experiments._page import write_block
 from experiments._tables import tables
 from gramian.cli import main as command
 from gramian.io.tables import read_table, write_table
 
 EXTRAS = ("date", "id", "wide", "total")
+WORDS = ("a date", "numbers that name rows", "a random category of 37 values", "a row of totals")
 
 
 def texts(values: list[str]) -> np.ndarray:
@@ -58,17 +60,42 @@ def error(path: Path, X: np.ndarray, hidden: np.ndarray) -> float:
     return float(np.sqrt(np.mean(((full - X) / X.std(axis=0))[hidden] ** 2)))
 
 
+def write_page(files: list[Path]) -> None:
+    """The table of docs/imputation.md from printed lines: name, rows, columns, mean, numbers, then a ratio for each extra."""
+    lines = [line.split() for file in files for line in file.read_text().splitlines() if "/" in line.split(" ")[0]]
+    found = {line[0]: np.array(line[3:], dtype=float) for line in lines if len(line) == 5 + len(EXTRAS)}
+    numbers = np.array([values[1] / values[0] for values in found.values()])
+    ratios = np.array([values[2:] for values in found.values()])
+    out = [f"| {len(found)} tables | geometric mean | largest | above 1.02 |", "|---|---|---|---|"]
+    rows = [("error of the numbers alone over that of their means", numbers)]
+    rows += [(f"with {words}, over without", column) for words, column in zip(WORDS, ratios.T)]
+    for name, column in rows:
+        mean = np.exp(np.log(column).mean())
+        out.append(f"| {name} | {mean:.3f} | {column.max():.3f} | {int((column > 1.02).sum())} |")
+    write_block(Path(__file__).parents[1] / "docs" / "imputation.md", "never worse", out)
+    print(*out, sep="\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--half", default="decide", choices=["decide", "report"])
     parser.add_argument("--tables", type=int, default=60)
     parser.add_argument("--rows", type=int, default=150)
+    parser.add_argument("--first", type=int, default=0, help="tables to pass over")
+    parser.add_argument("--write", nargs="*", type=Path, help="files with printed lines")
     parser.add_argument("--extras", nargs="*", default=list(EXTRAS))
     options = parser.parse_args()
+    if options.write:
+        write_page(options.write)
+        return
     print("table, rows, columns, mean, numbers,", ", ".join(options.extras), flush=True)
     ratios: list[list[float]] = []
+    number = 0
     for found in tables(options.half, max_rows=options.rows):
         if found.holes or found.X.shape[1] > 10 or not found.X.std(axis=0).all():
+            continue
+        number += 1
+        if number <= options.first:
             continue
         rng = np.random.default_rng(0)
         X = found.X[rng.permutation(len(found.X))]

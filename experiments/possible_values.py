@@ -1,19 +1,29 @@
-"""Real tables with numbers and categories, a fifth of their cells hidden: impossible fills, squared error and interval score with and without bounds, log-loss of categories.
+"""Real tables with numbers and categories, a fifth of their cells hidden: impossible fills, squared error, interval score and CRPS with laws of columns and without, log-loss of categories.
 
-``python -m experiments.possible_values [tables]`` (the half to report) prints one line per table and the geometric means.
+"Without" is ``LatentImputer(bounds=None)``, "with" has ``margins="auto"``. With ``forest`` as a further word the probabilities of categories are compared
+with those of forests on the other columns, filled in turns as missForest does (``IterativeImputer`` with forests), with CPU.
+
+``python -m experiments.possible_values [decide|report] [tables] [forest]`` prints one line per table and the geometric means; with ``--write`` (report
+only) they go into the page on imputation.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 import warnings
+from pathlib import Path
+from textwrap import wrap
 
 import numpy as np
 
+from experiments._page import write_block
 from experiments._tables import names
 from gramian import LatentImputer
 
+PAGE, BLOCK = Path(__file__).parents[1] / "docs" / "imputation.md", "possible values"
 LEVEL = 0.9
+CENTRAL = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 0.98])
 
 
 def mixed_frames(which: str, most: int):
@@ -37,66 +47,119 @@ def mixed_frames(which: str, most: int):
             return
 
 
-def judged(frame, numbers, texts, bounds, seed=0):
+def judged(frame, numbers, texts, options, forest=False, seed=0):
+    """What the imputer with these options loses on hidden cells."""
     rng = np.random.default_rng(seed)
     hidden = frame.notna() & (rng.random(frame.shape) < 0.2)
     holed = frame.mask(hidden)
-    model = LatentImputer(bounds=bounds).fit(holed)
+    start = time.process_time()
+    model = LatentImputer(**options).fit(holed)
     full = model.transform(holed)
-    lower, upper = model.interval(holed, LEVEL)
-    squared, score, impossible = [], [], 0
+    seconds = time.process_time() - start
+    ends = {level: model.interval(holed, level) for level in CENTRAL}
+    squared, score, pinball, impossible = [], [], [], 0
     for name in numbers:
         at, unit = hidden[name].to_numpy(), float(holed[name].std()) or 1.0
         true, seen = frame[name].to_numpy()[at], holed[name].dropna().to_numpy()
-        fill, low, high = (table[name].to_numpy()[at] for table in (full, lower, upper))
+        fill = full[name].to_numpy()[at]
+        low, high = (table[name].to_numpy()[at] for table in ends[LEVEL])
         squared.append(np.square((fill - true) / unit))
         score.append((high - low + 2 / (1 - LEVEL) * (np.maximum(low - true, 0) + np.maximum(true - high, 0))) / unit)
+        losses = []
+        for level, pair in ends.items():
+            for share, table in zip(((1 - level) / 2, (1 + level) / 2), pair):
+                off = true - table[name].to_numpy()[at]
+                losses.append(2 * np.maximum(share * off, (share - 1) * off))
+        pinball.append(np.mean(losses, axis=0) / unit)
         impossible += int((fill < 0).sum()) if seen.min() >= 0 else 0
         impossible += int((fill % 1 != 0).sum()) if (seen % 1 == 0).all() else 0
-    losses = []
+    ours = shares = theirs = cells = 0.0
+    spent = 0.0
     for name in texts:
-        at = hidden[name].to_numpy() & frame[name].isin(model.categories_.get(name, [])).to_numpy()
-        if name not in model.categories_ or not at.any():
+        values = model.categories_.get(name, [])
+        at = hidden[name].to_numpy() & frame[name].isin(values).to_numpy()
+        if not values or not at.any():
             continue
-        values = model.categories_[name]
         codes = frame[name].map({value: k for k, value in enumerate(values)}).to_numpy()[at].astype(int)
-        chances = model.predict_proba(holed, name)[at]
         counts = holed[name].value_counts().reindex(values).to_numpy() + 0.5
-        ours = -np.log(chances[np.arange(len(codes)), codes]).sum()
-        losses.append((ours, -np.log((counts / counts.sum())[codes]).sum(), len(codes)))
-    total = np.sum(losses, axis=0) if losses else (np.nan, np.nan, 1)
-    return (
-        impossible,
-        np.concatenate(squared).mean(),
-        np.concatenate(score).mean(),
-        total[0] / total[2],
-        total[1] / total[2],
-    )
+        start = time.process_time()
+        chances = model.predict_proba(holed, name)[at]
+        seconds += time.process_time() - start
+        ours -= np.log(chances[np.arange(len(codes)), codes]).sum()
+        shares -= np.log((counts / counts.sum())[codes]).sum()
+        if forest:
+            start = time.process_time()
+            chances = forest_chances(full, holed, name, values, at)
+            spent += time.process_time() - start
+            theirs -= np.log(chances[np.arange(len(codes)), codes]).sum()
+        cells += len(codes)
+    means = [float(np.concatenate(part).mean()) for part in (squared, score, pinball)]
+    return impossible, *means, ours / max(cells, 1), shares / max(cells, 1), theirs / max(cells, 1), seconds, spent
 
 
-def main(most: int = 40) -> None:
+def forest_chances(full, holed, name, values, at):
+    """A forest of the column on all others, as missForest has it after its others are filled: those are ours, which flatters it and spares its turns."""
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.preprocessing import OrdinalEncoder
+
+    others = full.drop(columns=[name])
+    texts = [c for c in others.columns if others[c].dtype == object]
+    X = others.copy()
+    if texts:
+        X[texts] = OrdinalEncoder().fit_transform(others[texts].astype(str))
+    seen = holed[name].notna().to_numpy()
+    forest = RandomForestClassifier(100, random_state=0).fit(X[seen], holed[name][seen].astype(str))
+    found = forest.predict_proba(X[at])
+    out = np.zeros((int(at.sum()), len(values)))
+    for k, value in enumerate(forest.classes_):
+        out[:, values.index(value)] = found[:, k]
+    counts = holed[name].value_counts().reindex(values).to_numpy() + 0.5
+    return 0.98 * out + 0.02 * counts / counts.sum()  # a vote of 0 of 100 trees would cost without limit
+
+
+def main(which: str = "report", most: int = 40, forest: bool = False, write: bool = False) -> None:
     warnings.simplefilter("ignore")
     rows = []
-    for name, frame, numbers, texts in mixed_frames("report", most):
+    for name, frame, numbers, texts in mixed_frames(which, most):
         try:
-            free, held = (judged(frame, numbers, texts, bounds) for bounds in (None, "auto"))
+            free = judged(frame, numbers, texts, {"bounds": None})
+            own = judged(frame, numbers, texts, {"margins": "auto"}, forest)
         except ValueError as error:
             print(f"{name}: {error}", flush=True)
             continue
-        rows.append((free[0], held[0], held[1] / free[1], held[2] / free[2], held[3] / held[4]))
-        told = rows[-1]
+        rows.append((free, own))
+        told = [own[k] / free[k] for k in (1, 2, 3)]
         print(
-            f"{name}: impossible {told[0]} -> {told[1]}, squared {told[2]:.3f}, interval {told[3]:.3f}, log-loss over shares' {told[4]:.3f}",
+            f"{name}: impossible {free[0]} -> {own[0]}, squared {told[0]:.3f}, interval {told[1]:.3f}, CRPS {told[2]:.3f}, "
+            f"log-loss {own[4]:.3f} shares {own[5]:.3f} forest {own[6]:.3f}, CPU {free[7]:.2f} -> {own[7]:.2f}, forest {own[8]:.2f}",
             flush=True,
         )
-    found = np.array(rows)
-    means = np.exp(np.nanmean(np.log(found[:, 2:]), axis=0))
-    worse = int((found[:, 4] > 1).sum())
-    print(
-        f"{len(found)} tables: impossible {int(found[:, 0].sum())} -> {int(found[:, 1].sum())}, squared {means[0]:.3f}, interval {means[1]:.3f}, "
-        f"log-loss over shares' {means[2]:.3f}, above the shares on {worse} (most {np.nanmax(found[:, 4]):.3f})"
+    free, own = (np.array([row[k] for row in rows]) for k in (0, 1))
+    squared, interval, crps = np.exp(np.log(own[:, 1:4] / free[:, 1:4]).mean(axis=0))
+    loss = own[:, 4] / own[:, 5]
+    text = (
+        f"On {len(rows)} real tables with numbers and categories, a fifth of their cells hidden (`python -m experiments.possible_values {which}`): "
+        f"impossible fills {int(free[:, 0].sum()):,} without, {int(own[:, 0].sum())} with; squared error {squared:.3f}, interval score {interval:.3f} and "
+        f"CRPS {crps:.3f} of those without (geometric means); log-loss of categories {np.exp(np.nanmean(np.log(loss))):.3f} of the shares', above them on "
+        f"{int((loss > 1).sum())} (most {np.nanmax(loss):.3f}); CPU {own[:, 7].sum() / free[:, 7].sum():.1f} times."
     )
+    if forest:
+        ratio = own[:, 4] / own[:, 6]
+        text += (
+            f" Beside forests on our fills: log-loss {np.exp(np.nanmean(np.log(ratio))):.3f} of theirs, not above on {int((ratio <= 1).sum())} tables, "
+            f"at {own[:, 7].sum() / own[:, 8].sum():.2f} of the CPU of one turn of theirs for the columns of categories alone."
+        )
+    said = wrap(text, 118, break_long_words=False, break_on_hyphens=False)
+    print("", *said, sep="\n")
+    if write:
+        write_block(PAGE, BLOCK, said)
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    words = sys.argv[1:]
+    main(
+        "decide" if "decide" in words else "report",
+        next((int(word) for word in words if word.isdigit()), 40),
+        "forest" in words,
+        "--write" in words,
+    )

@@ -157,7 +157,7 @@ def defaults(splits: int | None = None) -> str:
     """What `preimage="auto"` gives: samples of two moons, and what a second draw costs beside decoding (CPU)."""
     from sklearn.datasets import make_moons as sklearn_moons
 
-    from gramian.single.kernel_held_out import energy_distance
+    from gramian.single.preimage_choice import energy_distance
 
     distances, floor = [], []
     for seed in range(SPLITS if splits is None else splits):

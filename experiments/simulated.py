@@ -57,6 +57,46 @@ def unequal_cells(rng: np.random.Generator, n: int) -> dict[str, Any]:
     }
 
 
+def odd_holes(holes: Callable[[np.random.Generator, Any], Any], name: str, tails: bool = False) -> Ranked:
+    """Hidden cells of a table where ``holes`` says which, or whose noise has heavy tails; by an imputer that knows neither."""
+
+    def drawn(rng: np.random.Generator, n: int) -> dict[str, Any]:
+        X = low_rank(rng, n, noise=0.0 if tails else 0.5)
+        if tails:
+            X += 0.5 / np.sqrt(3.0) * rng.standard_t(3, X.shape)
+        hidden = holes(rng, X)
+        table = np.where(hidden, np.nan, X)
+        filled, std = LatentImputer().fit(table).impute(table, return_std=True)
+        return {f"imputation, {name}": ranks(X[hidden], filled[hidden], std[hidden])}
+
+    return drawn
+
+
+def at_random(rng: np.random.Generator, X: Any) -> Any:
+    """One cell in ten."""
+    return rng.random(X.shape) < 0.1
+
+
+def by_seen_cells(rng: np.random.Generator, X: Any) -> Any:
+    """Of all columns but the first two, where those two are large: missing at random, given what was seen."""
+    push = (X[:, :2] / X[:, :2].std(axis=0)).sum(axis=1)
+    hidden = rng.random(X.shape) < 1.0 / (1.0 + np.exp(2.0 - 1.5 * push[:, None]))
+    hidden[:, :2] = False
+    return hidden
+
+
+def by_themselves(rng: np.random.Generator, X: Any) -> Any:
+    """Where the missing value itself is large: no method can know."""
+    return rng.random(X.shape) < 1.0 / (1.0 + np.exp(2.5 - 2.0 * X / X.std(axis=0)))
+
+
+def wild_rows(rng: np.random.Generator, X: Any) -> Any:
+    """One cell in ten of the usual rows, after one row in twenty is thrown far off."""
+    wild = rng.random(len(X)) < 0.05
+    X[wild] += 8.0 * rng.standard_normal((int(wild.sum()), X.shape[1]))
+    return at_random(rng, X) & ~wild[:, None]
+
+
 def denoised(rng: np.random.Generator, n: int) -> dict[str, Any]:
     """Rows without their noise."""
     W = rng.standard_normal((2, 8))
@@ -146,6 +186,10 @@ INTERVALS: dict[str, tuple[Ranked, tuple[int, ...]]] = {
     "imputation known": (cells(lambda: PPCA(2), "imputation, q known"), SIZES),
     "imputation chosen": (cells(LatentImputer, "imputation, q chosen"), SIZES),
     "imputation unequal": (unequal_cells, SIZES),
+    "holes by seen cells": (odd_holes(by_seen_cells, "holes where other cells are large"), SIZES[:3]),
+    "holes by themselves": (odd_holes(by_themselves, "holes where the cell itself is large"), SIZES[1:3]),
+    "heavy tails": (odd_holes(at_random, "noise of heavy tails (t, 3 degrees)", tails=True), SIZES[:3]),
+    "wild rows": (odd_holes(wild_rows, "one row in twenty wild"), SIZES[1:3]),
     "denoised": (denoised, SIZES),
     "views": (views, SIZES),
     "regression": (regression, SIZES),

@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator
 
 from gramian import PPCA, BayesSearch, KernelPPCA
 from gramian.kernels import RBF
-from gramian.tuning.defaults import median_distance
+from gramian.tuning.defaults import usual_distance
 
 N_LEADING = 5
 N_TEST = 300
@@ -64,7 +64,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     train, test = images()
-    middle = median_distance(train)
+    middle = usual_distance(train)
     variance = np.mean((test - train.mean(axis=0)) ** 2)
     common = {"cv": 5, "n_trials": options.trials, "random_state": 0, "scoring": "reconstruction"}
     width = ("log", middle / 4, middle * 32)

@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 from gramian import PPCA, KernelPPCA, KernelPPCAClassifier, RKMForecaster
 from gramian.preimage import KernelSmoother
 from gramian.tuning.backends import GPBackend
-from gramian.tuning.defaults import median_distance
+from gramian.tuning.defaults import usual_distance
 from gramian.tuning.evaluation import Evaluation
 from gramian.tuning.objectives import OBJECTIVES
 from gramian.tuning.space import Category, Integer, Space, build_space
@@ -63,7 +63,7 @@ def mnist(seed: int) -> Problem:
     rng = np.random.default_rng(seed)
     table = data("mnist")["x_train"]
     X = table[rng.choice(len(table), 120, replace=False)] / 255.0
-    middle = median_distance(X)
+    middle = usual_distance(X)
     space = {
         "kernel__length_scale": ("log", middle / 20, middle * 20),
         "n_components": {"range": ("log", 1, 75), "integer": True},
@@ -83,7 +83,7 @@ def ida(name: str) -> Callable[[int], Problem]:
         table = data(f"ida_{name}")
         rows = table["regen_train"][seed]
         X, y = StandardScaler().fit_transform(table["x"][rows]), table["t"][rows]
-        middle = median_distance(X)
+        middle = usual_distance(X)
         space = {
             "kernel__length_scale": ("log", middle / 20, middle * 20),
             "n_components": {"range": ("log", 1, 40), "integer": True},

@@ -21,7 +21,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import StratifiedKFold
 
 from gramian import BayesSearch, KernelPPCA, KernelPPCAClassifier
-from gramian.tuning.defaults import median_distance
+from gramian.tuning.defaults import usual_distance
 from gramian.tuning.evaluation import Evaluation
 
 WIDTHS = np.geomspace(0.25, 4.0, 6)
@@ -30,7 +30,7 @@ COUNTS = [1, 2, 3, 5, 7, 10, 14, 20, 28, 40]
 
 def race(name: str, model, scoring: str, X, y) -> None:
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, load_digits().target[: len(X)]))
-    middle = median_distance(X)
+    middle = usual_distance(X)
     space = {"kernel__length_scale": ("log", middle / 10, middle * 10), "n_components": COUNTS}
     search = BayesSearch(model, space, scoring=scoring, cv=folds)
     shared = search._plan(X, y, {}).fast

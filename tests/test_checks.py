@@ -3,13 +3,14 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from gramian import _checks
 from gramian._checks import check_table
+
+pd = pytest.importorskip("pandas")
 
 X = np.arange(12.0).reshape(4, 3)
 HOLES = np.where(X == 4, np.nan, X)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from gramian import KernelPPCA, _memory
 from gramian._memory import _left_by_cgroups, available_memory, readable, require_memory
 from gramian.kernels import RBF
+from gramian.policy import SIZES
 
 
 def group(folder, limit, used, files=0, names=("memory.max", "memory.current")):
@@ -69,7 +71,7 @@ def test_the_system_is_not_asked_about_a_modest_fit(monkeypatch):
     model = KernelPPCA(2, kernel=RBF(2.0), preimage="smoother").fit(X)
     assert not asked
     assert model.solver_reason_
-    monkeypatch.setattr(_memory, "MODEST", 0)
+    monkeypatch.setattr(_memory, "SIZES", replace(SIZES, modest=0))
     with pytest.raises(MemoryError, match="may be used"):
         KernelPPCA(2, kernel=RBF(2.0), preimage="smoother").fit(X)
     assert asked

@@ -2,13 +2,26 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from gramian import PPCA, BayesSearch, KernelPPCA, MultiViewRKM, load, save
+from gramian import (
+    PPCA,
+    BayesSearch,
+    KernelPPCA,
+    KernelPPCAClassifier,
+    KernelPPCAMixture,
+    MultiViewRKM,
+    RKMClassifier,
+    RKMForecaster,
+    RKMRegressor,
+    load,
+    save,
+)
 from gramian.features import FEATURE_MAPS, FeatureMap
 from gramian.kernels import KERNELS, as_kernel
-from gramian.kernels._radial import Radial, clipped
+from gramian.kernels._radial import Radial, clip_products
 from gramian.preimage import PREIMAGES, PreImage
-from gramian.preimage.base import PreImageInfo, combined
+from gramian.preimage.base import PreImageInfo, combine
 from gramian.solvers import SOLVERS, Eigh
 
 X = np.random.default_rng(0).standard_normal((60, 3)) @ np.random.default_rng(1).standard_normal((3, 4))
@@ -24,7 +37,7 @@ class Cauchy(Radial):
         self.power = power
 
     def profile(self, products):
-        clipped(products)
+        clip_products(products)
         products *= -self.power
         products += 1.0
         return np.divide(1.0, products, out=products)
@@ -59,7 +72,7 @@ class Weighted(PreImage):
     """Σ γᵢxᵢ whatever the kernel."""
 
     def invert(self, weights, values):
-        return combined(weights, self.X_), PreImageInfo.closed_form(len(weights))
+        return combine(weights, self.X_), PreImageInfo.closed_form(len(weights))
 
 
 @pytest.fixture(autouse=True)
@@ -110,3 +123,24 @@ def test_a_class_outside_the_tables_is_refused(tmp_path, monkeypatch):
         load(tmp_path / "model.gramian")
     with pytest.raises(ValueError, match="save"):
         save(model, tmp_path / "other.gramian")
+
+
+MODELS_WITH_APPROXIMATIONS = {
+    "single": (KernelPPCA(2), lambda model: model.fit(X).transform(X)),
+    "mixture": (KernelPPCAMixture(2, 2), lambda model: model.fit(X).predict_proba(X)),
+    "classes": (KernelPPCAClassifier(2, kernel="rbf"), lambda model: model.fit(X, X[:, 0] > 0).predict_proba(X)),
+    "regressor": (RKMRegressor(kernel="rbf"), lambda model: model.fit(X, X[:, 0] ** 2).predict(X)),
+    "labels": (RKMClassifier(kernel="rbf"), lambda model: model.fit(X, X[:, 0] > 0).predict_proba(X)),
+    "series": (RKMForecaster(4, kernel="rbf"), lambda model: model.fit(X[:, 0]).predict(5)),
+}
+
+
+@pytest.mark.parametrize("name", ["nystroem", "rff", "first_rows"])
+@pytest.mark.parametrize("kind", MODELS_WITH_APPROXIMATIONS)
+def test_a_feature_map_is_an_approximation_by_name_in_every_model_that_takes_one(monkeypatch, kind, name):
+    monkeypatch.setitem(FEATURE_MAPS, "first_rows", FirstRows)
+    model, answers = MODELS_WITH_APPROXIMATIONS[kind]
+    made = answers(clone(model).set_params(approximation=name, n_landmarks=25, random_state=0))
+    assert np.isfinite(made).all()
+    with pytest.raises(ValueError, match="approximation='no_such_map'"):
+        answers(clone(model).set_params(approximation="no_such_map"))

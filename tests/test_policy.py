@@ -6,12 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
+import gramian
 from gramian import PPCA, LatentOutlierDetector
 from gramian.evidence import selection
 from gramian.evidence.selection import votes
-from gramian.policy import DETECTOR, JURY, LOOK, rows_of_page
+from gramian.policy import DEFAULTS, JURY, LOOK, rows_of_page
 
+pd = pytest.importorskip("pandas")
 ROOT = Path(__file__).parents[1]
 
 
@@ -53,7 +56,7 @@ def test_one_row_that_moves_a_column_alone_does_not_make_the_others_infinitely_l
     X = np.random.default_rng(0).standard_normal((200, 3)) @ np.ones((3, 6))
     X += 1e-9 * np.random.default_rng(1).standard_normal(X.shape)
     model = LatentOutlierDetector(standardize=False).fit(X)
-    assert model.estimator_.noise_variance_ >= 0.5 * DETECTOR.noise_floor * X.var(axis=0).mean()
+    assert model.estimator_.noise_variance_ >= 0.5 * DEFAULTS.noise_floor * X.var(axis=0).mean()
 
 
 def test_choices_look_at_the_rows_of_smallest_hash_only(monkeypatch):
@@ -65,3 +68,54 @@ def test_choices_look_at_the_rows_of_smallest_hash_only(monkeypatch):
     part = PPCA().fit(X)
     assert part.evidence_.rows().shape[1] == 60 < whole.evidence_.rows().shape[1] == 300
     assert part.evidence_.losses.shape[1] == LOOK.folds
+
+
+def test_beside_exact_structure_a_small_difference_is_no_outlier():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3)) @ rng.standard_normal((3, 6))
+    model = LatentOutlierDetector(standardize=False).fit(X)
+    near = X[:50] + 1e-4 * rng.standard_normal((50, 6))
+    assert (model.predict(near) == 1).mean() > 0.9
+    assert (model.predict(X[:50] + 3.0 * rng.standard_normal((50, 6))) == -1).mean() > 0.9
+
+
+def test_outliers_that_were_fitted_do_not_hide_each_other():
+    rng = np.random.default_rng(0)
+    usual = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 8)) + 0.1 * rng.standard_normal((300, 8))
+    odd = usual[:30] + 4.0 * rng.standard_normal((30, 3)) @ rng.standard_normal(
+        (3, 8)
+    )  # fitted, they have axes of their own
+    X = np.vstack([usual, odd])
+    scores = LatentOutlierDetector(contamination=0.1).fit(X).score_samples(X)
+    assert (scores[300:, None] < scores[None, :300]).mean() > 0.99
+
+
+@pytest.mark.parametrize("seed", [2, 3, 5])  # here the category helps a little on hidden cells, by luck
+def test_a_category_that_tells_nothing_changes_no_number(seed):
+    rng = np.random.default_rng(seed)
+    whole = rng.standard_normal((50, 1)) + rng.standard_normal((50, 4))
+    frame = pd.DataFrame(np.where(rng.random(whole.shape) < 0.15, np.nan, whole), columns=list("abcd"))
+    grouped = frame.assign(group=rng.choice(list("uvwxyz"), 50))
+    for fill in (gramian.fill, lambda it: gramian.LatentImputer().fit(it).impute(it)):
+        assert_allclose(fill(grouped)[list("abcd")], fill(frame), rtol=0, atol=1e-13)  # up to the rounding of units
+
+
+def test_a_category_that_tells_takes_part():
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 4, 80)
+    whole = rng.standard_normal((80, 1)) + 0.5 * rng.standard_normal((80, 4)) + 6.0 * np.eye(4)[group]
+    holes = rng.random(whole.shape) < 0.15
+    frame = pd.DataFrame(np.where(holes, np.nan, whole), columns=list("abcd"))
+    with_group = frame.assign(group=np.array(list("uvwx"))[group])
+    errors = [
+        np.square(gramian.fill(table)[list("abcd")].to_numpy() - whole)[holes].mean() for table in (frame, with_group)
+    ]
+    assert errors[1] < 0.2 * errors[0]
+
+
+def test_every_number_tuned_on_data_has_its_sensitivity_on_the_page():
+    page = (ROOT / "docs" / "choosing.md").read_text()
+    tuned = [f"{record}.{name}" for record, name, *_, set_by in rows_of_page() if set_by.startswith("experiments.")]
+    assert [name for name in tuned if f"| {name} |" not in page] == [], (
+        "run python -m experiments.sensitivity NAME --write"
+    )

@@ -6,8 +6,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from gramian import PPCA
 from gramian._threads import (
-    FEW_ROWS,
-    LARGE_MATRIX,
     own_threads,
     single_blas_thread,
     thread_count,
@@ -15,6 +13,7 @@ from gramian._threads import (
     threads_for_rows,
     threads_for_size,
 )
+from gramian.policy import SIZES
 
 
 def threads():
@@ -44,7 +43,7 @@ def test_one_thread_of_blas_holds_until_the_last_that_asked_has_left(two_threads
 
 
 def test_few_rows_have_one_thread_in_all_and_many_have_their_own(two_threads):
-    for n_rows, own in ((FEW_ROWS, 1), (FEW_ROWS + 1, 2), (float("nan"), 2)):
+    for n_rows, own in ((SIZES.one_thread, 1), (SIZES.one_thread + 1, 2), (float("nan"), 2)):
         with threads_for_rows(n_rows):
             assert (threads(), thread_count()) == ({1}, own)
     assert (threads(), thread_count()) == ({2}, 2)
@@ -52,12 +51,12 @@ def test_few_rows_have_one_thread_in_all_and_many_have_their_own(two_threads):
 
 def test_a_large_matrix_has_all_threads_of_blas_unless_one_in_all_is_asked_for(two_threads):
     with own_threads():
-        with threads_for_size(LARGE_MATRIX - 1):
+        with threads_for_size(SIZES.all_threads - 1):
             assert threads() == {1}
-        with threads_for_size(LARGE_MATRIX):
+        with threads_for_size(SIZES.all_threads):
             assert (threads(), thread_count()) == ({2}, 2)
         assert threads() == {1}
-        with single_blas_thread(), threads_for_size(LARGE_MATRIX):
+        with single_blas_thread(), threads_for_size(SIZES.all_threads):
             assert (threads(), thread_count()) == ({1}, 1)
 
 
@@ -69,7 +68,7 @@ def test_threads_of_our_own_have_one_thread_of_blas_and_start_no_others(two_thre
 
 
 def test_a_fit_of_many_rows_leaves_blas_as_it_was(two_threads):
-    rows = np.random.default_rng(0).standard_normal((FEW_ROWS + 100, 3))
+    rows = np.random.default_rng(0).standard_normal((SIZES.one_thread + 100, 3))
     PPCA(1).fit(rows)
     assert threads() == {2}
     with pytest.raises(ValueError, match="n_components"):

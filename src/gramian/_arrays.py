@@ -12,12 +12,11 @@ import numpy.typing as npt
 from scipy import linalg, sparse
 
 from gramian._threads import threads_for_size
+from gramian.policy import SIZES
 
 Array = np.ndarray[Any, Any]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-CHUNK_ROWS = 4096
 
 
 def is_sparse(X: object) -> TypeGuard[Any]:
@@ -60,13 +59,21 @@ def has_nan(X: Array) -> bool:
     return bool(np.isnan(np.sum(X, dtype=np.float64))) and bool(np.isnan(X).any())
 
 
-def row_chunks(n_rows: int, size: int = CHUNK_ROWS) -> Iterator[slice]:
+def row_chunks(n_rows: int, size: int = SIZES.block) -> Iterator[slice]:
     """Consecutive slices of at most ``size`` rows that cover ``range(n_rows)``."""
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
 
 
-def symmetrized(matrix: Array) -> Array:
+def complete_first(X: Any) -> tuple[Array, Array] | None:
+    """The positions of rows without holes and of those with some; None unless a dense table has both."""
+    if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or X.ndim != 2:
+        return None
+    holes = np.isnan(X).any(axis=1)
+    return (np.flatnonzero(~holes), np.flatnonzero(holes)) if holes.any() and not holes.all() else None
+
+
+def symmetric_part(matrix: Array) -> Array:
     """The nearest symmetric matrix: rounding makes products only nearly so."""
     return 0.5 * (matrix + matrix.swapaxes(-1, -2))
 

@@ -18,30 +18,30 @@ class Entry:
         The module.
     word : str or None
         What ``gramian fit --model`` calls it; None where the command line has no use for it.
-    holes : bool
-        Whether rows may miss entries.
+    batches_with_holes : bool
+        Whether rows that pass by in batches may miss entries; rows in memory may in every model.
     target : bool
         Whether it needs a column to predict.
     """
 
     home: str
     word: str | None = None
-    holes: bool = False
+    batches_with_holes: bool = False
     target: bool = False
 
 
 ESTIMATORS: dict[str, Entry] = {
-    "PPCA": Entry("gramian.estimators.ppca", "ppca", holes=True),
+    "PPCA": Entry("gramian.estimators.ppca", "ppca", batches_with_holes=True),
     "KernelPPCA": Entry("gramian.estimators.kernel_ppca", "kernel"),
-    "PPCAMixture": Entry("gramian.estimators.ppca_mixture", "mixture", holes=True),
+    "PPCAMixture": Entry("gramian.estimators.ppca_mixture", "mixture", batches_with_holes=True),
     "KernelPPCAMixture": Entry("gramian.estimators.kernel_mixture", "kernel-mixture"),
     "KernelPPCAClassifier": Entry("gramian.estimators.classifier", "classifier", target=True),
     "RKMRegressor": Entry("gramian.estimators.rkm", "regressor", target=True),
-    "MultiViewRKM": Entry("gramian.estimators.multiview", "views", holes=True),
-    "RKMForecaster": Entry("gramian.estimators.forecaster", "forecast", holes=True),
-    "DynamicPPCA": Entry("gramian.estimators.dynamic_ppca", holes=True),
+    "MultiViewRKM": Entry("gramian.estimators.multiview", "views", batches_with_holes=True),
+    "RKMForecaster": Entry("gramian.estimators.forecaster", "forecast", batches_with_holes=True),
+    "DynamicPPCA": Entry("gramian.estimators.dynamic_ppca", batches_with_holes=True),
     "RKMClassifier": Entry("gramian.estimators.rkm_classifier", target=True),
-    "LatentImputer": Entry("gramian.estimators.imputer", holes=True),
+    "LatentImputer": Entry("gramian.estimators.imputer", batches_with_holes=True),
     "LatentOutlierDetector": Entry("gramian.estimators.outliers"),
 }
 

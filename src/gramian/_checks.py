@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
 from decimal import Decimal
+from functools import wraps
 from types import ModuleType
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from gramian._arrays import Array, is_dask, on_dask
 from gramian._types import RandomState, Weights
 from gramian.exceptions import NumericalWarning, warn
 
+Method = TypeVar("Method", bound=Callable[..., Any])
 WHERE_DASK_WORKS = (
     "PPCA, PPCAMixture, LatentImputer, MultiViewRKM, RKMRegressor and RKMClassifier with linear views or feature maps, and KernelPPCA with "
     "approximation='nystroem' are fitted to Dask rows where they are. Use one of them"
@@ -164,7 +168,7 @@ def check_table(
     coded = estimator._coded(X, reset, missing) if hasattr(estimator, "_coded") else None
     if coded is not None:
         estimator, X = None, coded  # names and counts are those of the frame, which are kept already
-    if _is_ready(estimator, X, reset, min_samples, options.get("ensure_all_finite", True)):
+    if _is_ready(estimator, X, reset, min_samples, options.get("ensure_all_finite", "allow-nan" if missing else True)):
         return X
     given = X
     X = _plain(X, missing=missing, accept_sparse=accept_sparse, name=name)
@@ -233,7 +237,7 @@ def _is_ready(estimator: Any, X: Any, reset: bool, min_samples: int, finite: obj
         if not same or hasattr(estimator, "feature_names_in_"):
             return False
     with np.errstate(over="ignore", invalid="ignore"):
-        if finite is not False and not np.isfinite(X.sum()):
+        if finite is not False and not np.isfinite(X.sum()) and (finite is True or np.isinf(X).any()):
             return False
     if estimator is not None and reset:
         estimator.n_features_in_ = X.shape[1]
@@ -478,6 +482,36 @@ def check_scale(spread: float, name: str = "X") -> None:
         raise ValueError(
             f"{name} has magnitudes around {size}, whose squares leave the range of float64. rescale it first (e.g. divide by its largest value)."
         )
+
+
+def check_labels(y: Any) -> None:
+    """Refuse a target that is no class label, in scikit-learn's words, but without its guess that many classes are a regression."""
+    check_classification_targets(np.repeat(y, 2, axis=0))
+
+
+def finite_answers(method: Method) -> Method:
+    """A method that answers rows with finite numbers, or with one sentence: what overflows on the way says nothing before that."""
+
+    @wraps(method)
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            answer = method(*args, **kwargs)
+        _check_answer(answer, f"answers of {method.__name__}")
+        return answer
+
+    return guarded  # type: ignore[return-value]
+
+
+def _check_answer(answer: Any, what: str) -> None:
+    """Every array of an answer is finite, whatever the model holds (one from a file may hold anything)."""
+    if isinstance(answer, np.ndarray):
+        if answer.dtype.kind == "f":
+            check_finite(answer, what)
+        return
+    if is_dataclass(answer):
+        answer = vars(answer)
+    for part in answer.values() if isinstance(answer, dict) else answer if isinstance(answer, list | tuple) else ():
+        _check_answer(part, what)
 
 
 def check_finite(values: Array, what: str) -> Array:

@@ -12,11 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian._arrays import Array, row_chunks
-
-RANKED_ROWS = 10_000
-"""Up to this many distinct rows folds are dealt by rank (even, none empty); beyond, by the hash alone."""
-FEWEST_DISTINCT = 3
-"""With fewer distinct rows nothing can be held out."""
+from gramian.policy import LOOK
 
 _DROPPED_BITS = np.uint64(29)  # 52 - 23: what is left has the 24 bits of a float32
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -141,6 +137,11 @@ def smallest_positions(hashes: Array, limit: int) -> Array:
     return among[np.unique(hashes[among], return_index=True)[1]]
 
 
+def content_sample(X: Array, most: int) -> Array:
+    """At ``most`` so many rows, drawn by what they hold, not by where they stand, in the order of the table."""
+    return X if len(X) <= most else X[np.sort(smallest_positions(row_hashes(X), most))]
+
+
 def smallest_distinct(hashes: Array, limit: int) -> Array:
     """The at most ``limit`` smallest of the distinct hashes, rising; of many hashes only the smallest are sorted.
 
@@ -166,72 +167,60 @@ def _among_smallest(hashes: Array, limit: int) -> Array:
 class DistinctHashes:
     """The distinct hashes of rows, as far as folds must know them; merges with ``+``."""
 
-    hashes: Array  # rising, at most RANKED_ROWS + 1
+    hashes: Array  # rising, at most LOOK.drawn + 1
 
     @classmethod
     def of(cls, hashes: Array) -> DistinctHashes:
-        return cls(smallest_distinct(hashes, RANKED_ROWS + 1))
+        return cls(smallest_distinct(hashes, LOOK.drawn + 1))
 
     def __add__(self, other: DistinctHashes) -> DistinctHashes:
         return DistinctHashes.of(np.concatenate([self.hashes, other.hashes]))
 
 
 @dataclass(frozen=True)
-class ContentFolds:
+class Folds:
     """Which fold a row belongs to, from its hash alone: copies of a row are always in one fold [13].
 
-    ``ranked`` holds the sorted distinct hashes where there are few enough to be dealt round robin, else None.
-    ``n_folds`` is 0 where nothing can be held out.
+    ``ranked`` holds the sorted distinct hashes where there are few enough to be dealt in turn, else None: then the hash itself tells.
+    ``numbers`` holds the fold of each of these where folds were handed in. ``n_folds`` is 0 where nothing can be held out.
     """
 
     n_folds: int
-    ranked: Array | None
+    ranked: Array | None = None
+    numbers: Array | None = None
 
     @classmethod
-    def of(cls, distinct: DistinctHashes, n_folds: int) -> ContentFolds:
+    def of(cls, distinct: DistinctHashes, n_folds: int) -> Folds:
+        """``n_folds`` folds by content."""
         count = len(distinct.hashes)
-        if count < FEWEST_DISTINCT:
-            return cls(0, None)
-        return cls(min(n_folds, count), distinct.hashes if count <= RANKED_ROWS else None)
+        if count < 3:
+            return cls(0)
+        return cls(min(n_folds, count), distinct.hashes if count <= LOOK.drawn else None)
+
+    @classmethod
+    def given(cls, hashes: Array, numbers: Array) -> Folds:
+        """Folds that were handed in: the number of each row."""
+        distinct, first = np.unique(hashes, return_index=True)
+        used, numbers = np.unique(numbers[first], return_inverse=True)
+        return cls(len(used) if len(used) > 1 else 0, distinct, numbers)
 
     def __bool__(self) -> bool:
         return self.n_folds > 0
 
     def assign(self, hashes: Array) -> Array:
-        """The fold of each row, 0 to n_folds - 1. Rows that were not there when the folds were dealt get one too."""
+        """The fold of each row, 0 to n_folds - 1. Rows that were not there when folds were dealt by content get one too."""
         if self.ranked is None:
             return (hashes % np.uint64(max(self.n_folds, 1))).astype(np.intp)
-        return np.searchsorted(self.ranked, hashes) % self.n_folds
-
-
-@dataclass(frozen=True)
-class GivenFolds:
-    """Folds that were handed in, by the hash of each row; asked like `ContentFolds`."""
-
-    n_folds: int
-    hashes: Array  # rising
-    numbers: Array
-
-    @classmethod
-    def of(cls, hashes: Array, numbers: Array) -> GivenFolds:
-        distinct, first = np.unique(hashes, return_index=True)
-        used, numbers = np.unique(numbers[first], return_inverse=True)
-        return cls(len(used), distinct, numbers)
-
-    def __bool__(self) -> bool:
-        return self.n_folds > 1
-
-    def assign(self, hashes: Array) -> Array:
-        """The fold of each row; every row must have been there when folds were handed in."""
-        place = np.searchsorted(self.hashes, hashes).clip(max=len(self.hashes) - 1)
-        if not (self.hashes[place] == hashes).all():
+        place = np.searchsorted(self.ranked, hashes)
+        if self.numbers is None:
+            return place % self.n_folds
+        place = place.clip(max=len(self.ranked) - 1)
+        if not (self.ranked[place] == hashes).all():
             raise ValueError("n_folds: a row is in no fold that was given.")
         return np.asarray(self.numbers[place])
 
 
-def content_folds(
-    X: Any, n_folds: int | GivenFolds, hashes: Array | None = None
-) -> tuple[ContentFolds | GivenFolds, Array]:
+def content_folds(X: Any, n_folds: int | Folds, hashes: Array | None = None) -> tuple[Folds, Array]:
     """The folds of a table in memory, and the fold of each of its rows; ``n_folds`` may be folds that were handed in.
 
     >>> import numpy as np
@@ -243,5 +232,5 @@ def content_folds(
     True
     """
     hashes = row_hashes(X) if hashes is None else hashes
-    folds = n_folds if isinstance(n_folds, GivenFolds) else ContentFolds.of(DistinctHashes.of(hashes), n_folds)
+    folds = n_folds if isinstance(n_folds, Folds) else Folds.of(DistinctHashes.of(hashes), n_folds)
     return folds, folds.assign(hashes)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from gramian._checks import check_number
-
-MODEST = 2**26
-"""Bytes that every process is taken to have: the system is asked about more than these."""
+from gramian.policy import SIZES
 
 
 def available_memory() -> int:
@@ -81,10 +80,24 @@ def _left_by_the_shell() -> Iterator[int]:
         yield int(soft) - used
 
 
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kKmMgGtT]?)(i?)B?")
+
+
 def memory_budget(memory_limit: Any, needed: int = 0) -> int:
-    """``memory_limit`` in bytes; when None, what the process may use, which is found out only where more than `MODEST` bytes are needed."""
+    """``memory_limit`` in bytes; when None, what the process may use, which is found out only where more than `SIZES.modest` bytes are needed.
+
+    >>> memory_budget("1MB"), memory_budget("0.5 GiB"), memory_budget(2048)
+    (1000000, 536870912, 2048)
+    """
     if memory_limit is None:
-        return MODEST if needed <= MODEST else available_memory()
+        return SIZES.modest if needed <= SIZES.modest else available_memory()
+    if isinstance(memory_limit, str):
+        found = _SIZE.fullmatch(memory_limit.strip())
+        if found is None or float(found[1]) <= 0:
+            raise ValueError(
+                f"memory_limit={memory_limit!r} must be a number of bytes, or one with a unit, such as '500MB' or '2 GiB'."
+            )
+        return int(float(found[1]) * (1024 if found[3] else 1000) ** " kmgt".index(found[2].lower() or " "))
     return int(check_number("memory_limit", memory_limit, 0.0, open_low=True))
 
 

@@ -17,13 +17,10 @@ from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+from gramian.policy import SIZES
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-FEW_ROWS = 2000
-"""Up to so many rows a fit has one thread in all."""
-LARGE_MATRIX = 1000
-"""Decompositions of matrices from this size on are worth all threads of BLAS."""
 
 
 @lru_cache(maxsize=1)
@@ -107,12 +104,12 @@ def own_threads() -> AbstractContextManager[None]:
 
 def threads_for_rows(n_rows: float) -> AbstractContextManager[None]:
     """What a fit to so many rows works with: one thread in all for few."""
-    return single_blas_thread() if n_rows <= FEW_ROWS else own_threads()
+    return single_blas_thread() if n_rows <= SIZES.one_thread else own_threads()
 
 
 def threads_for_size(size: int) -> AbstractContextManager[None]:
     """What the decomposition of a matrix of this size works with: all threads of BLAS if it is large, unless one in all is asked for."""
-    return _Asking("large") if size >= LARGE_MATRIX else nullcontext()
+    return _Asking("large") if size >= SIZES.all_threads else nullcontext()
 
 
 def single_thread() -> AbstractContextManager[Any]:

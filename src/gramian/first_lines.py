@@ -60,18 +60,20 @@ def fill(X: Any, *, return_quality: bool = False) -> Any:
     True
     """
     from gramian.estimators.imputer import LatentImputer
-    from gramian.reporting.fill_quality import fill_quality, unhelped
+    from gramian.reporting.columns_apart import columns_apart
+    from gramian.reporting.fill_quality import unhelped_columns
 
     check_flag("return_quality", return_quality)
     table, prepare = _prepared(X)
     features = prepare.matrix(table)
-    found = fill_quality(prepare, features)
+    apart = columns_apart(prepare, features)
+    found = apart.quality
     holes = {name: _holes(table[name]) for name in table.names}
     if isinstance(X, dict):
-        filled = _filled_columns(table, prepare, features, holes)
+        filled = _filled_columns(table, prepare, features, holes, apart.columns)
     else:
-        filled = LatentImputer().fit(X).impute(X)
-    plain = {name: holes[name] for name in unhelped(found) if holes[name].any()}
+        filled = LatentImputer()._fit_table(X, aside=apart.columns).impute(X)
+    plain = {name: holes[name] for name in unhelped_columns(found) if holes[name].any()}
     if plain:
         filled = _with_means(filled, table, plain)
     if not return_quality:
@@ -268,24 +270,31 @@ def _prepared(X: Any) -> tuple[Table, Preprocessing]:
 
 
 def _as_frame(table: Table) -> Any:
-    """A dictionary of columns as a frame, or as an array of numbers where pandas is not there."""
+    """A dictionary of columns as a frame of what is there, pandas or Arrow, or as an array of numbers."""
+    columns = dict(zip(table.names, table.columns))
     try:
         import pandas
     except ImportError:
-        return np.column_stack(table.columns)
-    return pandas.DataFrame(dict(zip(table.names, table.columns)))
+        try:
+            import pyarrow
+        except ImportError:
+            return np.column_stack(table.columns)
+        return pyarrow.table(columns)
+    return pandas.DataFrame(columns)
 
 
 def _holes(column: Array) -> Array:
     return np.array([cell is None for cell in column.tolist()]) if column.dtype == object else np.isnan(column)
 
 
-def _filled_columns(table: Table, prepare: Preprocessing, features: Array, holes: dict[str, Array]) -> dict[str, Array]:
+def _filled_columns(
+    table: Table, prepare: Preprocessing, features: Array, holes: dict[str, Array], aside: list[str]
+) -> dict[str, Array]:
     """A dictionary of columns, filled."""
     from gramian.estimators.imputer import LatentImputer
 
-    full = LatentImputer(standardize=False).fit(features).impute(features)
-    found = dict(zip(prepare.names, prepare.columns(full)))
+    model = LatentImputer()._fit_coded(prepare, table, {}, aside)
+    found = model._columns_of(model._fill_coded(features, {})[0])
     return {
         name: np.where(holes[name], found[name], table[name]) if name in found else table[name] for name in table.names
     }
@@ -307,7 +316,7 @@ def _with_means(filled: Any, table: Table, holes: dict[str, Array]) -> Any:
 def _mean(column: Array, holes: Array) -> Any:
     seen = column[~holes]
     if column.dtype != object:
-        return float(seen.mean())
+        return float(seen[0] + (seen - seen[0]).mean())  # of equal values exactly theirs
     values, counts = np.unique(seen.astype(str), return_counts=True)
     return str(values[counts.argmax()])
 

@@ -50,7 +50,7 @@ class Pooled:
             return np.asarray(2 * stats.t.sf(np.abs(self.estimate / self.std), self.df))
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """Lower and upper ends of confidence intervals.
+        """Lower and upper ends of confidence intervals [16].
 
         Parameters
         ----------
@@ -59,10 +59,6 @@ class Pooled:
         Returns
         -------
         (ndarray, ndarray)
-
-        References
-        ----------
-        [16] docs/theory.md, section 16: multiple imputation.
 
         Examples
         --------
@@ -78,7 +74,7 @@ class Pooled:
         return self.estimate - reach, self.estimate + reach
 
     def summary(self, level: float = 0.95) -> Any:
-        """One row per coefficient: estimate, std, df, p, interval, fraction_missing.
+        """One row per coefficient: estimate, std, df, p, interval, fraction_missing [16].
 
         Parameters
         ----------
@@ -88,10 +84,6 @@ class Pooled:
         Returns
         -------
         pandas.DataFrame, or a dict of columns where pandas is not installed
-
-        References
-        ----------
-        [16] docs/theory.md, section 16: multiple imputation.
 
         Examples
         --------

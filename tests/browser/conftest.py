@@ -65,7 +65,7 @@ def served():
             while not server.started:
                 time.sleep(0.01)
             if wait:
-                assert session.jobs.wait(180)
+                assert session.jobs.wait(600)
                 session.title = name
         return servers[name]
 
@@ -84,7 +84,7 @@ def page_of(chromium, served):
             viewport={"width": width, "height": height}, color_scheme=scheme, accept_downloads=True
         )
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(120_000)  # of a busy machine
         made.append(context)
         own = url.split("/?")[0]
         page.on("pageerror", lambda error: wrong.append(f"error: {error}"))

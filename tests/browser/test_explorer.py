@@ -28,7 +28,7 @@ def latent(page):
     return [float(v) for v in panel(page, "map").get_attribute("data-latent").split()]
 
 
-def until(wanted, seconds=20.0):
+def until(wanted, seconds=120.0):
     """Wait until something is true: locators say nothing of numbers."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -52,16 +52,21 @@ def test_sixty_moves_are_followed_and_the_last_one_always(shop):
     before = int(panel(shop, "map").get_attribute("data-decoded"))
     shop.mouse.move(x, y)
     shop.mouse.down()
-    for k in range(60):
+    counted = "(n) => Number(document.querySelector('[data-panel=map]').dataset.decoded) >= n"
+    for k in range(60):  # as fast as answers come; benchmarks/bench_explore.py moves at 60 per second, on quiet cores
         shop.mouse.move(x + 4 * k + 4, y + 2 * k + 2)
-        shop.wait_for_timeout(40)  # benchmarks/bench_explore.py moves at 60 per second, on quiet cores
+        shop.wait_for_function(counted, arg=before + k + 1)
+    for k in range(60, 120):  # faster than answers come: moves in between may be left out, never the last
+        shop.mouse.move(x + 2 * k, y + k)
     shop.mouse.up()
+    expected = "new URLSearchParams(location.hash.slice(1)).get('latent').split(',').map(Number)"
+    assert until(lambda: latent(shop) == pytest.approx(shop.evaluate(expected), rel=1e-4))
     shop.wait_for_timeout(300)
-    drawn = int(panel(shop, "map").get_attribute("data-decoded")) - before
-    assert drawn >= 55
-    last = shop.evaluate("new URLSearchParams(location.hash.slice(1)).get('latent').split(',').map(Number)")
+    last = shop.evaluate(expected)
     assert latent(shop) == pytest.approx(last, rel=1e-4)
     assert last[0] != 0
+    drawn = int(panel(shop, "map").get_attribute("data-decoded")) - before
+    assert 60 < drawn <= 120
     shown = panel(shop, "map").locator(".cells dd b").first.inner_text()
     assert float(shown) > 0
 
@@ -117,7 +122,7 @@ def test_a_cell_is_edited_emptied_filled_and_undone(shop):
     shop.keyboard.press("Delete")
     assert until(lambda: "filled" in cell.get_attribute("class"))
     cell.hover()
-    assert "90 %" in shop.locator(".tip").inner_text()
+    assert until(lambda: "90 %" in shop.locator(".tip").inner_text())
     shop.get_by_role("button", name="Undo").click()
     assert until(lambda: cell.inner_text() == "123.5")
     shop.get_by_role("button", name="Undo").click()
@@ -171,13 +176,15 @@ def test_the_horizon_of_a_series_is_dragged(shop):
 
 
 def test_a_cluster_selects_its_rows(shop):
-    panel(shop, "evidence").locator("[data-choose=clusters]").fill("2")
     clusters = panel(shop, "clusters")
-    assert until(lambda: clusters.get_attribute("data-clusters") == "2")
-    clusters.get_by_role("button", name="cluster 1").click()
+    assert until(lambda: clusters.get_attribute("data-clusters"))
+    before = int(clusters.get_attribute("data-clusters"))
+    panel(shop, "evidence").locator("[data-choose=clusters]").fill(str(before + 1))
+    assert until(lambda: clusters.get_attribute("data-clusters") == str(before + 1))
+    clusters.get_by_role("button", name="cluster 1", exact=True).click()
     assert until(lambda: int(panel(shop, "map").get_attribute("data-selected") or 0) > 10)
     shop.get_by_role("button", name="Undo").click()
-    assert until(lambda: clusters.get_attribute("data-clusters") == "1")
+    assert until(lambda: clusters.get_attribute("data-clusters") == str(before))
 
 
 def test_a_column_colours_the_map_and_a_reload_brings_everything_back(shop):
@@ -196,6 +203,33 @@ def test_a_column_colours_the_map_and_a_reload_brings_everything_back(shop):
     assert until(lambda: "16 to 30" in panel(shop, "table").locator(".place").inner_text())
 
 
+def test_the_part_of_the_map_that_is_shown_comes_back_and_ellipses_too(shop):
+    shop.get_by_role("button", name="Zoom in").click()
+    shop.get_by_role("button", name="Ellipses").click()
+    assert until(lambda: "zoom=" in shop.evaluate("location.href") and "ellipses=1" in shop.evaluate("location.href"))
+    before = shop.evaluate("new URLSearchParams(location.hash.slice(1)).get('zoom')")
+    shop.reload()
+    shop.locator("body[data-state=ready]").wait_for()
+    assert until(lambda: shop.get_by_role("button", name="Ellipses").get_attribute("aria-pressed") == "true")
+    shop.wait_for_timeout(400)
+    assert shop.evaluate("new URLSearchParams(location.hash.slice(1)).get('zoom')") == before
+    shop.get_by_role("button", name="Show everything").click()
+    assert until(lambda: "zoom=" not in shop.evaluate("location.href"))
+
+
+def test_ten_values_have_ten_marks(page_of, served):
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(200, 2))
+    columns = {f"c{j}": z @ rng.normal(size=2) + 0.1 * rng.normal(size=200) for j in range(4)}
+    columns["kind"] = np.array([f"k{i % 10}" for i in range(200)], dtype=object)
+    page = page_of(served("ten", columns).url + "#colour=column%3Akind")
+    legend = panel(page, "map").locator(".legend span")
+    assert until(lambda: legend.count() == 10)
+    look = "(n) => { const s = getComputedStyle(n); return [s.backgroundColor, s.borderTopStyle, s.color].join(); }"
+    marks = {panel(page, "map").locator(".legend i").nth(k).evaluate(look) for k in range(10)}
+    assert len(marks) == 10
+
+
 def test_a_row_is_found_by_its_name(shop):
     box = shop.get_by_label("Search a row")
     box.fill("2013-05")
@@ -208,13 +242,13 @@ def test_a_search_is_tuned_and_cancelled(shop):
     shop.locator(".progress").wait_for()
     shop.get_by_role("button", name="Cancel").click()
     assert until(lambda: "Cancelled" in shop.locator(".message").inner_text())
-    assert until(lambda: shop.locator("body").get_attribute("data-busy") == "false", 60)
+    assert until(lambda: shop.locator("body").get_attribute("data-busy") == "false")
 
 
 def test_a_kernel_is_chosen_and_undone(shop):
     shop.get_by_label("model", exact=True).select_option("rbf")
-    assert until(lambda: " kernel " in (panel(shop, "map").get_attribute("data-axes") or ""), 60)
-    assert until(lambda: shop.locator("body").get_attribute("data-busy") == "false", 60)
+    assert until(lambda: " kernel " in (panel(shop, "map").get_attribute("data-axes") or ""))
+    assert until(lambda: shop.locator("body").get_attribute("data-busy") == "false")
     shop.get_by_role("button", name="Undo").click()
     assert until(lambda: " ppca " in panel(shop, "map").get_attribute("data-axes"))
 
@@ -250,17 +284,68 @@ def test_everything_is_reached_by_the_keyboard(shop):
     shop.keyboard.press("Enter")
     assert until(lambda: "row=" in shop.evaluate("location.href"))
     unnamed = shop.evaluate(
-        "[...document.querySelectorAll('button, input, select, summary, a')].filter((n) => !n.hidden && !(n.labels && n.labels.length) "
+        "[...document.querySelectorAll('button, input, select, summary, a, [role=radio], [role=application], [role=img]')].filter((n) => !n.hidden && !(n.labels && n.labels.length) "
         "&& !n.getAttribute('aria-label') && !n.textContent.trim()).map((n) => n.outerHTML.slice(0, 80))"
     )
     assert unnamed == []
+
+
+def test_the_dots_of_the_evidence_are_taken_by_the_keyboard(shop):
+    until(lambda: panel(shop, "evidence").locator("[role=radio]").count() > 1)
+    group = panel(shop, "evidence").locator("[role=radiogroup]").first
+    assert "Held-out score" in group.get_attribute("aria-label")
+    assert group.locator("[tabindex='0']").count() == 1  # one stop, whatever there is to choose
+    chosen = group.locator("[aria-checked=true]")
+    now = int(chosen.get_attribute("data-candidate"))
+    panel(shop, "evidence").locator("h3").first.scroll_into_view_if_needed()
+    slider = panel(shop, "evidence").locator("[data-choose=q]")
+    slider.focus()
+    shop.keyboard.press("Shift+Tab")
+    assert shop.evaluate("document.activeElement.getAttribute('role')") == "radio"
+    shop.keyboard.press("ArrowLeft")
+    other = int(shop.evaluate("document.activeElement.dataset.candidate"))
+    assert other < now
+    assert f"{other} axes" in shop.evaluate("document.activeElement.getAttribute('aria-label')")
+    shop.keyboard.press("Enter")
+    assert until(lambda: (panel(shop, "map").get_attribute("data-axes") or "").endswith(f" {other}"))
+    assert until(lambda: chosen.get_attribute("data-candidate") == str(other))
+    assert shop.evaluate("document.activeElement.dataset.candidate") == str(other)  # drawn anew, still there
+    shop.get_by_role("button", name="Undo").click()
+    assert until(lambda: panel(shop, "map").get_attribute("data-axes").endswith(f" {now}"))
+
+
+def test_the_chart_of_odd_rows_is_walked_by_the_keyboard(shop):
+    until(lambda: panel(shop, "odd").locator(".oddest button").count() > 0)
+    chart = panel(shop, "odd").get_by_role("application")
+    chart.focus()
+    row = "Number(new URLSearchParams(location.hash.slice(1)).get('row') ?? -1)"
+    shop.keyboard.press("Home")
+    assert until(lambda: shop.evaluate(row) == 60)  # the oddest
+    assert until(lambda: "2015-01-01" in panel(shop, "odd").locator(".why h3").inner_text())
+    shop.keyboard.press("ArrowDown")
+    assert until(lambda: shop.evaluate(row) not in (60, -1))
+    shop.keyboard.press("Escape")
+    assert until(lambda: shop.evaluate(row) == -1)
+
+
+def test_a_lasso_is_drawn_by_the_keyboard(shop):
+    until(lambda: panel(shop, "map").get_attribute("data-latent"))
+    panel(shop, "map").locator("canvas.over").focus()
+    for keys in (["Shift+ArrowLeft"] * 4, ["Shift+ArrowUp"] * 4, ["Shift+ArrowRight"] * 4):
+        for key in [*keys, " "]:
+            shop.keyboard.press(key)
+    shop.keyboard.press("l")
+    assert until(lambda: int(panel(shop, "map").get_attribute("data-selected") or 0) > 3)
+    shop.keyboard.press("Escape")
+    assert until(lambda: "polygon=" not in shop.evaluate("location.href"))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1600])
 def test_nothing_runs_out_of_the_window_and_no_half_is_empty(page_of, shops_server, width, scheme):
     page = page_of(shops_server.url, width=width, scheme=scheme)
-    page.wait_for_timeout(400)
+    for name in PANELS:
+        panel(page, name).wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     reach = page.evaluate(
         "Math.max(...[...document.querySelectorAll('[data-panel]')].map((n) => n.getBoundingClientRect().right))"
@@ -312,7 +397,6 @@ def test_a_huge_cell_is_cut_and_a_wrong_file_is_refused_in_words(page_of, shops_
         lambda: (
             page.get_by_role("heading", name="huge.csv").count() or "huge.csv" in page.locator(".message").inner_text()
         ),
-        60,
     )
 
 
@@ -357,11 +441,19 @@ def test_the_page_says_that_the_server_is_gone(page_of, tmp_path):
     command = [sys.executable, "-m", "gramian", "explore", str(tmp_path / "table.csv"), "--no-browser"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
     page = page_of(process.stdout.readline().strip())
-    page_of.expected += ["ERR_CONNECTION"]  # the browser itself notes that nobody answers
+    page_of.expected += ["net::ERR_"]  # the browser itself notes that nobody answers
     process.kill()
     process.communicate()
     page.locator("body.disconnected").wait_for()
     assert "Disconnected" in page.locator(".message").inner_text()
+
+
+def test_an_answer_that_breaks_off_counts_as_lost(page_of, shops_server):
+    page = page_of(shops_server.url)
+    page.route("**/call/*", lambda route: route.fulfill(status=200, content_type="application/json", body='{"rows": ['))
+    page.locator("body.disconnected").wait_for()
+    page.unroute("**/call/*")
+    page.locator("body:not(.disconnected)").wait_for()
 
 
 def test_a_table_that_cannot_be_read_fails_in_words(page_of, served, tmp_path):
@@ -395,7 +487,7 @@ def test_the_same_page_lives_in_a_widget(chromium, shops_server):
     start = (
         "import page from '/widget.js'; const listeners = [];"
         "const model = { on: (_, work) => listeners.push(work), get: () => '', set() {}, save_changes() {},"
-        "send: async (message) => { const answer = await window.toPython(message); listeners.forEach((work) => work(answer)); } };"
+        "send: async (message) => { if (window.silent) return; const answer = await window.toPython(message); listeners.forEach((work) => work(answer)); } };"
         "page.render({ model, el: document.getElementById('cell') });"
     )
     html = f"<!DOCTYPE html><style>{style()}</style><div id=cell></div><script type=module>{start}</script>"
@@ -405,7 +497,7 @@ def test_the_same_page_lives_in_a_widget(chromium, shops_server):
         lambda route: route.fulfill(body=widget_module(), content_type="text/javascript"),
     )
     page.goto("http://notebook.test/")
-    page.locator(".gramian[data-state=ready]").wait_for(timeout=30_000)
+    page.locator(".gramian[data-state=ready]").wait_for(timeout=120_000)
     for name in PANELS:
         panel(page, name).wait_for()
     assert until(lambda: panel(page, "map").get_attribute("data-latent"))
@@ -413,6 +505,11 @@ def test_the_same_page_lives_in_a_widget(chromium, shops_server):
     panel(page, "map").locator("canvas.over").focus()
     page.keyboard.press("ArrowUp")
     assert until(lambda: latent(page)[1] > before[1])
+    page.evaluate("window.silent = true")  # a kernel that is busy, or gone
+    page.locator(".gramian.disconnected").wait_for()
+    assert "kernel does not answer" in page.locator(".message").inner_text()
+    page.evaluate("window.silent = false")
+    assert until(lambda: page.locator(".gramian.disconnected").count() == 0)
     assert wrong == []
     context.close()
     widget.comm and widget.comm.close()

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from gramian.classes.calibration import calibrated, softened
+from gramian.classes.calibration import calibrate, soft_labels
 
 
 def sample(n_classes, seed=0, n=150):
@@ -20,8 +20,8 @@ def sample(n_classes, seed=0, n=150):
 @pytest.mark.parametrize("offsets", [True, False])
 def test_scale_and_offsets_are_those_of_a_general_optimiser(n_classes, offsets):
     evidence, codes, weights = sample(n_classes)
-    found = calibrated(evidence, codes, weights, offsets=offsets)
-    targets = softened(codes, weights, n_classes)
+    found = calibrate(evidence, codes, weights, offsets=offsets)
+    targets = soft_labels(codes, weights, n_classes)
     for k in range(3):
 
         def loss(parameters, k=k):
@@ -37,7 +37,7 @@ def test_classes_that_separate_perfectly_get_a_finite_scale_and_useless_evidence
     codes = np.repeat([0, 1], 50)
     perfect = np.where(np.arange(2)[:, None] == codes, 1.0, -1.0)
     useless = np.where(np.arange(2)[:, None] == np.tile([0, 1], 50), 1.0, -1.0)
-    found = calibrated(np.stack([perfect, useless, -perfect]), codes, np.ones(100), offsets=True)
+    found = calibrate(np.stack([perfect, useless, -perfect]), codes, np.ones(100), offsets=True)
     shares = np.exp(found.log_probabilities(np.stack([perfect, useless, -perfect])))
     assert_allclose(shares[0, 0, 0], 51 / 52, atol=1e-4)
     assert_allclose(shares[1], 0.5, atol=1e-3)
@@ -46,6 +46,6 @@ def test_classes_that_separate_perfectly_get_a_finite_scale_and_useless_evidence
 
 def test_multiplying_all_weights_changes_nothing():
     evidence, codes, weights = sample(3)
-    one, ten = (calibrated(evidence, codes, factor * weights, offsets=True) for factor in (1, 10))
+    one, ten = (calibrate(evidence, codes, factor * weights, offsets=True) for factor in (1, 10))
     assert_allclose(one.scales, ten.scales)
     assert_allclose(one.offsets, ten.offsets)

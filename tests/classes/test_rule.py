@@ -22,8 +22,8 @@ def test_the_walk_ends_at_the_top_of_a_hill_and_asks_once_per_width(peak):
 
 
 def test_the_walk_stops_at_the_extremes():
-    assert min(walked_widths(lambda factor: -factor)) == class_rule.EXTREME_WIDTHS[0]
-    assert max(walked_widths(lambda factor: factor)) == class_rule.EXTREME_WIDTHS[1]
+    assert min(walked_widths(lambda factor: -factor)) == 2.0**-5
+    assert max(walked_widths(lambda factor: factor)) == 2.0**4
 
 
 def test_distance_to_the_usual_rule():

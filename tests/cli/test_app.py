@@ -292,3 +292,35 @@ def test_an_unforeseen_error_is_one_line_and_says_so(gramian, holes, monkeypatch
     error = one_line(gramian("fit", "holes.csv", "-m", "m"))
     assert "RuntimeError: two lines" in error
     assert "--debug" in error
+
+
+def test_every_command_says_json():
+    from gramian.cli import main
+
+    for name, command in main.commands.items():
+        assert any("--json" in parameter.opts for parameter in command.params), name
+
+
+def test_errors_are_json_too(gramian, tmp_path):
+    ran = gramian("impute", "nothing.csv", "-o", "o.csv", "--json")
+    assert ran.code == 1
+    assert "there is no such file" in json.loads(ran.err)["error"]
+
+
+def test_completion_as_json(gramian):
+    facts = json.loads(gramian("completion", "bash", "--json").out)
+    assert facts["shell"] == "bash"
+    assert "gramian" in facts["script"]
+
+
+def test_the_address_of_the_explorer_as_json(gramian, table, monkeypatch):
+    from gramian.explorer import server
+
+    def listen(self):
+        self.ready(self.url)
+        self.sessions.close()
+        self.socket.close()
+
+    monkeypatch.setattr(server.Server, "serve_until_stopped", listen)
+    facts = json.loads(gramian("explore", "full.csv", "--no-browser", "--json").out)
+    assert facts["address"].startswith("http://127.0.0.1:")

@@ -20,7 +20,7 @@ def short(monkeypatch):
             Section("A step", [Text("words")]),
         )
 
-    monkeypatch.setattr(_demo, "STEPS", dict.fromkeys(_demo_steps.STEPS, step))
+    monkeypatch.setattr(_demo, "STEPS", dict.fromkeys(_demo.STEPS, step))
 
 
 def test_the_path_of_the_page_is_the_last_line(gramian, short, tmp_path):
@@ -28,8 +28,8 @@ def test_the_path_of_the_page_is_the_last_line(gramian, short, tmp_path):
     assert ran.code == 0
     assert ran.out.splitlines()[-1] == "report: there/report.html"
     page = (tmp_path / "there" / "report.html").read_text()
-    assert page.count("<h2>A step</h2>") == len(_demo_steps.STEPS)
-    assert all(f"  {name} " in ran.out for name in _demo_steps.STEPS)
+    assert page.count("<h2>A step</h2>") == len(_demo.STEPS)
+    assert all(f"  {name} " in ran.out for name in _demo.STEPS)
 
 
 def test_a_folder_with_files_is_kept_unless_forced(gramian, short, tmp_path):
@@ -49,7 +49,8 @@ def test_json_has_the_numbers_and_the_path(gramian, short):
 
 
 def test_the_mission_is_shown():
-    assert list(_demo_steps.STEPS) == [
+    assert list(_demo.STEPS) == [
+        "a real table",
         "holes",
         "kernel",
         "mixture",

@@ -2,6 +2,7 @@
 
 import json
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from gramian.cli._goodness import MOST_GROUPS, ClassTally, GroupTally, ValueTall
 from gramian.cli._scores import ScoreTally
 from gramian.io import table as io_table
 from gramian.io.tables import TableWriter, read_table
+from gramian.policy import FILES
 
 
 def texts(values):
@@ -109,7 +111,7 @@ def test_pieces_are_written_and_let_go(gramian, table, tmp_path, monkeypatch, en
         pytest.importorskip("pyarrow")
     gramian("fit", "full.csv", "-m", "m", "--no-check", *options)
     whole = gramian(command, "m", "full.csv", "-o", f"whole.{ending}", "--json")
-    monkeypatch.setattr(io_table, "BATCH_CELLS", 50)  # ten rows
+    monkeypatch.setattr(io_table, "FILES", replace(FILES, batch=50))  # ten rows
     from gramian import PPCA, PPCAMixture
 
     model = PPCAMixture if options else PPCA

@@ -1,6 +1,7 @@
 """Fit, impute, transform, score and sample on tables of every dress."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from numpy.testing import assert_allclose
 
 from gramian import PPCA, KernelPPCA, load, save
 from gramian.io.tables import read_table, write_table
+from gramian.policy import FILES
 
 
 def matrix(path):
@@ -254,7 +256,7 @@ def test_streaming_gives_the_same_model(gramian, table, tmp_path, monkeypatch):
     from gramian.io import table as table_module
 
     gramian("fit", "full.csv", "-m", "whole", "--components", "2", "--no-stream")
-    monkeypatch.setattr(table_module, "BATCH_CELLS", 35)  # pieces of seven rows
+    monkeypatch.setattr(table_module, "FILES", replace(FILES, batch=35))  # pieces of seven rows
     gramian("fit", "full.csv", "-m", "pieces", "--components", "2", "--stream")
     whole, pieces = load(tmp_path / "whole").estimator, load(tmp_path / "pieces").estimator
     assert_allclose(pieces.explained_variance_, whole.explained_variance_, rtol=1e-9)
@@ -279,7 +281,7 @@ def test_every_kind_that_streams_gives_the_model_of_the_table_with_holes_too(
 
     source, *options = STREAMED[kind]
     gramian("fit", source, "-m", "whole", "--model", kind, *options, "--no-stream", "--no-check")
-    monkeypatch.setattr(table_module, "BATCH_CELLS", 35)
+    monkeypatch.setattr(table_module, "FILES", replace(FILES, batch=35))
     ran = gramian("fit", source, "-m", "pieces", "--model", kind, *options, "--memory", "1KB")  # too large to be held
     assert ran.code == 0, ran
     answer = "predict" if kind == "regressor" else "score"
@@ -293,7 +295,7 @@ def test_a_file_that_is_not_held_is_filled_as_one_that_is(gramian, holes, tmp_pa
     from gramian.io import table as table_module
 
     gramian("impute", "holes.csv", "-o", "whole.csv", "--std", "whole-std.csv")
-    monkeypatch.setattr(table_module, "BATCH_CELLS", 35)
+    monkeypatch.setattr(table_module, "FILES", replace(FILES, batch=35))
     ran = gramian("impute", "holes.csv", "-o", "pieces.csv", "--std", "pieces-std.csv", "--memory", "1KB")
     assert ran.code == 0, ran
     assert "read in pieces" in ran.err
@@ -317,7 +319,7 @@ def test_rows_pass_by_in_pieces_without_changing_what_is_written(gramian, holes,
     for command in ("transform", "score"):
         gramian(command, "m", "holes.csv", "-o", f"{command}-whole.npz")
     gramian("impute", "holes.csv", "-o", "impute-whole.npz", "-m", "m")
-    monkeypatch.setattr(table_module, "BATCH_CELLS", 5 * 7)
+    monkeypatch.setattr(table_module, "FILES", replace(FILES, batch=5 * 7))
     for command in ("transform", "score"):
         gramian(command, "m", "holes.csv", "-o", f"{command}-pieces.npz")
     gramian("impute", "holes.csv", "-o", "impute-pieces.npz", "-m", "m")

@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs torch: pip install 'gramian[deep]'")
 
 from gramian import KernelPPCA
-from gramian.deep.anchors import TORCH_KERNELS, trained_kernel, whitened
+from gramian.deep.anchors import TORCH_KERNELS, trained_kernel, whiten_codes
 from gramian.deep.frame import exact_moments, frame_of, principal_axes
 from gramian.kernels import RBF, Cosine, Laplacian, Linear, Matern, Periodic, Polynomial, RationalQuadratic
 
@@ -42,7 +42,7 @@ def rows(n=200):
 def subspace_error(X, m, q=3):
     """sin² of the largest angle between the anchored and the exact dual's scores of all rows."""
     kernel = RBF(2.0)
-    features = whitened(kernel, torch.as_tensor(X[:m]), torch.as_tensor(X)).numpy()
+    features = whiten_codes(kernel, torch.as_tensor(X[:m]), torch.as_tensor(X)).numpy()
     moments = exact_moments(features, [m])
     axes = frame_of(moments, principal_axes(moments.scaled_covariance(), q)).axes
     ours = np.linalg.qr((features - features.mean(axis=0)) @ axes)[0]
@@ -60,13 +60,13 @@ def test_a_tenth_of_the_rows_as_anchors_ends_in_the_same_subspace():
 
 def test_the_median_width_follows_the_scale_of_the_codes():
     X = torch.as_tensor(rows(50))
-    plain = whitened(RBF("median"), X[:20], X)
-    torch.testing.assert_close(whitened(RBF("median"), 100 * X[:20], 100 * X), plain, atol=1e-6, rtol=1e-6)
+    plain = whiten_codes(RBF("median"), X[:20], X)
+    torch.testing.assert_close(whiten_codes(RBF("median"), 100 * X[:20], 100 * X), plain, atol=1e-6, rtol=1e-6)
 
 
 def test_gradients_reach_rows_and_anchors():
     X = torch.as_tensor(rows(30)).requires_grad_()
-    whitened(RBF("median"), X[:10], X).square().sum().backward()
+    whiten_codes(RBF("median"), X[:10], X).square().sum().backward()
     assert torch.isfinite(X.grad).all()
     assert (X.grad.abs().sum(dim=1) > 0).all()
 

@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from gramian.deep import prior
-from gramian.deep.prior import PRIOR_CLUSTERS, PRIOR_COMPONENTS, PRIOR_ROWS, ROWS_PER_CLUSTER, fitted_prior
+from gramian.deep.prior import fitted_prior
 
 RNG = np.random.default_rng(0)
 
@@ -22,17 +21,15 @@ def test_samples_have_the_moments_of_the_latents():
 
 
 def test_clusters_and_components_follow_the_rows():
-    assert (PRIOR_CLUSTERS, PRIOR_COMPONENTS, PRIOR_ROWS, ROWS_PER_CLUSTER) == (32, 6, 5000, 40)
     small = fitted_prior(latents(30), np.arange(30, dtype=np.uint64))
     assert len(small.weights_) == 1
     assert small.n_components == 2
     assert len(fitted_prior(latents(85), np.arange(85, dtype=np.uint64)).weights_) == 2
 
 
-def test_of_many_rows_those_of_smallest_hash_are_taken(monkeypatch):
-    monkeypatch.setattr(prior, "PRIOR_ROWS", 60)
+def test_of_many_rows_those_of_smallest_hash_are_taken():
     H = latents(90)
     hashes = RNG.permutation(90).astype(np.uint64)
     order = RNG.permutation(90)
-    one, other = fitted_prior(H, hashes), fitted_prior(H[order], hashes[order])
+    one, other = (fitted_prior(H[rows], hashes[rows], max_rows=60) for rows in (slice(None), order))
     assert_allclose(np.sort(one.means_, axis=0), np.sort(other.means_, axis=0), atol=1e-6)

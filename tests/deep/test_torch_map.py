@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch", reason="needs torch: pip install 'gramian[d
 
 from gramian import MultiViewRKM
 from gramian.deep import TorchMap, nets
+from gramian.deep.torch_map import apply_module
 from gramian.features import Identity, RandomFourier
 from gramian.kernels import RBF
 from gramian.testing import check_feature_map
@@ -29,11 +30,10 @@ def test_the_map_of_a_module_is_the_module(X):
     np.testing.assert_allclose(features, expected, atol=1e-6)
 
 
-def test_rows_are_batched_without_a_trace(X, monkeypatch):
+def test_rows_are_batched_without_a_trace(X):
     net = nets.Net.of(nets.MLP((5,)), "encoder", nets.Wiring(6, 4))
     whole = TorchMap(net).fit_transform(X)
-    monkeypatch.setattr("gramian.deep.torch_map.BATCH_ROWS", 7)
-    np.testing.assert_allclose(TorchMap(net).fit_transform(X), whole, atol=1e-13)
+    np.testing.assert_allclose(apply_module(net, X, batch_rows=7), whole, atol=1e-13)
 
 
 def test_without_a_decoder_there_is_no_inverse(X):

@@ -195,5 +195,4 @@ def test_trained_encoders_see_noise_that_falls_with_the_learning_rate(X, is_trai
 
 def test_policies_of_training():
     """Chosen on rows that no reported figure uses: docs/deep.md."""
-    assert training.WEIGHT_DECAY == 0.5
     assert (training.input_noise(64), training.input_noise(784), training.input_noise(16)) == (1.0, 1.0, 0.25)

@@ -3,7 +3,6 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -14,7 +13,9 @@ import gramian
 from gramian import NumericalWarning, RKMForecaster, RKMRegressor, features, kernels
 from gramian.datasets import make_mackey_glass, make_sum_of_sines
 from gramian.series.rolling import rolling_origin
-from gramian.series.series import check_steps, filled, lagged
+from gramian.series.series import check_steps, fill_gaps, lag_windows
+
+pd = pytest.importorskip("pandas")
 
 SINES = make_sum_of_sines(500)
 
@@ -26,14 +27,14 @@ def plain(lags=10, n_components=0.95, **options):
 
 
 def test_windows_are_oldest_first():
-    windows, targets = lagged(np.arange(10.0)[:, None], 3, 2)
+    windows, targets = lag_windows(np.arange(10.0)[:, None], 3, 2)
     assert_array_equal(windows[0], [0, 1, 2])
     assert_array_equal(targets[0], [3, 4])
     assert len(windows) == 6
 
 
 def test_two_series_are_laid_out_time_by_time():
-    windows, targets = lagged(np.column_stack([np.arange(5.0), 10 + np.arange(5.0)]), 2, 1)
+    windows, targets = lag_windows(np.column_stack([np.arange(5.0), 10 + np.arange(5.0)]), 2, 1)
     assert_array_equal(windows[0], [0, 10, 1, 11])
     assert_array_equal(targets[0], [2, 12])
 
@@ -51,7 +52,7 @@ def test_the_default_learns_a_chaotic_series():
 
 
 def test_one_step_is_the_regressor_on_windows():
-    windows, targets = lagged(SINES[:200, None], 5, 1)
+    windows, targets = lag_windows(SINES[:200, None], 5, 1)
     options = {"kernel": kernels.RBF(2.0), "noise_variance": "ml", "n_components": 6}
     model = plain(5, standardize=False, **options).fit(SINES[:200])
     regressor = RKMRegressor(standardize=False, **options).fit(windows, targets[:, 0])
@@ -93,15 +94,15 @@ def test_gaps_are_filled_from_both_sides():
     rng = np.random.default_rng(0)
     y[rng.choice(300, 40, replace=False)] = np.nan
     holes = np.isnan(y[:, 0])
-    assert np.abs(filled(y, 20)[holes, 0] - SINES[:300][holes]).max() < 0.05
-    assert_array_equal(filled(y, 20)[~holes], y[~holes])
+    assert np.abs(fill_gaps(y, 20)[holes, 0] - SINES[:300][holes]).max() < 0.05
+    assert_array_equal(fill_gaps(y, 20)[~holes], y[~holes])
 
 
 def test_gaps_of_an_exact_series_in_a_huge_unit_are_filled():
     rng = np.random.default_rng(0)
     series = 1e149 * np.outer(rng.standard_normal(17), [1.0, -2.0])
     series[rng.random(series.shape) < 0.6] = np.nan
-    found = filled(series, 3)
+    found = fill_gaps(series, 3)
     assert np.isfinite(found).all()
     assert_array_equal(found[~np.isnan(series)], series[~np.isnan(series)])
 
@@ -274,7 +275,7 @@ def test_an_explosive_recursion_stays_finite():  # FORE-07
         {"difference": 2},
         {"difference": True},
         {"transform": "sqrt"},
-        {"approximation": "rff"},
+        {"approximation": "no_such_map"},
         {"n_members": 0},
         {"strategy": "both"},
         {"horizon": 0},
@@ -341,6 +342,26 @@ def test_the_sktime_adapter_gives_the_same_forecasts():
         assert model.predict_interval(coverage=0.9).shape == (2, 2)
 
 
+def test_sktime_fits_panels_and_hierarchies_by_one_call():
+    adapter = pytest.importorskip("gramian.adapters.sktime", reason="sktime is not installed")
+    times = pd.period_range("2020-01", periods=30, freq="M")
+    keys = [(region, store, time) for region in "ab" for store in ("x", "y") for time in times]
+    index = pd.MultiIndex.from_tuples(keys, names=["region", "store", "month"])
+    rng = np.random.default_rng(0)
+    promo = pd.DataFrame({"promo": (rng.random(120) < 0.3).astype(float)}, index=index)
+    y = pd.DataFrame({"sold": 50 + 8 * promo["promo"] + rng.standard_normal(120)}, index=index)
+    known = index.get_level_values("month") < times[-2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        model = adapter.SktimeRKMForecaster(random_state=0).fit(y[known], X=promo[known], fh=[1, 2])
+        found = model.predict(X=promo[~known])
+        ends = model.predict_interval(X=promo[~known], coverage=0.9)
+    assert found.index.equals(y[~known].index)
+    assert_allclose(found["sold"], y[~known]["sold"], atol=4.0)
+    assert ((ends.iloc[:, 0] <= found["sold"]) & (found["sold"] <= ends.iloc[:, 1])).all()
+    assert len(model.forecasters_["sold"].predict(1)) == 4
+
+
 @pytest.mark.slow
 def test_sktime_common_checks():
     adapter = pytest.importorskip("gramian.adapters.sktime", reason="sktime is not installed")
@@ -376,7 +397,7 @@ def test_none_takes_the_components_above_a_given_noise():
 def test_a_small_noise_and_all_components_come_close_to_kernel_ridge():
     y = make_mackey_glass(400)
     model = plain(8, None, kernel=kernels.RBF(2.0), noise_variance=1e-7, view_weights=(1.0, 1e-5), n_folds=None).fit(y)
-    windows, targets = lagged(((y - y.mean()) / y.std())[:, None], 8, 1)
+    windows, targets = lag_windows(((y - y.mean()) / y.std())[:, None], 8, 1)
     ridge = KernelRidge(alpha=1e-7 * len(windows), kernel="rbf", gamma=1 / 8).fit(windows, targets)
     own = model._members[0].model.next_values(windows[::7].reshape(-1, 8, 1) + 0.01)[0]
     assert_allclose(own, ridge.predict(windows[::7] + 0.01), atol=0.02)

@@ -1,7 +1,6 @@
 """LatentImputer: better than the mean or equal to it, calibrated, with any model that can fill."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
@@ -16,17 +15,17 @@ from gramian import (
     load,
     save,
 )
-from gramian.estimators.imputer import MOST_WORK
 from gramian.evidence.cell_scales import (
-    PRIOR_CELLS,
-    PRIOR_TABLE,
     column_scales,
     corrected_deviations,
     relative_sizes,
 )
-from gramian.evidence.cells import candidates, choose_by_cells, hidden_cells
+from gramian.evidence.cells import choose_by_cells, hidden_cells
+from gramian.filling.choice import MOST_WORK
 from gramian.latent.small_sample import SmallSample, inflation
 from oracles.tables import TABLES, with_holes
+
+pd = pytest.importorskip("pandas")
 
 X = TABLES["tall"]
 
@@ -121,12 +120,6 @@ def test_where_no_few_components_explain_a_table_the_noise_keeps_many_and_shrink
     ours = error(model.transform(table))
     assert ours < 0.97 * min(error(LatentImputer(PPCA(q)).fit_transform(table)) for q in (1, 2, 3, 5, 8))
     assert "squared error of hidden cells" in model.explain()
-
-
-def test_candidates_thin_out():
-    assert candidates(0, 3) == [0, 1, 2, 3]
-    assert candidates(5, 5) == [5]
-    assert candidates(1, 40)[-3:] == [27, 33, 40]
 
 
 def test_pure_noise_is_filled_with_column_means():
@@ -284,7 +277,6 @@ def test_a_column_without_hidden_cells_gets_the_scale_of_all():
 
 
 def test_few_hidden_cells_do_not_narrow_deviations_much_but_widen_them():
-    assert (PRIOR_CELLS, PRIOR_TABLE) == (100.0, 20.0)
     at = np.full(50, 0.5 * 1.6448536269514722)  # the model's deviations are twice too wide on 50 cells
     none = np.zeros(50, dtype=int)
     assert_allclose(column_scales(at, none, 2)[1], 0.5 ** (50 / 70))
@@ -330,7 +322,7 @@ def test_columns_of_one_value_or_exact_are_no_trouble():
 
 def test_hidden_cells_are_held_against_the_law_that_is_told(monkeypatch):
     """Not against that of the models without them: its factor for small samples is larger, and would be believed to be wrong."""
-    from gramian.estimators import imputer
+    from gramian.filling import calibration
 
     laws = []
 
@@ -338,7 +330,7 @@ def test_hidden_cells_are_held_against_the_law_that_is_told(monkeypatch):
         laws.append(law)
         return corrected_deviations(values, means, variances, law, *others)
 
-    monkeypatch.setattr(imputer, "corrected_deviations", spied)
+    monkeypatch.setattr(calibration, "corrected_deviations", spied)
     _, table = low_rank(40, 12, 3, 0.5, seed=3)
     model = LatentImputer().fit(table)
     assert_allclose(laws[0].counts, (~np.isnan(table)).sum(axis=0))

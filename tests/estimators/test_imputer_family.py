@@ -7,7 +7,9 @@ from sklearn.base import clone
 
 from gramian import LatentImputer, load, save
 from gramian.datasets import make_missing
+from gramian.estimators import imputer_family
 from gramian.estimators.imputer_family import MOST_COLUMNS, MOST_ROWS, candidates
+from gramian.evidence.selection import choose_by
 
 
 def spiral(n=300):
@@ -41,6 +43,29 @@ def test_a_linear_table_stays_with_ppca_and_is_filled_as_by_default():
     model = LatentImputer("auto").fit(table)
     assert model.model_selection_.chosen == {"estimator": "PPCA"}
     assert_array_equal(model.transform(table), LatentImputer().fit_transform(table))
+
+
+@pytest.mark.parametrize("error, chosen", [(0.8, "PPCA"), (0.5, "PPCAMixture(3)")])
+def test_a_mixture_must_be_clearly_better(error, chosen, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 5))
+    table = make_missing(X, 0.2, random_state=0)
+    trial = imputer_family._Trial
+
+    def said(self, mixture):
+        """The truth, with noise that makes the squared error this share of that of the mean."""
+        draws = np.random.default_rng(1)
+        truths = [self.rows.rows[hidden] for hidden in self.hidden]
+        return [(x + np.sqrt(error) * draws.permutation(x), np.ones(len(x))) for x in truths]
+
+    monkeypatch.setattr(trial, "by_mixture", said)
+    monkeypatch.setattr(trial, "by_kernel", lambda self, model: [])
+    model = LatentImputer("auto").fit(table)
+    selection = model.model_selection_
+    assert choose_by(selection.evidence).chosen == {
+        "estimator": "PPCAMixture(3)"
+    }  # one standard error would do elsewhere
+    assert selection.chosen == {"estimator": chosen}
 
 
 def test_large_tables_have_no_other_candidates_and_the_default_asks_no_family():

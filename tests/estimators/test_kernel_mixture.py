@@ -14,8 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from gramian import KernelPPCA, KernelPPCAMixture, NumericalWarning
 from gramian.datasets import make_c_shapes, make_moons
 from gramian.kernels import RBF, Linear
-from gramian.mixtures.kernel_fit import CLEAR_GAIN
 from gramian.mixtures.kernel_kmeans import Neighbours, graph_cut, kernel_kmeans
+from gramian.policy import MIXTURES
 
 
 def agreement(labels, truth):
@@ -198,7 +198,7 @@ def test_a_wrong_start_is_left_only_for_a_clearly_likelier_one(kernel):
     trapped = KernelPPCAMixture(2, 2, kernel=kernel, init=np.eye(2)[wrong]).fit(X)
     informed = KernelPPCAMixture(2, 2, kernel=kernel, init=np.eye(2)[truth]).fit(X)
     model = KernelPPCAMixture(2, 2, kernel=kernel, random_state=0).fit(X)
-    assert model.log_likelihoods_[-1] > trapped.log_likelihoods_[-1] + CLEAR_GAIN
+    assert model.log_likelihoods_[-1] > trapped.log_likelihoods_[-1] + MIXTURES.clear_gain
     assert model.log_likelihoods_[-1] > informed.log_likelihoods_[-1] - 1e-3
     assert agreement(model.predict(X), truth) > 0.97
 
@@ -456,9 +456,11 @@ def test_before_fit_and_after_a_failed_fit(shapes, fitted):
 
 @pytest.mark.filterwarnings("ignore::gramian.exceptions.NumericalWarning")
 def test_identical_rows_small_tables_and_constant_columns_stay_finite():
-    same = KernelPPCAMixture(random_state=0).fit(np.ones((6, 3)))
+    same = KernelPPCAMixture(1, random_state=0).fit(np.ones((6, 3)))
     assert np.isfinite(same.score_samples(np.ones((2, 3)))).all()
     assert_allclose(same.predict_proba(np.ones((1, 3))).sum(), 1.0)
+    with pytest.raises(ValueError, match="distinct rows"):
+        KernelPPCAMixture(2).fit(np.ones((6, 3)))
     rng = np.random.default_rng(0)
     for n, d in [(2, 1), (2, 3), (3, 1), (4, 5)]:
         model = KernelPPCAMixture(random_state=0).fit(rng.normal(size=(n, d)))

@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from gramian import KernelPPCA, LatentImputer, NumericalWarning, kernels
 from gramian.exceptions import NumericalWarning as Warned
+from gramian.preimage import KernelSmoother
 from oracles.tables import TABLES
 
 X = TABLES["tall"]
@@ -101,11 +102,20 @@ def test_overflowing_kernels_are_refused():
         KernelPPCA(2, kernel=kernels.Polynomial(degree=100, gamma=1.0)).fit(X * 1e4)
 
 
+class WholeGram(KernelSmoother):
+    """A pre-image that asks for the Gram matrix of all points."""
+
+    needs_gram = True
+
+
 def test_memory_is_refused_before_it_is_allocated():
     with pytest.raises(MemoryError, match=r"krylov"):
+        KernelPPCA(2, solver="eigh", memory_limit=6000).fit(X)
+    KernelPPCA(2, solver="krylov", memory_limit=6000).fit(X)  # what was advised fits
+    with pytest.raises(MemoryError, match=r"^((?!krylov).)*$"):  # here it would not
         KernelPPCA(2, solver="eigh", memory_limit=1000).fit(X)
-    with pytest.raises(MemoryError):
-        KernelPPCA(2, kernel=kernels.RBF(1.0), preimage="ridge", memory_limit=20_000).fit(X)
+    with pytest.raises(MemoryError, match="on 60 points"):
+        KernelPPCA(2, kernel=kernels.RBF(1.0), preimage=WholeGram(), memory_limit=20_000).fit(X)
     big = np.random.default_rng(0).standard_normal((3000, 3))
     model = KernelPPCA(2, memory_limit=20_000_000, kernel=kernels.RBF(2.0), random_state=0).fit(big)
     assert type(model.solver_).__name__ == "Krylov"

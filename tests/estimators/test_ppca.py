@@ -1,8 +1,8 @@
 """PPCA as a user meets it: choices of q and noise, solvers, streams, containers, anomalies."""
 
+from dataclasses import replace
+
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse, stats
@@ -16,6 +16,9 @@ from sklearn.preprocessing import StandardScaler
 from gramian import PPCA, LatentImputer, LatentOutlierDetector, NumericalWarning
 from gramian.latent import dimension
 from oracles.tables import TABLES, with_holes
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 
 X = TABLES["tall"]
 
@@ -510,7 +513,7 @@ def test_large_tables_choose_from_leading_pairs(monkeypatch):
     table = low_rank(150, 100, 3)
     exact = PPCA().fit(table)
     monkeypatch.setattr(choosing, "WHOLE_SIZE", 20)
-    monkeypatch.setattr(choosing, "FIRST_PAIRS", 2)
+    monkeypatch.setattr(choosing, "SIZES", replace(choosing.SIZES, first_pairs=2))
     model = PPCA().fit(table)
     assert model.n_components_ == exact.n_components_ == 3
     assert_allclose(model.selection_.scores[:3], exact.selection_.scores[:3], rtol=1e-6)
@@ -702,3 +705,18 @@ def test_the_objective_of_the_stiefel_solver_is_kept(rng, tmp_path):
     save(model, tmp_path / "model")
     assert_allclose(load(tmp_path / "model").objectives_, model.objectives_)
     assert not hasattr(PPCA(2).fit(X), "objectives_")
+
+
+def test_many_rows_with_holes_among_them_are_as_odd_as_each_alone():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((9000, 2)) @ rng.standard_normal((2, 6)) + 0.2 * rng.standard_normal((9000, 6))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    model = PPCA(2).fit(X[:500])
+    found = model.anomaly(X)
+    rows = np.r_[0:40, 4090:4110, 8960:9000]
+    few = model.anomaly(X[rows])
+    for name in ("t2", "spe", "p_t2", "p_spe", "limit_spe", "contributions"):
+        assert_allclose(getattr(found, name)[rows], getattr(few, name), rtol=1e-9, atol=1e-12)
+    assert found.limit_t2 == few.limit_t2
+    complete = model.anomaly(np.nan_to_num(X))
+    assert np.ndim(complete.limit_spe) == 0

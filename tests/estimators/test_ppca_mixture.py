@@ -4,8 +4,6 @@ import io
 import pickle
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -20,6 +18,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gramian import PPCA, LatentImputer, NumericalWarning, PPCAMixture, load, save
 from gramian.datasets import make_ellipsoids
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 
 
 def clusters(n=240, d=5, K=2, seed=0, apart=4.0):

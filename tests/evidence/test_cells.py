@@ -18,12 +18,6 @@ def table(kind, n=150):
     return X
 
 
-def test_the_loose_fits_are_as_documented():
-    assert (cells.LOOSE, cells.LOOSE_STEPS) == (1e-2, 5)
-    assert (cells.ALMOST_NONE, cells.TIGHT, cells.TIGHT_STEPS) == (1e-4, 1e-6, 100)
-    assert (cells.N_DRAWS, cells.SHARE, cells.MOST_ROWS, cells.EVERY, cells.PATIENCE) == (5, 0.1, 2000, 6, 2)
-
-
 @pytest.mark.parametrize("kind", ["straight", "curved"])
 def test_fits_to_the_end_choose_the_same_q(monkeypatch, kind):
     X = table(kind)
@@ -64,3 +58,23 @@ def test_columns_that_determine_each_other_are_left_no_noise():
     exact = rng.standard_normal((120, 3)) * [1.0, 0.1, 0.01] @ rng.standard_normal((3, 6))
     X = np.where(rng.random(exact.shape) < 0.1, np.nan, exact)
     assert choose_noise_by_cells(X, np.ones(120), 5).selection.chosen == 3
+
+
+def test_no_draw_hides_more_than_half_of_a_column_or_its_last_three_cells_or_the_last_of_a_row():
+    X = np.random.default_rng(0).standard_normal((60, 6))
+    X[4:, 0] = np.nan
+    X[:, 1] = np.nan
+    X[:2, 1] = 1.0
+    for number in range(20):
+        hidden = cells.hidden_cells(X, number, share=0.9)
+        left = (~np.isnan(X) & ~hidden).sum(axis=0)
+        seen = (~np.isnan(X)).sum(axis=0)
+        assert (left >= np.minimum(seen, np.maximum(3, (seen + 1) // 2))).all()
+        assert (~np.isnan(X) & ~hidden).any(axis=1).all()
+
+
+def test_a_draw_hides_about_a_tenth_of_the_cells_and_draws_differ():
+    X = np.random.default_rng(1).standard_normal((200, 8))
+    first, second = (draw.hidden for draw in cells.hidden_draws(X, 2))
+    assert 0.07 < first.mean() < 0.13
+    assert (first & second).mean() < 0.03

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 from tests.oracles import naive
 
 from gramian._content import content_folds
-from gramian.evidence.dimension import JudgedMoments, choose_dimension, gram_folds
+from gramian.evidence.dimension import GramFamily, JudgedMoments, MomentFamily, choose_dimension
+from gramian.evidence.held_out import HeldOut
 from gramian.operators.moments import Moments
 
 
@@ -22,13 +23,17 @@ def parts(X, weights=None, n_folds=5):
     return fold, JudgedMoments(moments, X, weights, fold)
 
 
+def gram_paths(X, weights, center=True):
+    return HeldOut.of(X).each(GramFamily(X @ X.T, weights, center, X.shape[1]).path)
+
+
 @pytest.mark.parametrize("center", [True, False])
 def test_the_score_of_every_q_is_the_mean_density_of_the_held_out_rows(center):
     X, weights = table(60, 7, 2), np.random.default_rng(1).integers(1, 4, 60).astype(float)
     fold, moments = parts(X, weights)
-    for f, found in enumerate(moments.folds(center)):
+    for f, found in enumerate(MomentFamily(moments, center).paths()):
         out = fold == f
-        levels = found.log_likelihoods(7)
+        levels = found.log_likelihoods()
         for q in range(7):
             mean, W, noise, _, _ = naive.ppca(X[~out], q, weights[~out], center)
             assert_allclose(levels[:, q], naive.log_density(X[out], mean, W, noise), rtol=1e-9)
@@ -40,8 +45,8 @@ def test_the_score_of_every_q_is_the_mean_density_of_the_held_out_rows(center):
 def test_gram_blocks_give_the_folds_of_the_moments(shape, center):
     X = table(*shape, 3)
     weights = np.random.default_rng(2).random(len(X)) + 0.5
-    fold, moments = parts(X, weights)
-    for primal, dual in zip(moments.folds(center), gram_folds(X @ X.T, weights, fold, center)):
+    _, moments = parts(X, weights)
+    for primal, dual in zip(MomentFamily(moments, center).paths(), gram_paths(X, weights, center)):
         rank = min(len(primal.eigenvalues), len(dual.eigenvalues))
         assert_allclose(dual.eigenvalues[:rank], primal.eigenvalues[:rank], rtol=1e-8)
         assert_allclose(dual.squared_scores[:, :rank], primal.squared_scores[:, :rank], rtol=1e-6, atol=1e-9)
@@ -52,22 +57,22 @@ def test_gram_blocks_give_the_folds_of_the_moments(shape, center):
 @pytest.mark.parametrize(("n", "d", "q"), [(200, 10, 3), (30, 20, 4), (50, 100, 5), (30, 500, 5)])
 def test_the_true_q_is_found_with_more_and_with_fewer_rows_than_columns(n, d, q):
     X = table(n, d, q)
-    fold, moments = parts(X)
-    folds = moments.folds() if d <= n else gram_folds(X @ X.T, np.ones(n), fold)
-    assert choose_dimension(folds, d).chosen == q
+    _, moments = parts(X)
+    paths = MomentFamily(moments).paths() if d <= n else gram_paths(X, np.ones(n))
+    assert choose_dimension(paths).chosen == q
 
 
 @pytest.mark.parametrize(("n", "d"), [(100, 10), (50, 100)])
 def test_pure_noise_has_one_component_and_none_where_0_is_a_candidate(n, d):
     X = np.random.default_rng(0).standard_normal((n, d))
-    folds = gram_folds(X @ X.T, np.ones(n), content_folds(X, 5)[1])
-    assert choose_dimension(folds, d).chosen == 1
-    assert choose_dimension(folds, d, smallest=0).chosen == 0
+    paths = gram_paths(X, np.ones(n))
+    assert choose_dimension(paths).chosen == 1
+    assert choose_dimension(paths, smallest=0).chosen == 0
 
 
 def test_exact_rank_is_kept_whole():
     X = table(80, 10, 4, noise=0.0)
-    assert choose_dimension(parts(X)[1].folds(), 10).chosen == 4
+    assert choose_dimension(MomentFamily(parts(X)[1]).paths()).chosen == 4
 
 
 def test_constant_rows_leave_the_smallest_candidate():
@@ -75,7 +80,7 @@ def test_constant_rows_leave_the_smallest_candidate():
     X[0, 0] = 2.0
     moments = [Moments.of(X[i::3]) for i in range(3)]
     judged = JudgedMoments(moments, X, np.ones(12), np.arange(12) % 3)
-    assert choose_dimension(judged.folds(), 3).chosen == 1
+    assert choose_dimension(MomentFamily(judged).paths()).chosen == 1
 
 
 def test_a_few_wild_rows_do_not_decide_q():
@@ -84,7 +89,7 @@ def test_a_few_wild_rows_do_not_decide_q():
     wild = X.copy()
     wild[:10] += 50.0 * rng.standard_normal((10, 20))
     _, moments = parts(wild)
-    found = choose_dimension(moments.folds(), 20)
+    found = choose_dimension(MomentFamily(moments).paths())
     assert (~found.evidence.voted).sum() == 10
     assert found.evidence.row_losses.mean(axis=1).argmin() == 0  # q = 1: what the mean over all rows would take
     assert found.chosen >= 4

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from gramian._content import content_folds
-from gramian.evidence.few_rows import LIMIT_FOLDS, held_out_distance
+from gramian.evidence.few_rows import held_out_distance
+from gramian.policy import LOOK
 
 
 def by_definition(X, weights, q, center):
     """One PCA per fold, by the singular value decomposition of its rows."""
-    _, fold = content_folds(X, LIMIT_FOLDS)
+    _, fold = content_folds(X, 2 * LOOK.folds)
     total = 0.0
-    for held in range(LIMIT_FOLDS):
+    for held in range(2 * LOOK.folds):
         kept, out = fold != held, fold == held
         mean = np.average(X[kept], axis=0, weights=weights[kept]) if center else 0.0
         axes = np.linalg.svd((X[kept] - mean) * np.sqrt(weights[kept])[:, None], full_matrices=False)[2][:q]

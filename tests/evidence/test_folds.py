@@ -6,8 +6,16 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, make_regression
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold
 
-from gramian import KernelPPCAClassifier, LatentOutlierDetector, MultiViewRKM, RKMClassifier, RKMRegressor
-from gramian._content import content_folds, row_hashes
+from gramian import (
+    KernelPPCAClassifier,
+    LatentImputer,
+    LatentOutlierDetector,
+    MultiViewRKM,
+    RKMClassifier,
+    RKMRegressor,
+)
+from gramian._content import Folds, content_folds, row_hashes
+from gramian.evidence.cells import hidden_draws
 from gramian.evidence.folds import as_folds
 
 X, y = load_iris(return_X_y=True)
@@ -77,3 +85,17 @@ def test_leaking_folds_are_the_users_choice_and_show_in_the_evidence():
     apart = RKMRegressor(n_folds=list(GroupKFold(5).split(rows, groups=groups))).fit(rows, target)
     leaking = RKMRegressor(n_folds=KFold(5, shuffle=True, random_state=0)).fit(rows, target)
     assert leaking.evidence_.losses.mean(axis=1).min() < 0.5 * apart.evidence_.losses.mean(axis=1).min()
+
+
+def test_the_imputer_hides_cells_of_the_rows_of_each_fold():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 2)) @ rng.standard_normal((2, 5)) + 0.3 * rng.standard_normal((120, 5))
+    number = np.arange(120) % 3
+    draws = hidden_draws(X, Folds.given(row_hashes(X), number))
+    assert [np.unique(number[draw.hidden.any(axis=1)]).tolist() for draw in draws] == [[0], [1], [2]]
+    assert all(0.05 < draw.hidden.mean() < 0.15 for draw in draws)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    model = LatentImputer(n_folds=KFold(4)).fit(X)
+    assert model.evidence_.losses.shape[1] == 4
+    pairs = LatentImputer(n_folds=list(KFold(4).split(X))).fit(X)
+    np.testing.assert_array_equal(pairs.evidence_.losses, model.evidence_.losses)

@@ -4,10 +4,10 @@ import numpy as np
 from numpy.testing import assert_allclose
 from scipy.special import ndtri
 
-from gramian.evidence.limits import OPTIMISM, calibrated_std, raised, weighted_quantile
+from gramian.evidence.held_out import HeldOut
+from gramian.evidence.limits import calibrated_std, less_optimistic, weighted_quantile
 from gramian.solvers import Eigh
 from gramian.targets.fit import fit_target
-from gramian.targets.folds import dealt_folds
 from gramian.views.view import ExplicitView, ViewTable
 
 NORMAL = float(ndtri(0.95))
@@ -33,8 +33,7 @@ def test_weighted_quantiles_count_repetition():
 
 
 def test_deviations_are_raised_for_the_choices_made_on_the_same_rows():
-    assert OPTIMISM == 4.0
-    assert_allclose(raised(np.array([1.0]), 20.0), [1.2])
+    assert_allclose(less_optimistic(np.array([1.0]), 20.0), [1.2])
 
 
 def test_the_trust_of_all_rows_is_that_of_the_folds_less_the_rows_they_lack():
@@ -43,7 +42,7 @@ def test_the_trust_of_all_rows_is_that_of_the_folds_less_the_rows_they_lack():
     y = X[:, :1] + 0.5 * rng.standard_normal((50, 1))
     table = ViewTable((ExplicitView(X), ExplicitView(y)), np.full(50, 0.02), 50.0)
     for n_folds in (2, 5):
-        folds = dealt_folds(X, n_folds)
+        folds = HeldOut.of(X, n_folds)
         model = fit_target(table, 3, Eigh(), "primal", noise_variance="per-view", view_weights=np.ones(2), folds=folds)
         kept = 1.0 - 1.0 / n_folds
         assert_allclose(model.model.subspace.parts[0].trust, 1.0 / (kept * model.held_out.ridge))

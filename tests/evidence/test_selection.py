@@ -56,3 +56,17 @@ def test_scores_of_any_size_are_chosen_alike():
         found = choose([1, 2, 3], scores * unit)
         assert found.chosen == plain.chosen
         np.testing.assert_array_equal(found.errors, plain.errors * unit)
+
+
+def test_what_is_behind_in_every_fold_is_not_as_good_however_unequal_the_folds():
+    behind = np.array([0.001, 0.001, 0.001, 0.001, 1.0])
+    weights = np.array([2.375, 2.375, 2.375, 2.375, 0.5])
+    found = choose(["simple", "best"], np.column_stack([-behind, np.zeros(5)]), weights)
+    assert weights @ behind / weights.sum() < found.errors[0]
+    assert found.chosen == "best"
+
+
+def test_a_fold_of_many_rows_outvotes_several_of_few():
+    scores = np.array([[-1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
+    assert choose(["simple", "rich"], scores, [100.0, 1.0, 1.0]).chosen == "rich"
+    assert choose(["simple", "rich"], scores, [1.0, 1.0, 1.0]).chosen == "simple"

@@ -121,7 +121,7 @@ def test_our_own_origin_is_let_in(door):
 
 
 @pytest.mark.parametrize(
-    "verb", sorted(set(VERBS) - {"cancel", "undo", "tune", "edit", "choose", "export", "views", "series"})
+    "verb", sorted(set(VERBS) - {"cancel", "undo", "tune", "edit", "replace", "choose", "export", "views", "series"})
 )
 def test_a_verb_answers_over_http_as_by_a_call(door, iris, verb):
     given = {
@@ -157,6 +157,20 @@ def test_wrong_calls_are_refused_in_json_and_words(door):
         assert answer.json()["error"]
         assert "Traceback" not in answer.text
     assert door.request("POST", "/call/decode", b" " * (9 << 20), token=token).status_code == 413
+
+
+def test_a_head_that_is_too_large_is_431(door):
+    answer = door.request("POST", "/call/state", b"{}", {"X-Long": "x" * 200_000}, door.token)
+    assert answer.status_code == 431
+    assert answer.json()["error"] == "The head of the request is too large."
+
+
+def test_an_error_of_ours_is_told_without_what_it_holds(door, iris, capfd):
+    iris.fitted.linear.impute = iris.fitted.model.posterior = None  # as if something were broken
+    answer = door.call("row", {"row": 3})
+    assert answer.status_code == 500
+    assert answer.json() == {"error": "Something went wrong while answering (TypeError)."}
+    assert "Traceback" not in "".join(capfd.readouterr())
 
 
 TABLE = b"a,b,c\n" + b"".join(b"%d,%d,%d\n" % (i, 2 * i + i % 3, i * i % 7) for i in range(40))
@@ -214,17 +228,18 @@ def test_uploads_are_bounded_while_they_stream(iris):
     assert "60 cells" in many.json()["error"]
 
 
-def test_a_slow_trickle_is_ended(door, monkeypatch):
-    from gramian.explorer import server
-
-    monkeypatch.setattr(server, "CHUNK_SECONDS", 0.1)
+def test_a_slow_trickle_is_ended(iris):
+    iris.limits = Limits(chunk_seconds=0.1)
+    door = Door(iris)
 
     def trickle():
         yield b"a,b\n"
         time.sleep(1)
         yield b"1,2\n"
 
-    assert door.upload(trickle()).status_code == 408
+    answer = door.upload(trickle())
+    door.server.close()
+    assert answer.status_code == 408
 
 
 def test_the_oldest_upload_goes_when_there_are_too_many(iris):

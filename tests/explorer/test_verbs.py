@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose
 
 import gramian
 import gramian.io
-from gramian.explorer.packing import unpacked, written
+from gramian.explorer.packing import unpack, write_json
+from gramian.explorer.session import Limits
 from gramian.explorer.verbs import VERBS, InputError, call
 
 
@@ -27,8 +28,92 @@ def test_only_the_panels_that_the_data_allow_are_there(iris, make_session, tmp_p
 def test_the_map_is_where_the_model_puts_the_rows(iris):
     found = call(iris, "map", {"axes": [1, 0]})
     latents = iris.fitted.linear.transform(iris.data.X)
-    assert_allclose(unpacked(found["x"]), latents[:, 1], rtol=1e-5)
-    assert_allclose(unpacked(found["y"]), latents[:, 0], rtol=1e-5)
+    assert_allclose(unpack(found["x"]), latents[:, 1], rtol=1e-5)
+    assert_allclose(unpack(found["y"]), latents[:, 0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", [None, "rbf"])
+def test_ellipses_are_the_posterior_covariances_of_rows(iris, kernel):
+    if kernel:
+        call(iris, "choose", {"kernel": kernel})
+        assert iris.jobs.wait(120)
+    found = unpack(call(iris, "map", {"axes": [0, 1], "ellipses": True})["ellipses"]).reshape(-1, 3)
+    fitted = iris.fitted
+    for row in (0, 3, 5):  # the second and third miss a cell
+        shown = fitted.full[row : row + 1] if kernel else iris.data.X[row : row + 1]
+        covariance = np.reshape(fitted.model.posterior(shown).covariance, (fitted.q, fitted.q))
+        assert_allclose(found[row], [covariance[0, 0], covariance[0, 1], covariance[1, 1]], rtol=1e-4, atol=1e-7)
+        told = unpack(call(iris, "row", {"row": row})["covariance"]).reshape(fitted.q, fitted.q)
+        assert_allclose(told, covariance, rtol=1e-4, atol=1e-7)
+    iris.limits = Limits(ellipses=100)
+    with pytest.raises(InputError, match="at most 100 rows"):
+        call(iris, "map", {"ellipses": True})
+
+
+def test_values_have_marks_and_what_has_none_is_the_rest(iris):
+    found = call(iris, "map", {"colour": "column:species"})["colour"]
+    assert (found["labels"], found["rest"]) == (["setosa", "versicolor", "virginica"], ["missing"])
+    codes = unpack(found["codes"])
+    assert [found["labels"][k] for k in codes[[0, 60, 120]]] == ["setosa", "versicolor", "virginica"]
+    assert codes[5] >= len(found["labels"])
+
+
+def test_a_code_of_missing_is_named_and_its_cells_are_emptied(make_session, tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=60)
+    columns = {f"c{j}": z + 0.3 * rng.normal(size=60) for j in range(3)}
+    columns["c1"][[4, 9]] = -999
+    gramian.io.write_table(tmp_path / "codes.csv", list(columns), list(columns.values()))
+    session = make_session(str(tmp_path / "codes.csv"))
+    told = {column["name"]: column["codes"] for column in call(session, "columns", {})["columns"]}
+    assert told == {"c0": [], "c1": [[-999.0, 2]], "c2": []}
+    assert call(session, "replace", {"column": "c1", "old": -999, "new": None}) == {"cells": 2}
+    assert call(session, "columns", {})["columns"][1]["codes"] == []
+    assert session.jobs.wait(120)
+    rows = call(session, "rows", {"count": 10})["rows"]
+    for row in (4, 9):  # filled by the others, and the code is forgotten
+        assert rows[row]["cells"][1]["lo"] < z[row] < rows[row]["cells"][1]["hi"]
+        assert rows[row]["cells"][1]["v"] == pytest.approx(z[row], abs=1)
+    made = {}
+    monkeypatch.chdir(tmp_path)
+    exec(base64.b64decode(call(session, "export", {"what": "code"})["data"]).decode(), made)
+    assert_allclose(made["full"], session.fitted.full, atol=1e-6)
+    call(session, "undo", {})
+    assert session.jobs.wait(120)
+    assert session.data.table["c1"][4] == -999
+    assert session.replaced == []
+
+
+def test_the_code_of_many_rows_draws_the_rows_that_were_drawn(make_session, tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(400, 3)), rng.normal(size=(400, 3)) + 9.0])
+    columns = {f"c{j}": column for j, column in enumerate(X.T)}
+    gramian.io.write_table(tmp_path / "many.csv", list(columns), list(columns.values()))
+    session = make_session(str(tmp_path / "many.csv"))
+    code = base64.b64decode(call(session, "export", {"what": "code"})["data"]).decode()
+    assert "content_sample" in code
+    made = {}
+    monkeypatch.chdir(tmp_path)
+    exec(code, made)
+    assert_allclose(made["full"], session.fitted.full, atol=1e-6)
+
+
+def test_the_first_map_has_two_axes_and_says_that_more_are_looked_for(make_session):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 4)) @ rng.normal(size=(4, 8)) + 0.2 * rng.normal(size=(700, 8))
+    session = make_session(None, X, wait=False)
+    words = []
+    publish = session.publish
+
+    def heard(fitted):
+        words.append((fitted.q, fitted.words))
+        publish(fitted)
+
+    session.publish = heard
+    assert session.jobs.wait(120)
+    assert words[0] == (2, "A first look: how many axes there are is being found out.")
+    assert "500 of the rows" in words[1][1]
+    assert words[-1] == (gramian.PPCA(random_state=0).fit(session.data.X).n_components_, "")
 
 
 @pytest.mark.parametrize("kernel", [None, "rbf"])
@@ -114,7 +199,7 @@ def test_a_lasso_holds_the_rows_inside_and_says_what_sets_them_apart(iris):
     middle = float(np.median(x))
     polygon = [[-99, -99], [middle, -99], [middle, 99], [-99, 99]]
     found = call(iris, "select", {"polygon": polygon})
-    assert unpacked(found["rows"]).tolist() == np.flatnonzero(x < middle).tolist()
+    assert unpack(found["rows"]).tolist() == np.flatnonzero(x < middle).tolist()
     told = {entry["column"]: entry for entry in found["apart"]}
     column = iris.data.table["petal length"]
     assert told["petal length"]["inside"] == pytest.approx(column[x < middle].mean(), rel=1e-6)
@@ -313,7 +398,7 @@ def test_every_answer_is_strict_json(iris):
         "evidence": {},
         "clusters": {},
     }.items():
-        assert json.loads(written(call(iris, verb, given))) is not None
+        assert json.loads(write_json(call(iris, verb, given))) is not None
     assert set(VERBS) >= {
         "state",
         "map",
@@ -365,20 +450,62 @@ def test_what_cannot_be_read_fails_in_one_sentence(make_session, tmp_path):
     assert "picture" in session.error
 
 
-def test_progress_of_a_fit_is_heard_and_ended():
+LONG = {
+    "PPCA": lambda X: gramian.PPCA(2).fit(np.where(X > 1.2, np.nan, X)),
+    "PPCAMixture": lambda X: gramian.PPCAMixture(random_state=0).fit(X),
+    "KernelPPCA": lambda X: gramian.KernelPPCA().fit(X),
+    "KernelPPCAClassifier": lambda X: gramian.KernelPPCAClassifier().fit(X, X[:, 0] > 0),
+    "LatentImputer": lambda X: gramian.LatentImputer().fit(np.where(X > 1.2, np.nan, X)),
+    "LatentOutlierDetector": lambda X: gramian.LatentOutlierDetector().fit(X),
+    "RKMRegressor": lambda X: gramian.RKMRegressor().fit(X[:, 1:], X[:, 0]),
+    "RKMForecaster": lambda X: gramian.RKMForecaster().fit(np.cumsum(X[:, 0])),
+    "BayesSearch": lambda X: gramian.BayesSearch(gramian.PPCA(), {"n_components": (1, 3)}, n_trials=3, cv=2).fit(X),
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_whoever_listens_hears_of_long_work_and_ends_it(kind):
+    """One hook for all: fits, what is held out, searches."""
     from gramian._progress import Cancelled, listening
 
-    X = np.random.default_rng(0).normal(size=(60, 4))
-    X[X > 1.2] = np.nan
-    heard = []
-    with listening(lambda *step: heard.append(step)):
-        gramian.PPCA(2).fit(X)
-    assert heard
+    X = np.random.default_rng(0).normal(size=(60, 4)) @ np.diag([3.0, 1, 1, 1])
 
-    def stop(*_):
-        raise Cancelled("enough")
+    def stop(*step):
+        raise Cancelled(step[0])
 
-    model = gramian.PPCA(2)
     with pytest.raises(Cancelled), listening(stop):
-        model.fit(X)
-    assert not hasattr(model, "components_")
+        LONG[kind](X)
+
+
+def test_filled_cells_and_their_intervals_are_values_that_the_column_may_hold(make_session, tmp_path, monkeypatch):
+    """As `LatentImputer` does: whole numbers where all are, nothing below zero where nothing is; in the file and by the exported code too."""
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=150)
+    table = np.column_stack([rng.poisson(np.exp(0.9 * size + shift)) for shift in (1.0, 2.0)])
+    table = np.column_stack([table, size + 0.3 * rng.normal(size=150), size + 0.3 * rng.normal(size=150)])
+    table[rng.random(table.shape) < 0.15] = np.nan
+    counts, names = np.isnan(table[:, :2]), ["few", "many", "c", "d"]
+    gramian.io.write_table(tmp_path / "counts.csv", names, list(table.T))
+    session = make_session(str(tmp_path / "counts.csv"))
+    rows = call(session, "rows", {"count": 150})["rows"]
+    filled = [cell for row in rows for cell in row["cells"][:2] if isinstance(cell, dict)]
+    assert len(filled) == counts.sum()
+    ends = np.array([[cell["v"], cell["lo"], cell["hi"]] for cell in filled])
+    assert (ends == np.round(ends)).all()
+    assert (ends >= 0).all()
+    raw = session.data.prepare.restore(session.fitted.full - 1.645 * session.fitted.std)
+    assert (raw[:, :2][counts] < 0).any()  # the model itself would go below
+    own = call(session, "fill", {"cells": [0.0, None, -1.0, -1.0]})["cells"][1]
+    assert all(v == round(v) >= 0 for v in own)
+    (tmp_path / "filled.csv").write_bytes(base64.b64decode(call(session, "export", {"what": "filled"})["data"]))
+    written = gramian.io.read_table(tmp_path / "filled.csv")
+    code = base64.b64decode(call(session, "export", {"what": "code"})["data"]).decode()
+    monkeypatch.chdir(tmp_path)
+    made = {}
+    exec(compile(code, "page.py", "exec"), made)
+    for name in names:
+        assert_allclose(made["columns"][name], written[name])
+    assert (written["few"] == np.round(written["few"])).all()
+    call(session, "edit", {"row": 0, "column": "few", "value": -0.5})  # now the column shows that it may be
+    assert session.data.bounds.low[0] == -np.inf
+    assert not session.data.bounds.whole[0]

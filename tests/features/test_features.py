@@ -29,6 +29,7 @@ MAPS = {
     "polynomial": features.Polynomial(),
     "polynomial, homogeneous": features.Polynomial(2, coef0=0.0),
     "identity": Identity(),
+    "inputs beside curves": features.WithInputs(Matern(1.0), n_landmarks=20),
 }
 
 
@@ -40,6 +41,13 @@ def test_feature_map_keeps_the_contract(feature_map):
 @pytest.mark.parametrize("name", FEATURE_MAPS)
 def test_feature_map_of_the_table_keeps_the_contract(name):
     check_feature_map(name, rows())
+
+
+def test_inputs_beside_curves_are_the_features_of_a_sum_of_kernels():
+    X = rows(40)
+    variance = X.var(axis=0).sum()
+    kernel = kernels.Scaled(Linear(), 1 / variance) + RBF(2.0)
+    check_feature_map(features.WithInputs(RBF(2.0), n_landmarks=40), X, kernel=kernel, tolerance=1e-8)
 
 
 def test_contract_finds_wrong_features():

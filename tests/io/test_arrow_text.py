@@ -1,6 +1,7 @@
 """Plain tables through pyarrow: the same numbers and the same words as by the own parser."""
 
 import gzip
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from gramian.io import text_table
 from gramian.io.arrow_text import body_offset
 from gramian.io.source import Source
 from gramian.io.tables import ReadOptions, TableError, open_table, whole_table
+from gramian.policy import FILES
 
 pytest.importorskip("pyarrow")
 ROWS = 900
@@ -66,7 +68,7 @@ BAD = {
 
 
 def read(path, monkeypatch, quick, **options):
-    monkeypatch.setattr(text_table, "SMALLEST", 0 if quick else 1 << 60)
+    monkeypatch.setattr(text_table, "FILES", replace(FILES, quick=0 if quick else 1 << 60))
     try:
         reader = open_table(path, ReadOptions(**options))
         table = whole_table(reader)
@@ -92,7 +94,7 @@ def test_both_ways_give_the_same_table_or_the_same_message(content, batch, tmp_p
 def test_plain_files_do_take_the_quick_way(name, tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     path.write_text(GOOD[name], newline="")
-    monkeypatch.setattr(text_table, "SMALLEST", 0)
+    monkeypatch.setattr(text_table, "FILES", replace(FILES, quick=0))
     reader = open_table(path)
     tables = list(reader._quick(10**6, False))
     assert reader._ended
@@ -105,7 +107,7 @@ def test_cells_are_kept_as_they_stand_both_ways(name, tmp_path, monkeypatch):
     path.write_text(GOOD[name], newline="")
     found = []
     for smallest in (0, 1 << 60):
-        monkeypatch.setattr(text_table, "SMALLEST", smallest)
+        monkeypatch.setattr(text_table, "FILES", replace(FILES, quick=smallest))
         found.append([cells for piece in open_table(path).batches(100, raw=True) for cells in piece.raw])
     assert found[0] == found[1]
 
@@ -117,8 +119,7 @@ def test_packed_files_and_chosen_columns_too(tmp_path, monkeypatch):
     assert repr(read(path, monkeypatch, True, **options)) == repr(read(path, monkeypatch, False, **options))
 
 
-def test_strange_marks_are_found_at_the_joints_of_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("gramian.io.arrow_text.BLOCK", 4)
+def test_strange_marks_are_found_at_the_joints_of_blocks(tmp_path):
     for body, plain in (
         ("1,2\n3,4\n", True),
         ("1,2\n\n3,4\n", False),
@@ -128,7 +129,7 @@ def test_strange_marks_are_found_at_the_joints_of_blocks(tmp_path, monkeypatch):
     ):
         (tmp_path / "t.csv").write_text(body, newline="")
         for first in (1, 2):
-            found = body_offset(Source(tmp_path / "t.csv"), first)
+            found = body_offset(Source(tmp_path / "t.csv"), first, block=4)
             assert (found is not None) == (
                 plain or (first == 2 and "\n\n" not in body and "#" not in body and "\r3" in body)
             )

@@ -15,6 +15,7 @@ from benchmarks.soak_model_files import (
     with_extreme_numbers,
     without_each_attribute,
 )
+from benchmarks.soak_typed_files import fuzz as fuzz_types
 
 from gramian import PPCA, ModelFileError, load, save
 from gramian._catalogue import ESTIMATORS
@@ -31,6 +32,15 @@ def test_mutated_files_are_refused_or_harmless(saved_models, seed):
     assert broken == []
     assert counts["refused"] > 100
     assert counts["loaded, finite answers"] > 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_models_with_values_of_other_kinds_are_refused_or_harmless(saved_models, seed):
+    """The second mutator: live models with parts swapped, of other kinds, nested or inside themselves."""
+    counts, broken, _ = fuzz_types(150, seed=100 + seed, chosen=saved_models)
+    assert broken == []
+    assert counts["refused"] > 50
+    assert counts["loaded, finite answers"] > 20
 
 
 @pytest.mark.parametrize("name", sorted(models()))
@@ -66,7 +76,7 @@ def test_what_loads_can_be_saved_however_deep_it_is_nested(tmp_path):
             for _ in range(depth):
                 deep = kind(deep)
             pieces = Pieces(content)
-            pieces.manifest["model"]["state"]["n_components"] = deep
+            pieces.manifest["model"]["state"]["solver"] = deep
             path.write_bytes(pieces.content())
             try:
                 model = load(path)

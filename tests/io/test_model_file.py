@@ -22,9 +22,7 @@ from scipy import sparse
 import gramian
 from gramian import ModelFileError, load, save
 from gramian.io import model_file
-from gramian.io.data_limits import MAX_COPIED
 from gramian.io.encoding import decode, encode
-from gramian.io.strict_json import MAX_MARKS
 from gramian.io.tensors import places, read
 from gramian.solvers.eigh import Eigh
 
@@ -524,10 +522,6 @@ def test_a_small_file_cannot_fill_memory(bomb, tmp_path):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < path.stat().st_size + (256 << 20)
-
-
-def test_the_bounds_are_these():
-    assert (model_file.MAX_HEADER, MAX_MARKS, MAX_COPIED) == (1 << 24, 1_000_000, 64 << 20)
 
 
 def test_a_model_of_ten_thousand_columns_with_long_names_is_within_the_bounds(tmp_path):

@@ -4,12 +4,15 @@ import gzip
 import io
 import zipfile
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from gramian.io import packing
+from gramian.io.parquet_table import batch_sizes
 from gramian.io.tables import TableError, TableWriter, read_table, write_table
+from gramian.policy import FILES
 
 X = np.random.default_rng(0).normal(size=(50, 3))
 
@@ -44,7 +47,7 @@ def test_an_error_while_writing_leaves_no_packed_file(tmp_path):
 
 @pytest.mark.parametrize("end", [b"", gzip.compress(b"3,4\n")], ids=["honest", "the last bytes claim little"])
 def test_a_gzip_bomb_is_refused(end, tmp_path, monkeypatch):
-    monkeypatch.setattr(packing, "FREE", 1 << 16)
+    monkeypatch.setattr(packing, "FILES", replace(FILES, spare=1 << 16))
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 1_000_000) + end)
     with pytest.raises(TableError, match=r"unpacks to more than .* over 200 times"):
@@ -52,11 +55,11 @@ def test_a_gzip_bomb_is_refused(end, tmp_path, monkeypatch):
 
 
 def test_an_honest_gzip_bomb_is_refused_before_a_line_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(packing, "FREE", 1 << 16)
+    monkeypatch.setattr(packing, "FILES", replace(FILES, spare=1 << 16))
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 1_000_000))
     with pytest.raises(ValueError, match="unpacks to more than"):
-        packing.unpacked("gzip", path.open("rb"), path.stat().st_size, ValueError)
+        packing.open_unpacked("gzip", path.open("rb"), path.stat().st_size, ValueError)
 
 
 def test_what_the_last_bytes_of_a_gzip_file_claim_is_counted_before_it_is_believed(tmp_path):
@@ -67,7 +70,7 @@ def test_what_the_last_bytes_of_a_gzip_file_claim_is_counted_before_it_is_believ
 
 
 def test_an_npz_bomb_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(packing, "FREE", 1 << 16)
+    monkeypatch.setattr(packing, "FILES", replace(FILES, spare=1 << 16))
     np.savez_compressed(tmp_path / "t.npz", x=np.zeros((10_000, 100)))
     with pytest.raises(TableError, match="the array 'x': it unpacks to more than"):
         read_table(tmp_path / "t.npz")
@@ -76,10 +79,47 @@ def test_an_npz_bomb_is_refused(tmp_path, monkeypatch):
 def test_a_parquet_bomb_is_refused(tmp_path, monkeypatch):
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr(packing, "FREE", 1 << 12)
+    monkeypatch.setattr(packing, "FILES", replace(FILES, spare=1 << 12))
     parquet.write_table(arrow.table({"a": np.zeros(3_000_000)}), tmp_path / "t.parquet")
     with pytest.raises(TableError, match="unpacks to more than"):
         read_table(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize("kind", ["numbers", "one long text", "packed batch"])
+def test_a_small_file_of_one_value_is_refused_before_it_is_repeated(kind, tmp_path):
+    """A value can stand for all rows: run lengths, a list of texts, a packed batch. Nothing is unpacked to find out."""
+    arrow = pytest.importorskip("pyarrow")
+    parquet, feather = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow.feather")
+    path = tmp_path / "t"
+    if kind == "numbers":
+        parquet.write_table(arrow.table({"a": np.ones(9_000_000)}), path, row_group_size=1 << 20)
+    elif kind == "one long text":
+        texts = arrow.array(["x" * 100_000] * 3000)
+        parquet.write_table(arrow.table({"a": np.arange(3000.0), "b": texts}), path)
+    else:
+        feather.write_feather(
+            arrow.table({"a": np.ones(9_000_000)}), str(path), compression="zstd", chunksize=9_000_000
+        )
+    assert path.stat().st_size < 100_000
+    arrow.default_memory_pool().release_unused()
+    before = arrow.default_memory_pool().bytes_allocated()
+    with pytest.raises(TableError, match="unpacks to more than"):
+        read_table(path)
+    assert arrow.default_memory_pool().bytes_allocated() - before < 1 << 20
+
+
+@pytest.mark.parametrize("compression", ["uncompressed", "lz4", "zstd"])
+def test_what_a_batch_of_an_arrow_file_claims_is_what_it_holds(compression, tmp_path):
+    arrow, feather = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.feather")
+    listed = arrow.array(["p", "q"] * 3000).dictionary_encode()
+    table = arrow.table({"a": np.arange(6000.0), "b": ["x", "yy"] * 3000, "c": listed})
+    feather.write_feather(table, str(tmp_path / "t"), compression=compression, chunksize=2500)
+    with arrow.OSFile(str(tmp_path / "t")) as stream:
+        stream.seek(8)
+        sizes = [batch_sizes(bytes(m.metadata), m.body) for m in arrow.ipc.MessageReader.open_stream(stream)]
+    assert [rows for rows, _ in sizes if rows] == [2500, 2500, 1000]
+    assert 0 <= sum(size for _, size in sizes) - table.nbytes < 2000
+    assert read_table(tmp_path / "t")["c"].tolist() == listed.to_pylist()
 
 
 def archive(content, claimed=None):
@@ -96,7 +136,7 @@ def archive(content, claimed=None):
 @pytest.mark.parametrize("claimed", [None, 1000])
 def test_a_workbook_bomb_is_refused_whatever_its_directory_claims(claimed, tmp_path, monkeypatch):
     pytest.importorskip("python_calamine")
-    monkeypatch.setattr(packing, "FREE", 1 << 16)
+    monkeypatch.setattr(packing, "FILES", replace(FILES, spare=1 << 16))
     path = tmp_path / "t.xlsx"
     path.write_bytes(archive(b"0" * 5_000_000, claimed))
     with pytest.raises(TableError, match="unpacks to more than"):
@@ -112,4 +152,4 @@ def test_a_sheet_that_spans_the_whole_grid_is_refused(tmp_path):
 
 
 def test_the_bounds_are_pinned():
-    assert (packing.RATIO, packing.FREE) == (200, 2**26)
+    assert (FILES.unpacked, FILES.spare) == (200, 2**26)

@@ -12,7 +12,7 @@ from gramian.io import parquet_table
 from gramian.io.parquet_table import ParquetReader
 from gramian.io.table import ReadOptions
 from gramian.io.tables import TableError, open_table, read_table, whole_table
-from gramian.tables.table import concatenated
+from gramian.tables.table import concatenate_tables
 
 arrow = pytest.importorskip("pyarrow", reason="needs the extra io")
 parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra io")
@@ -58,7 +58,7 @@ def small_pieces(monkeypatch):
 
 
 def in_pieces(path, **options):
-    return concatenated(open_table(path, ReadOptions(**options)).batches())
+    return concatenate_tables(open_table(path, ReadOptions(**options)).batches())
 
 
 def outcome(read, path, **options):

@@ -33,7 +33,8 @@ from gramian.kernels import (
     as_kernel,
     finite_gram,
 )
-from gramian.kernels._scales import MEDIAN_ROWS, local_distance, median_distance
+from gramian.kernels._scales import local_distance, median_distance
+from gramian.policy import LOOK
 
 STATIONARY = [RBF, Laplacian, Matern, RationalQuadratic, Periodic]
 stationary = pytest.mark.parametrize("kind", STATIONARY)
@@ -129,7 +130,7 @@ def test_median_ignores_order_and_repetition_of_rows():
 def test_above_1000_distinct_rows_the_1000_of_smallest_hash_decide():
     X = rows(1500, 5)
     kept = X[np.argsort(row_hashes(X))[:1000]]
-    assert MEDIAN_ROWS == 1000
+    assert LOOK.gram == 1000
     assert median_distance(X) == pytest.approx(np.median(pdist(kept)), rel=1e-12)
 
 

@@ -5,9 +5,10 @@ import pytest
 from scipy import stats
 
 from gramian import PPCA
-from gramian.evidence.few_rows import LIMIT_FOLDS, held_out_distance
+from gramian.evidence.few_rows import held_out_distance
 from gramian.latent.anomaly import ChiSquared, FRatio, spe_law, t2_law
 from gramian.latent.gaussian import LatentGaussian
+from gramian.policy import LOOK
 
 
 def draw(n, d, q, rng):
@@ -35,8 +36,8 @@ def test_held_out_distance_is_that_of_models_without_the_fold():
     X, _ = draw(30, 6, 2, rng)
     from gramian._content import content_folds
 
-    _, fold = content_folds(X, LIMIT_FOLDS)
-    expected = np.concatenate([PPCA(2).fit(X[fold != f]).residual(X[fold == f]) for f in range(LIMIT_FOLDS)]).mean()
+    _, fold = content_folds(X, 2 * LOOK.folds)
+    expected = np.concatenate([PPCA(2).fit(X[fold != f]).residual(X[fold == f]) for f in range(2 * LOOK.folds)]).mean()
     assert held_out_distance(X, np.ones(30), 2) == pytest.approx(expected, rel=1e-9)
     assert held_out_distance(X[:2], np.ones(2), 1) is None
     weights = np.arange(30) % 3 + 1.0

@@ -3,13 +3,15 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from gramian import PPCA, DynamicPPCA, load, save
+from gramian.latent import dynamic
 from gramian.latent.dynamic import DynamicModel, canonical, kalman_filter, kalman_smoother
+
+pd = pytest.importorskip("pandas")
 
 
 def panel(T=150, d=5, q=1, root=0.85, seed=0):
@@ -192,3 +194,10 @@ def test_bad_tables_are_refused():
         DynamicPPCA().fit(bad)
     with pytest.raises(ValueError, match="3 series"):
         DynamicPPCA(1).fit(panel()).score(panel()[:, :3])
+
+
+def test_so_little_noise_that_the_system_is_singular_in_floating_point_still_has_an_inverse():
+    """log |I + C P| = log(1 + 2e20) of C = 1e20 (1 1ᵀ) and P = I; and (I + C P)⁻¹ takes the direction of ones away."""
+    inverse, volume = dynamic._inverse_and_volume(np.full((2, 2), 1e20), np.eye(2))
+    assert_allclose(volume, np.log1p(2e20))
+    assert_allclose(inverse, [[0.5, -0.5], [-0.5, 0.5]], atol=1e-12)

@@ -1,5 +1,7 @@
 """Streamed moments of features equal those of the whole table of features, whichever way they are gathered."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -24,7 +26,7 @@ MAPS = {
 @pytest.mark.parametrize("name", MAPS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_streamed_moments_are_those_of_the_features(monkeypatch, table, name, weighted):
-    monkeypatch.setattr(module, "CHUNK_BYTES", 1)  # several chunks
+    monkeypatch.setattr(module, "SIZES", replace(module.SIZES, chunk=1))  # several chunks
     X = TABLES[table]
     weights = np.random.default_rng(1).random(len(X)) + 0.1 if weighted else np.ones(len(X))
     feature_map = MAPS[name].fit(X)
@@ -39,8 +41,8 @@ def test_streamed_moments_are_those_of_the_features(monkeypatch, table, name, we
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 @pytest.mark.parametrize("tol", [5e-5, 1e-12])
 def test_long_tables_are_gathered_to_the_tolerance(monkeypatch, offset, tol):
-    monkeypatch.setattr(module, "LONG", 500)
-    monkeypatch.setattr(moments, "SINGLE_FROM", 0.0)
+    monkeypatch.setattr(module, "SIZES", replace(module.SIZES, single=500))
+    monkeypatch.setattr(moments, "SIZES", replace(moments.SIZES, products=0.0))
     X = TABLES["six columns"] + offset
     feature_map = Nystroem(RBF(1.5), 25, random_state=0).fit(X)
     assert precision(feature_map, X.dtype, len(X), tol) is (np.float32 if tol == 5e-5 else np.float64)

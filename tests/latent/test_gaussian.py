@@ -13,10 +13,10 @@ from gramian.latent.gaussian import (
     log_likelihoods_of_each_q,
     maximum_likelihood,
     noise_of_each_q,
+    noise_or_zero,
     resolve_noise,
     signal_variance,
     square_root,
-    zeroed,
 )
 from gramian.latent.primal import latent_model
 from gramian.solvers.spectrum import Spectrum
@@ -111,12 +111,12 @@ def test_a_given_noise_is_taken_at_its_word_up_to_the_last_eigenvalue():
 
 
 def test_noise_below_a_trillionth_of_the_mean_variance_is_zero():
-    assert zeroed(2e-12, 1.0, told=True) == 2e-12
+    assert noise_or_zero(2e-12, 1.0, told=True) == 2e-12
     with pytest.warns(NumericalWarning, match=r"exactly 0\.0"):
-        assert zeroed(0.5e-12, 1.0, told=True) == 0.0
-    assert zeroed(0.5e-12, 1.0, told=False) == 0.0
-    assert zeroed(1e-309, 1e-299, told=False) == 0.0  # far above a trillionth, but 1 / noise would overflow
-    assert zeroed(1e-307, 1e-299, told=False) == 1e-307
+        assert noise_or_zero(0.5e-12, 1.0, told=True) == 0.0
+    assert noise_or_zero(0.5e-12, 1.0, told=False) == 0.0
+    assert noise_or_zero(1e-309, 1e-299, told=False) == 0.0  # far above a trillionth, but 1 / noise would overflow
+    assert noise_or_zero(1e-307, 1e-299, told=False) == 1e-307
 
 
 def test_where_rounding_has_lost_the_noise_the_prior_holds_on_what_was_not_seen():

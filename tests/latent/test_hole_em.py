@@ -9,9 +9,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from gramian.latent import hole_em, missing
-from gramian.latent.hole_em import block_filled, covariance_of, refitted
+from gramian.latent.hole_em import block_filled, covariance_of, refit
 from gramian.latent.masked_em import Parameters
-from gramian.latent.missing import LITTLE_NOISE, MissingProblem, fit_missing
+from gramian.latent.missing import MissingProblem, fit_missing
+from gramian.policy import SIZES
 from gramian.rows import ArrayRows, as_rows
 
 
@@ -57,12 +58,11 @@ def test_the_sums_are_those_of_each_row_conditioned_by_itself():
 
 
 def test_the_parts_of_a_chunk_change_no_sum(monkeypatch):
-    assert hole_em.PARTS == 8
     problem = MissingProblem.of(as_rows(table(700)))
     start = problem.start(3)
-    monkeypatch.setattr(hole_em, "FEWEST_ROWS", 16)
+    monkeypatch.setattr(hole_em, "SIZES", replace(SIZES, tile=32))  # several parts
     found = filled(problem, start)
-    monkeypatch.setattr(hole_em, "PARTS", 1)
+    monkeypatch.setattr(hole_em, "SIZES", replace(SIZES, tile=1400))
     whole = filled(problem, start)
     assert_allclose(found.second, whole.second, rtol=1e-12)
     assert_allclose(found.log_likelihood, whole.log_likelihood, rtol=1e-12)
@@ -74,7 +74,7 @@ def test_a_step_turns_its_axes_to_those_before():
     turn = np.linalg.qr(np.random.default_rng(1).standard_normal((4, 4)))[0]
     turned = replace(start, loadings=start.loadings @ turn)
     sums = filled(problem, start)
-    assert_allclose(refitted(sums, turned, True).loadings, refitted(sums, start, True).loadings @ turn, atol=1e-10)
+    assert_allclose(refit(sums, turned, True).loadings, refit(sums, start, True).loadings @ turn, atol=1e-10)
 
 
 @pytest.mark.parametrize(("center", "noise"), [(True, None), (False, None), (True, 0.2)])
@@ -98,7 +98,6 @@ def test_where_little_noise_is_left_the_latents_take_over():
     X = np.where(rng.random(exact.shape) < 0.1, np.nan, exact)
     problem = MissingProblem.of(as_rows(X))
     assert problem.by_holes(problem.start(4))
-    assert LITTLE_NOISE == 1e-6
     fit = fit_missing(X, 4)
     assert fit.converged
     assert fit.noise_variance < 1e-8

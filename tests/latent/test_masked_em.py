@@ -1,5 +1,7 @@
 """The engine of many small systems: equal to the Gaussian of one row, with one noise or one per block of columns."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -9,15 +11,16 @@ from sklearn.decomposition import FactorAnalysis
 from gramian.latent import masked_em
 from gramian.latent.masked_em import (
     Parameters,
-    _regress_columns,
     chunk_statistics,
     eliminate,
     expectation,
+    regress_columns,
     row_posterior,
 )
 from gramian.latent.masked_table import Chunk, MaskedTable
 from gramian.latent.missing import fit_missing
 from gramian.latent.primal import latent_model
+from gramian.policy import SIZES
 from oracles import naive
 
 BLOCKS = np.array([0, 0, 1, 1, 1, 2, 2])
@@ -106,8 +109,7 @@ def test_rows_taken_together_do_not_matter(monkeypatch, blocks):
     X, p = table(50), parameters(blocks=blocks)
     chunk, weights = Chunk.of(X, blocks), np.random.default_rng(0).random(50)
     whole = chunk_statistics(chunk, weights, p)
-    monkeypatch.setattr(masked_em, "CACHED_NUMBERS", 1)
-    monkeypatch.setattr(masked_em, "FEWEST_ROWS", 7)
+    monkeypatch.setattr(masked_em, "SIZES", replace(SIZES, tile=14))  # seven rows
     parts = chunk_statistics(chunk, weights, p)
     for name in ("second", "first", "totals", "square", "log_likelihood"):
         assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-10, atol=1e-10)
@@ -129,7 +131,7 @@ def test_a_column_that_few_rows_show_is_fitted_from_these_rows(share):
     X[:few, 2] += 7.0
     before = Parameters(np.zeros((1, 3)), rng.standard_normal((1, 3, 1)), np.array([0.5]))
     statistics = expectation(MaskedTable.of(X, np.zeros(3)), np.ones(200), before)
-    loadings, mean = _regress_columns(statistics, before, center=True)
+    loadings, mean = regress_columns(statistics, before, center=True)
     latents = [naive.posterior(row, before.mean[0], before.loadings[0], 0.5) for row in X[:few]]
     design = np.column_stack([[z[0] for z, _ in latents], np.ones(few)])
     normal = design.T @ design + np.diag([sum(c[0, 0] for _, c in latents), 0.0])

@@ -1,19 +1,17 @@
 """Where the EM of holes starts: on complete tables at the answer, elsewhere near it, and raced only where it may pay."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from gramian.latent import masked_start
 from gramian.latent.masked_start import (
-    FEW_HOLES,
-    MANY_CELLS,
-    PSEUDO_PAIRS,
-    RANDOM_STARTS,
     SampledSpread,
+    add_component,
     block_pairs,
     covariance_start,
-    grown,
     pairwise_spectrum,
     random_starts,
     rows_spread,
@@ -50,7 +48,7 @@ def test_pairs_that_are_few_are_shrunk_towards_zero_and_variances_are_not():
     mask = (~np.isnan(HOLES)).astype(float)
     values = np.nan_to_num(HOLES - MEAN)
     counts = mask.T @ mask
-    expected = values.T @ values / (counts + PSEUDO_PAIRS * (1 - counts / 60))
+    expected = values.T @ values / (counts + 5.0 * (1 - counts / 60))
     np.fill_diagonal(expected, np.diagonal(values.T @ values) / np.diagonal(counts))
     assert_allclose(sums.spread().matrix, expected, atol=1e-12)
     parts = [block_pairs(block(HOLES[r])) for r in (slice(0, 13), slice(13, 60))]
@@ -84,7 +82,7 @@ def test_wide_tables_take_sampled_rows_and_narrow_ones_pairs(monkeypatch):
     rows = as_rows(HOLES, None).prepare(masked_chunk, MEAN, 1.0)
     pairs = rows_spread(rows, MEAN, 1.0, 1)
     assert_allclose(pairs.matrix, block_pairs(block(HOLES)).spread().matrix, atol=1e-12)
-    monkeypatch.setattr(masked_start, "PAIRWISE_COLUMNS", 1)
+    monkeypatch.setattr(masked_start, "SIZES", replace(masked_start.SIZES, pairs=1))
     assert isinstance(rows_spread(rows, MEAN, 1.0, 1), SampledSpread)
     table = MaskedTable.of(HOLES, MEAN)
     wide = covariance_start(table, np.ones(60), 1, np.random.default_rng(0))
@@ -97,7 +95,7 @@ def test_wide_tables_take_sampled_rows_and_narrow_ones_pairs(monkeypatch):
 def test_one_component_more_is_the_next_axis_of_the_spread():
     spread = block_pairs(block(X)).spread()
     _, vectors = spread.leading(3)
-    more = grown(start_from(spread, 2, np.zeros(6)), spread)
+    more = add_component(start_from(spread, 2, np.zeros(6)), spread)
     axis = more.loadings[0][:, 2]
     assert more.loadings.shape == (1, 6, 3)
     assert abs(axis @ vectors[:, 2]) > 0.95 * np.linalg.norm(axis)
@@ -108,12 +106,11 @@ def test_random_starts_follow_the_first_and_are_raced_only_where_maxima_may_be_s
     several = with_random(start, 3, np.random.default_rng(0))
     assert_allclose(several.loadings[0], start.loadings[0])
     assert several.loadings.shape == (4, 6, 2)
-    assert (FEW_HOLES, MANY_CELLS, RANDOM_STARTS) == (0.15, 150.0, 26)
     assert random_starts(2, 0.86 * 600, 100, 6) == 0
-    assert random_starts(2, 0.84 * 600, 100, 6) == RANDOM_STARTS
+    assert random_starts(2, 0.84 * 600, 100, 6) == 26
     assert random_starts(0, 300.0, 100, 6) == 0
-    assert random_starts(1, MANY_CELLS * 6 * 2 + 1, 10_000, 6) == 0
-    assert random_starts(10, 1e5, 100_000, 60) < RANDOM_STARTS
+    assert random_starts(1, 150 * 6 * 2 + 1, 10_000, 6) == 0
+    assert random_starts(10, 1e5, 100_000, 60) < 26
 
 
 @pytest.mark.parametrize("weights", [np.ones(60), np.linspace(0.5, 1.5, 60)], ids=["alike", "weighted"])

@@ -1,5 +1,7 @@
 """A sample, a count and a noise make a model; what cannot be is said."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -7,6 +9,7 @@ from numpy.testing import assert_allclose
 from gramian import NumericalWarning
 from gramian.latent.model import fit_latent_model
 from gramian.latent.sample import primal_sample
+from gramian.policy import SIZES
 from gramian.solvers.eigh import Eigh
 from oracles import naive
 from oracles.tables import TABLES
@@ -38,7 +41,7 @@ class Asked(Eigh):
 
 @pytest.mark.parametrize("expected, counts", [(1, [1, 2, 4]), (3, [3]), (100, [6])])
 def test_an_open_choice_begins_with_what_is_expected_and_doubles(monkeypatch, expected, counts):
-    monkeypatch.setattr("gramian.latent.model.FULL_SIZE", 4)
+    monkeypatch.setattr("gramian.latent.model.SIZES", replace(SIZES, whole=4))
     solver = Asked()
     found = fit_latent_model(SAMPLE, 0.99, solver, expected=expected)
     assert solver.counts == counts

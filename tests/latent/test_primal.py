@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from gramian.latent.primal import latent_model, predictive, rebuilt, signal_std
+from gramian.latent.primal import latent_model, predictive, rebuild_rows, signal_std
 from oracles import naive
 from oracles.tables import TABLES, with_holes
 
@@ -21,10 +21,10 @@ def test_a_model_made_of_loadings_has_their_covariance():
 
 def test_projection_is_the_nearest_point_and_map_is_shrunk_towards_the_mean():
     seen = MODEL.subspace.project(X)
-    near = rebuilt(MODEL, seen, "projection")
+    near = rebuild_rows(MODEL, seen, "projection")
     U = MODEL.subspace.components
     assert_allclose(near, MEAN + (X - MEAN) @ U.T @ U, atol=1e-9)
-    shrunk = rebuilt(MODEL, seen, "map")
+    shrunk = rebuild_rows(MODEL, seen, "map")
     assert (np.linalg.norm(shrunk - MEAN, axis=1) < np.linalg.norm(near - MEAN, axis=1)).all()
 
 

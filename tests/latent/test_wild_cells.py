@@ -1,9 +1,12 @@
 """Wild cells: one cell given the others, and flags that raise a penalised likelihood."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from gramian.latent.missing import fit_missing
 from gramian.latent.wild_cells import CellModel, find_wild_cells, first_flags, medians
 
 
@@ -73,3 +76,33 @@ def test_a_column_of_mostly_one_value_is_measured_by_the_others():
     assert not first_flags(X, np.ones(50)).any()
     X[0, 0] = 99.0
     assert_array_equal(np.argwhere(first_flags(X, np.ones(50))), [[0, 0]])
+
+
+def test_a_row_that_is_wild_as_a_whole_counts_for_nothing():
+    X = low_rank(n=150, d=8)
+    spoilt = X.copy()
+    rng = np.random.default_rng(3)
+    spoilt[:12] += 20.0 * X.std() * rng.standard_normal((12, 8))
+    first = first_flags(spoilt, np.ones(150))
+    start = fit_missing(np.where(first, np.nan, spoilt)[12:], 2)
+    found = find_wild_cells(spoilt, 2, first=first, start=start)
+    assert found.rows[:12].mean() > 0.9
+    assert not found.rows[12:].any()
+    assert not found.flags[found.rows].any()
+
+
+def test_the_deviation_of_a_column_is_that_of_its_residuals():
+    rng = np.random.default_rng(0)
+    noises = np.array([0.1, 0.1, 0.1, 0.1, 2.0])
+    X = rng.standard_normal((2000, 1)) @ np.array([[2.0, 2.0, 2.0, 2.0, 0.0]]) + noises * rng.standard_normal((2000, 5))
+    seer = CellModel.of(np.zeros(5), np.array([[2.0], [2.0], [2.0], [2.0], [0.0]]), 0.8)
+    none = np.zeros(X.shape, dtype=bool)
+    spread = seer.spreads(X, np.ones(2000), none)
+    residuals, variances = seer.residuals(X, ~none)
+    assert_allclose(spread[4], (residuals[:, 4] / np.sqrt(variances[:, 4])).std(), rtol=0.05)
+    assert (spread[:4] < 0.25).all()
+    quiet = X.copy()
+    quiet[5, 0] += 3.0  # thirty deviations of its column, three of the model
+    wild = replace(seer, spread=spread).flags(quiet)
+    assert wild[5, 0]
+    assert not seer.flags(quiet)[5, 0]

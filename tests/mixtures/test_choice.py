@@ -7,6 +7,7 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from gramian._content import content_folds
+from gramian.evidence.held_out import HeldOut
 from gramian.kernels import RBF
 from gramian.mixtures import choice as mixtures
 from gramian.mixtures.choice import (
@@ -14,8 +15,8 @@ from gramian.mixtures.choice import (
     choose_kernel_latents,
     choose_latents,
     latents_given,
-    latents_to_try,
 )
+from gramian.policy import LOOK, MIXTURES
 
 
 def clusters(n=400, d=6, K=2, q=2, seed=0, apart=6.0):
@@ -56,7 +57,7 @@ def test_scores_are_held_out_densities_of_the_explicit_mixture():
             density = multivariate_normal(rows.mean(axis=0), W @ W.T + noise * np.eye(3))
             terms.append(np.log(len(rows) / (fold != f).sum()) + density.logpdf(X[fold == f]))
         level += logsumexp(terms, axis=0).sum() / 90
-    assert_allclose(found.scores[1], level, rtol=1e-9)
+    assert_allclose(-found.evidence.rows()[1].mean(), level, rtol=1e-9)
 
 
 def test_wide_tables_are_scored_by_their_leading_axes_until_the_best_is_passed(monkeypatch):
@@ -94,23 +95,17 @@ def test_the_true_number_of_clusters_is_found(K):
     found = choose_clusters(X, np.ones(240), 1, False)
     assert found.chosen == {"n_clusters": K}
     assert [candidate["n_clusters"] for candidate in found.candidates] == list(range(1, len(found.candidates) + 1))
-    assert K + mixtures.CLUSTER_PATIENCE <= len(found.candidates) <= mixtures.MOST_CLUSTERS
+    assert K < len(found.candidates) <= MIXTURES.most
 
 
 def test_latents_of_a_kernel_mixture_are_those_that_held_out_rows_call_for():
     rng = np.random.default_rng(0)
     line = np.linspace(0.0, 6.0, 120)
     X = np.column_stack([line, 0.02 * rng.standard_normal(120)])
-    fold = content_folds(X, 5)[1]
-    curved = choose_kernel_latents(RBF(1.0)(X), np.ones(120), np.ones((120, 1)), fold, 0.01)
-    flat = choose_kernel_latents(RBF(50.0)(X), np.ones(120), np.ones((120, 1)), fold, 0.01)
+    curved = choose_kernel_latents(RBF(1.0)(X), np.ones(120), np.ones((120, 1)), HeldOut.of(X), 0.01)
+    flat = choose_kernel_latents(RBF(50.0)(X), np.ones(120), np.ones((120, 1)), HeldOut.of(X), 0.01)
     assert curved.chosen >= 4
     assert flat.chosen <= 1
-
-
-def test_latents_to_try_end_with_the_most():
-    assert list(latents_to_try(3)) == [0, 1, 2, 3]
-    assert list(latents_to_try(0)) == [0]
 
 
 @pytest.mark.parametrize(("draws_differ_by", "fits_beyond"), [(0.1, 1), (9.0, 3)])
@@ -125,10 +120,10 @@ def test_with_holes_the_first_large_q_that_does_worse_ends_the_search(monkeypatc
         return asked[0]
 
     def score(X, values, hidden, weights, q):
-        return -abs(q - 6.0) - draws_differ_by * (len(fits) % mixtures.DRAWS)
+        return -abs(q - 6.0) - draws_differ_by * (len(fits) % LOOK.draws)
 
     monkeypatch.setattr(mixtures, "fit_mixture", fitted)
     monkeypatch.setattr(mixtures, "_hidden_score", score)
     found = choose_latents(X, np.ones(60), 2, False, np.random.default_rng(0))
     assert found.chosen == 6  # of 0, 1, 2, 3, 4, 6, 9, 14, 15
-    assert [fits.count(q) for q in (6, 9, 14)] == [mixtures.DRAWS, fits_beyond, 0]
+    assert [fits.count(q) for q in (6, 9, 13)] == [LOOK.draws, fits_beyond, 0]

@@ -17,8 +17,8 @@ from gramian.mixtures.feature_fit import (
     sums_of_step,
 )
 from gramian.mixtures.kernel_component import FeatureRows
-from gramian.mixtures.kernel_fit import fit_kernel_mixture, raced
-from gramian.mixtures.mixture import halved
+from gramian.mixtures.kernel_fit import fit_kernel_mixture, race
+from gramian.mixtures.mixture import halve
 from gramian.rows import BatchRows, Block, as_rows
 
 NOISE, ASKED = 0.01, (3, 3)
@@ -45,7 +45,7 @@ def test_sums_over_blocks_give_the_mixture_in_memory(case, cut, asked):
     X, features, start = case
     batches = np.split(X, np.cumsum(cut)[:-1])
     rows = BatchRows.of(batches, missing=False)
-    found = raced(summed(rows, features, asked), [start], tol=1e-8, max_iter=25)
+    found = race(summed(rows, features, asked), [start], tol=1e-8, max_iter=25)
     first = start(Block(X, np.ones(120), prepared=features.features))
     whole = fit_kernel_mixture(features, [first], np.ones(120), asked, NOISE, tol=1e-8, max_iter=25)
     levels, expected_levels = np.array(found.levels) / 120, whole.log_likelihoods
@@ -91,7 +91,7 @@ def test_a_rescue_gives_the_empty_component_the_rows_beyond_the_donor_mean(case)
     components, _ = summed(as_rows(X, None), features).start(start)
     before = OfComponents(components, np.array([1.0, 0.0]))
     scores = components[0].subspace.project(features.features).scores[:, 0]
-    assert_allclose(Halved(before, 1, 0)(block), halved(before(block), 1, 0, scores > 0))
+    assert_allclose(Halved(before, 1, 0)(block), halve(before(block), 1, 0, scores > 0))
     assert 0.2 < Halved(before, 1, 0)(block)[:, 1].mean() < 0.8
 
 

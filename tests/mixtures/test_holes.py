@@ -1,5 +1,7 @@
 """Rows with holes of a mixture: the E-step is the density of what each row shows, the start rests on what components show."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -8,11 +10,12 @@ from scipy.special import logsumexp
 from gramian.latent.masked_em import Parameters
 from gramian.latent.masked_table import masked_chunk
 from gramian.mixtures import holes as mixture_holes
-from gramian.mixtures.holes import GROUP_ROWS, STARTING_NOISE, HoleView, hole_sums, seen_columns
+from gramian.mixtures.holes import HoleView, hole_sums, seen_columns
 from gramian.mixtures.mixture import climb, nonempty
 from gramian.mixtures.ppca_fit import gaussian_rows
 from gramian.mixtures.rows import MixtureTable
 from gramian.mixtures.start import Given
+from gramian.policy import DEFAULTS
 from gramian.rows import Block
 from oracles import naive
 from oracles.tables import TABLES, with_holes
@@ -51,12 +54,11 @@ def test_the_e_step_is_the_density_of_what_each_row_shows(parameters, block):
 
 def test_systems_eliminated_in_groups_are_those_of_all_at_once(parameters, block, monkeypatch):
     whole = hole_sums(block, parameters, MIXING)
-    monkeypatch.setattr(mixture_holes, "GROUP_ROWS", 1)
+    monkeypatch.setattr(mixture_holes, "SIZES", replace(mixture_holes.SIZES, block=1))
     one_by_one = hole_sums(block, parameters, MIXING)
     assert_allclose(one_by_one.level, whole.level)
     assert_allclose(one_by_one.statistics.first, whole.statistics.first)
     assert_allclose(one_by_one.statistics.second, whole.statistics.second)
-    assert GROUP_ROWS == 8192
 
 
 def test_columns_are_summed_over_the_cells_that_a_component_shows(block):
@@ -96,5 +98,4 @@ def test_components_of_exact_rows_start_with_noise_all_the_same():
     exact[0, 0] = np.nan
     table = MixtureTable.of(exact, np.ones(60), nonempty(np.eye(2)[(exact[:, 1] > 0).astype(int)]))
     components, _ = gaussian_rows(table, [1, 1], shared=False, rng=rng).start(Given())
-    assert_allclose(components.parameters.noise_variance.min(), STARTING_NOISE)
-    assert STARTING_NOISE == 1e-3
+    assert_allclose(components.parameters.noise_variance.min(), DEFAULTS.noise_floor)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from gramian._precision import ROUNDING
 from gramian.features import Nystroem
 from gramian.kernels import RBF, Linear, Precomputed
 from gramian.latent.sample import DualSample
 from gramian.mixtures.kernel_component import (
     CONSTANT_FREE,
-    NEGLIGIBLE,
     DualRows,
     FeatureRows,
     fit_component,
@@ -102,7 +102,7 @@ def test_eigenpairs_continued_from_the_last_step_are_those_of_the_whole_decompos
 
 def test_rows_of_negligible_weight_take_no_part(rows):
     weights = SHARES.copy()
-    weights[:20] = 0.5 * NEGLIGIBLE * weights[20:].max()
+    weights[:20] = 0.5 * ROUNDING * weights[20:].max()
     without = rows.component(np.where(weights < 1e-6, 0.0, weights), 3, 0.01)
     assert_allclose(rows.component(weights, 3, 0.01).gaussian.eigenvalues, without.gaussian.eigenvalues, rtol=1e-12)
 

@@ -8,7 +8,8 @@ from gramian.datasets import make_c_shapes
 from gramian.kernels import RBF
 from gramian.mixtures import kernel_component
 from gramian.mixtures.kernel_component import DualRows
-from gramian.mixtures.kernel_fit import CLEAR_GAIN, fit_kernel_mixture
+from gramian.mixtures.kernel_fit import fit_kernel_mixture
+from gramian.policy import MIXTURES
 from gramian.solvers.eigh import Eigh
 
 OPTIONS = {"tol": 1e-6, "max_iter": 60}
@@ -41,7 +42,7 @@ def test_the_winner_of_a_race_goes_on_as_if_it_had_been_alone(rows, start, asked
     ones = np.ones(rows.size)
     alone = [fit_kernel_mixture(rows, [one], ones, asked, 0.01, **OPTIONS) for one in (start, other)]
     raced = fit_kernel_mixture(rows, [start, other], ones, asked, 0.01, **OPTIONS)
-    likelier = alone[1].objective > alone[0].objective + CLEAR_GAIN
+    likelier = alone[1].objective > alone[0].objective + MIXTURES.clear_gain
     assert_allclose(raced.objective, alone[int(likelier)].objective, rtol=1e-4)
     assert (np.diff(raced.log_likelihoods) >= -1e-9 * np.abs(raced.log_likelihoods[:-1])).all()
 

@@ -1,5 +1,7 @@
 """Starts of kernel mixtures: graphs of neighbours, their cuts, and that no attempt repeats another."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -18,7 +20,7 @@ def rows():
 
 
 def test_neighbours_are_those_of_all_distances(rows, monkeypatch):
-    monkeypatch.setattr(kernel_kmeans, "GRAPH_VALUES", 1000)  # several chunks
+    monkeypatch.setattr(kernel_kmeans, "SIZES", replace(kernel_kmeans.SIZES, chunk=8000))  # several chunks
     found = Neighbours.of(rows.gram, 6)
     squares = 2.0 - 2.0 * rows.gram
     np.fill_diagonal(squares, np.inf)
@@ -66,6 +68,6 @@ def test_one_start_is_the_first_of_several_and_tiny_samples_have_one(rows):
 def test_a_large_graph_is_cut_as_a_small_one(rows, monkeypatch):
     graph = Neighbours.of(rows.gram, 10).graph(10)
     dense = graph_cut(graph, np.ones(rows.size), 2, np.random.default_rng(0))
-    monkeypatch.setattr(kernel_kmeans, "DENSE_GRAPH", 10)
+    monkeypatch.setattr(kernel_kmeans, "SIZES", replace(kernel_kmeans.SIZES, dense=10))
     sparse = graph_cut(graph, np.ones(rows.size), 2, np.random.default_rng(0))
     assert max((dense == sparse).mean(), (dense != sparse).mean()) == 1.0

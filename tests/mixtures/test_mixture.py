@@ -9,12 +9,12 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.mixture import GaussianMixture
 
-from gramian.latent.gaussian import ZERO_NOISE
+from gramian._precision import ROUNDING
 from gramian.latent.masked_table import masked_chunk
 from gramian.mixtures.complete import CompleteRows
 from gramian.mixtures.holes import RowsWithHoles
 from gramian.mixtures.mixture import climb, nonempty
-from gramian.mixtures.ppca_fit import fitted
+from gramian.mixtures.ppca_fit import mixture_fit
 from gramian.mixtures.rows import MixtureTable
 from gramian.mixtures.start import Given
 
@@ -39,12 +39,12 @@ def rows_of(kind, X, counts, start, weights=None, shared=False):
     if kind is RowsWithHoles and table.complete:
         prepared = table.rows.prepare(masked_chunk, table.shift, table.scale)
         table = replace(table, rows=prepared, complete=False)
-    return kind(table, tuple(counts), shared, ZERO_NOISE, np.random.default_rng(0))
+    return kind(table, tuple(counts), shared, ROUNDING, np.random.default_rng(0))
 
 
 def fit(kind, X, counts, start, weights=None, shared=False, **options):
     rows = rows_of(kind, X, counts, start, weights, shared)
-    return fitted(rows, climb(rows, Given(), **options))
+    return mixture_fit(rows, climb(rows, Given(), **options))
 
 
 def log_density(X, fit):

@@ -5,10 +5,11 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 
+from gramian._precision import HALF_DIGITS
 from gramian.mixtures.complete import CompleteRows
 from gramian.mixtures.holes import RowsWithHoles
 from gramian.mixtures.mixture import nonempty
-from gramian.mixtures.ppca_fit import ABOVE, fit_mixture, gaussian_rows, with_directions_above_noise
+from gramian.mixtures.ppca_fit import fit_mixture, gaussian_rows, with_directions_above_noise
 from gramian.mixtures.rows import MixtureTable
 from gramian.mixtures.start import Given
 from oracles import naive
@@ -76,14 +77,13 @@ def test_directions_at_the_noise_are_dropped_and_the_density_stays():
     slim = with_directions_above_noise(found)
     for model, before in zip(slim.components, found.components):
         gaussian = before.gaussian
-        expected = int((gaussian.eigenvalues > gaussian.noise_variance * (1 + ABOVE)).sum())
+        expected = int((gaussian.eigenvalues > gaussian.noise_variance * (1 + HALF_DIGITS)).sum())
         assert model.gaussian.n_components == expected
         assert_allclose(
             model.gaussian.log_density(model.subspace.project(rows[:5])),
             gaussian.log_density(before.subspace.project(rows[:5])),
             rtol=1e-6,
         )
-    assert ABOVE == 1e-9
 
 
 def test_a_cluster_without_noise_is_named():

@@ -1,5 +1,7 @@
 """Gram operators: stored, tiled, summed, centred; all of them the dense matrix."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -13,8 +15,7 @@ from gramian.operators.gram import CenteredGram, DenseGram, LazyGram, SumGram
 
 @pytest.fixture(autouse=True)
 def _small_tiles(monkeypatch):
-    monkeypatch.setattr(gram, "TILE", 48)
-    monkeypatch.setattr(gram, "SKETCH_ROWS", 50)
+    monkeypatch.setattr(gram, "SIZES", replace(gram.SIZES, tile=48))
 
 
 N = 131  # no multiple of a tile

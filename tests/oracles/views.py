@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from gramian._arrays import Array, symmetrized
+from gramian._arrays import Array, symmetric_part
 from gramian.latent.gaussian import LatentGaussian
 from gramian.latent.model import LatentModel
 from gramian.solvers.spectrum import Spectrum, positive_signs
@@ -110,7 +110,7 @@ def _start(partials: list[PartialView], n: int, weights: Array, n_components: An
         K[np.ix_(partial.rows, partial.rows)] += raw / noise
     root = np.sqrt(weights / weights.sum())
     K *= root[:, None] * root[None, :]
-    values, vectors = linalg.eigh(symmetrized(K), check_finite=False)
+    values, vectors = linalg.eigh(symmetric_part(K), check_finite=False)
     values, vectors = values[::-1], vectors[:, ::-1]
     rank = int((values > 1e-10 * values[0]).sum())
     if isinstance(n_components, int):
@@ -144,7 +144,7 @@ def _seen(partial: PartialView, coefficients: Array) -> _Seen:
     products, inner, norms = _products(partial, coefficients)
     scores = products[:, :-1] - inner[-1, :-1]
     squares = norms - 2 * products[:, -1] + inner[-1, -1]
-    return _Seen(scores, symmetrized(inner[:-1, :-1]), np.maximum(squares, 0.0))
+    return _Seen(scores, symmetric_part(inner[:-1, :-1]), np.maximum(squares, 0.0))
 
 
 def _expect(
@@ -173,7 +173,7 @@ def _expect(
         covariance = np.linalg.inv(M)
         means[rows] = targets[rows] @ covariance
         constants[rows] += np.linalg.slogdet(M)[1]
-        covariances.append(symmetrized(covariance))
+        covariances.append(symmetric_part(covariance))
     explained = np.einsum("nq,nq->n", targets, means)
     log_likelihoods = -0.5 * (constants + distances - explained)
     return means, covariances, float(weights @ log_likelihoods / weights.sum())
@@ -208,7 +208,7 @@ def _maximise(
     spread = (weights[:, None] * means).T @ means / total - np.outer(center, center)
     for k, covariance in enumerate(covariances):
         spread += weights[inverse == k].sum() / total * covariance
-    lower = np.linalg.cholesky(symmetrized(spread))
+    lower = np.linalg.cholesky(symmetric_part(spread))
     moved = [np.column_stack([C[:, :q] @ lower, C[:, q] + C[:, :q] @ center]) for C in coefficients]
     return _State(moved, noises)
 
@@ -225,7 +225,7 @@ def _assembled(
 ) -> NoiseFit:
     """The canonical model: views scaled by 1/σ_v, axes along the eigenvectors of Σ W_vᵀW_v/σ²_v."""
     views = [_seen(partial, coefficients) for partial, coefficients in zip(partials, state.coefficients)]
-    total = symmetrized(sum(view.gram / noise for view, noise in zip(views, state.noises)))
+    total = symmetric_part(sum(view.gram / noise for view, noise in zip(views, state.noises)))
     values, rotation = np.linalg.eigh(total)
     values, rotation = values[::-1], rotation[:, ::-1]
     keep = values > 1e-10 * max(float(values[0]), np.finfo(float).tiny)

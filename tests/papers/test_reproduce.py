@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from gramian.cli import main
-from gramian.papers import NOT_REPRODUCED, PAPERS, Claim, Result, chosen
+from gramian.papers import NOT_REPRODUCED, PAPERS, Claim, Result, choose_claims
 from gramian.papers import _table as table
 from gramian.papers._claim import DIFFERS, ERRATUM, HOLDS, IN_SHAPE, NOT_RUN, UNEXPECTED
 from gramian.papers._stand_ins import breiman, laser_like
@@ -105,10 +105,10 @@ def test_a_printed_formula_that_held_would_be_unexpected(monkeypatch):
 
 
 def test_names_are_found_by_their_start_and_unknown_ones_refused():
-    assert [claim.name for claim in chosen(["dp-table"])] == ["dp-table-1", "dp-table-4"]
-    assert len(chosen([])) == len(chosen(["all"])) == len(PAPERS)
+    assert [claim.name for claim in choose_claims(["dp-table"])] == ["dp-table-1", "dp-table-4"]
+    assert len(choose_claims([])) == len(choose_claims(["all"])) == len(PAPERS)
     with pytest.raises(ValueError, match="dp-table-1"):
-        chosen(["dp-tabel-1"])
+        choose_claims(["dp-tabel-1"])
 
 
 def test_the_flow_chart_of_figure_1():

@@ -57,6 +57,7 @@ SINGLE = {
 }
 SEVERAL = {
     "control_chart": (3, lambda get, **o: plotting.control_chart(get("ppca_holed"), get("holed"), **o)),
+    "drift_chart": (2, lambda get, **o: plotting.drift_chart(get("ppca_holed"), get("holed"), **o)),
     "control_chart_bare": (
         2,
         lambda get, **o: plotting.control_chart(get("ppca"), get("iris"), contributions=False, **o),

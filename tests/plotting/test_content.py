@@ -1,7 +1,6 @@
 """Pictures show the numbers of the model."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.collections import EllipseCollection
 from numpy.testing import assert_allclose
@@ -21,7 +20,8 @@ from gramian import (
     kernels,
     plotting,
 )
-from gramian.plotting.images import GAP
+
+pd = pytest.importorskip("pandas")
 
 
 def lines(ax):
@@ -126,7 +126,7 @@ def test_reconstruction_grid_shows_original_reconstruction_and_their_difference(
     assert_allclose(pictures[2], pictures[0] - pictures[1], atol=1e-12)
     # lines from the top: the first is the original, the labels stand at their middles
     assert ax.images[0].get_extent()[3] == 0
-    assert_allclose(ax.get_yticks(), [-0.5, -0.5 - 1 - GAP, -0.5 - 2 * (1 + GAP)])
+    assert_allclose(ax.get_yticks(), [-0.5, -0.5 - 1 - 0.12, -0.5 - 2 * (1 + 0.12)])
     with pytest.raises(ValueError, match="60 pixels"):
         plotting.reconstruction_grid(ppca_digits, digits, image_shape=(6, 10))
 
@@ -393,3 +393,20 @@ def test_a_kernel_mixture_is_drawn_as_any_other(shapes, render):
     render(ax.figure)
     render(plotting.samples_grid(model, n_samples=6, random_state=0).figure)
     render(plotting.em_trace(model).figure)
+
+
+def test_a_fan_of_several_series_with_dates_has_a_panel_for_each_and_dates_below():
+    pd = pytest.importorskip("pandas")
+    index = pd.date_range("2020-01-01", periods=60, freq="MS")
+    waves = np.sin(np.arange(60) / 2)
+    frame = pd.DataFrame({"tea": 10 + waves, "coffee": 3 - waves}, index=index)
+    model = RKMForecaster(lags=12, kernel="linear", horizon=6, random_state=0).fit(frame)
+    axes = plotting.forecast_fan(model, 6, series="all", n_past=24)
+    assert [ax.get_ylabel() for ax in axes] == ["tea", "coffee"]
+    written = axes[1].xaxis.get_major_formatter()
+    assert [written(x) for x in (-1, 0, 1, 6)] == ["2024-11-01", "2024-12-01", "2025-01-01", "2025-06-01"]
+    assert written(0.5) == ""
+    assert axes[0].get_legend() is not None
+    assert axes[1].get_legend() is None
+    with pytest.raises(ValueError, match="series='both'"):
+        plotting.forecast_fan(model, 6, series="both")

@@ -1,6 +1,7 @@
 """Each method against what it promises: formulas by hand, dense oracles, optimality, faults."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 
 from gramian.kernels import RBF, Cosine, Laplacian, Linear, Matern, Polynomial, Precomputed
+from gramian.policy import SIZES
 from gramian.preimage import (
     MDS,
     PREIMAGES,
@@ -73,7 +75,8 @@ def test_linear_kernels_are_inverted_exactly_and_others_are_not_called_linear():
     assert has_identity_features(Linear() + Linear())
     assert not has_identity_features(Linear() + RBF(1.0))
     assert not has_identity_features(Linear() * Linear())
-    assert not has_identity_features(Polynomial(degree=1))
+    assert has_identity_features(Polynomial(degree=1))
+    assert not has_identity_features(Polynomial(degree=2))
     assert isinstance(preimage_for(Linear(), "mds"), Exact)
     assert isinstance(preimage_for(RBF(1.0), "mds"), MDS)
 
@@ -277,7 +280,7 @@ def test_chunks_make_no_difference(name, rows, gram, kernel, feature_points, mon
     fitted = as_preimage(name).fit(rows, gram, kernel=kernel, scores=rows[:, :2])
     values = feature_points @ gram
     whole, report = fitted.transform_with_info(feature_points, values)
-    monkeypatch.setattr("gramian.preimage.base.CHUNK_VALUES", 4 * len(rows))
+    monkeypatch.setattr("gramian.preimage.base.SIZES", replace(SIZES, chunk=32 * len(rows)))
     parts, reports = fitted.transform_with_info(feature_points, values)
     assert_allclose(parts, whole, atol=1e-9)
     assert (report.converged == reports.converged).all()

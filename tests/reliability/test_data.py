@@ -5,13 +5,14 @@ import warnings
 from decimal import Decimal
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 from reliability.cases import CASES, X
+
+pd = pytest.importorskip("pandas")
 
 TAKE_FRAMES = (
     *("PPCA", "PPCAMixture", "LatentImputer", "LatentOutlierDetector", "MultiViewRKM"),

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
+pytest.importorskip("pandas")  # frames are among the subjects
 from benchmarks.faults import FAULTS, kept, tried
 from benchmarks.promises import Outcome, outcome
 from benchmarks.soak import Case, growth, soak

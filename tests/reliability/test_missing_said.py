@@ -1,13 +1,15 @@
 """Rows that show nothing and columns that show one value are said, by every model that takes holes."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from gramian import PPCA, LatentImputer, LatentOutlierDetector, MultiViewRKM, NumericalWarning, PPCAMixture
 from gramian.views import survey as _view_survey
+
+pd = pytest.importorskip("pandas")
 
 VIEWS = {"a": [0, 1, 2], "b": [3, 4, 5]}
 MODELS = {
@@ -64,7 +66,7 @@ def test_a_constant_column_with_few_holes_and_a_column_of_two_values_are_not_sai
 
 @pytest.mark.parametrize("name", ["PPCA", "PPCAMixture", "LatentImputer", "MultiViewRKM"])
 def test_batches_say_it_as_tables_do(name, monkeypatch):
-    monkeypatch.setattr(_view_survey, "GATHERED_ROWS", 10)
+    monkeypatch.setattr(_view_survey, "LOOK", replace(_view_survey.LOOK, rows=10))
     X = table()
     X[:, 2] = np.nan
     X[[1, 40], 2] = 7.0

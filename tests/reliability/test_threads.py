@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import joblib
 import numpy as np
 import pytest
+
+pytest.importorskip("pandas")  # frames are among the subjects
 from benchmarks.soak_interrupts import interrupted
 from benchmarks.subjects import OURS
 from numpy.testing import assert_array_equal

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 
 from gramian import LatentImputer
 from gramian.evidence.cells import hidden_cells
-from gramian.reporting.fill_quality import DRAWS, ColumnQuality, Means, fill_quality, quality_lines, unhelped
+from gramian.policy import LOOK
+from gramian.reporting.fill_quality import ColumnQuality, Means, fill_quality, quality_lines, unhelped_columns
 from gramian.tables.preprocessing import Preprocessing
 from gramian.tables.table import Table
 
@@ -27,7 +28,7 @@ def test_errors_are_those_of_cells_that_the_imputer_has_not_seen(table):
     found = fill_quality(prepare, X)
     squares, plain, wrong = [], [], []
     first = np.searchsorted(prepare.owner, np.arange(4))
-    for draw in range(DRAWS):
+    for draw in range(LOOK.draws):
         hidden = hidden_cells(X[:, first], draw)
         masked = np.where(hidden[:, prepare.owner], np.nan, X)
         full = LatentImputer(standardize=False).fit_transform(masked)
@@ -48,7 +49,7 @@ def test_what_the_mean_fills_as_well_is_filled_with_the_mean(table):
     prepare = Preprocessing.fit([table])
     X = prepare.matrix(table)
     found = {"b": ColumnQuality("b", 9, 2.0, 1.0, 0.9), "a": ColumnQuality("a", 9, 0.5, 1.0, 0.9)}
-    assert unhelped(found) == ["b"]
+    assert unhelped_columns(found) == ["b"]
     means = Means.of(X, found)
     full, std = means.put(prepare, X, np.full(X.shape, 7.0), np.full(X.shape, 0.1))
     holes = np.isnan(X)

@@ -10,15 +10,16 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from gramian import PPCA
+from gramian import PPCA, LatentImputer
 from gramian.io.table_model import TableModel
 from gramian.io.tables import read_table, write_table
 from gramian.reporting import analysis, write_model_report, write_report
-from gramian.reporting.blocks import Cell, Grid, Picture, Section, Text, cell_text, shortened
+from gramian.reporting.blocks import Cell, Grid, Picture, Section, Text, cell_text, shorten
 from gramian.reporting.glance import STRENGTH, verdict
 from gramian.reporting.page import render, together
 from gramian.reporting.pictures import picture
 from gramian.reporting.row_drawings import near_the_best
+from gramian.reporting.table_sections import shifted_means
 from gramian.reporting.words import about, count
 from gramian.tables.preprocessing import Preprocessing, Roles
 from gramian.tables.table import Table
@@ -367,7 +368,7 @@ def test_columns_of_numbers_are_known():
 
 
 def test_long_names_keep_both_ends():
-    assert shortened("a" * 50 + "THE END!") == "a" * 31 + "…THE END!"
+    assert shorten("a" * 50 + "THE END!") == "a" * 31 + "…THE END!"
     assert Section("A & b").anchor == "a---b"
 
 
@@ -427,3 +428,19 @@ def test_the_page_of_a_poor_model_says_so(tmp_path):
         text = " ".join(check(tmp_path / "m.html").text)
         assert ("hardly better than the plain mean" in text) is poor
         assert "iterations" in text
+
+
+def test_a_page_says_what_no_method_can_know_and_what_it_would_change(rows, tmp_path, unclustered):
+    X = 100.0 + 10.0 * rows
+    X[::4, 1] = np.nan
+    write_report(tmp_path / "r.html", table_of(X))
+    text = " ".join(check(tmp_path / "r.html").text)
+    assert "no method can know" in text
+    found = analysis.analyse(table_of(X), Preprocessing.fit([table_of(X)]))
+    [(name, seen, filled, low, high)] = shifted_means(found)
+    assert name == "column 1"
+    assert seen == pytest.approx(np.nanmean(X[:, 1]))
+    full, std = LatentImputer().fit(X).impute(X, return_std=True)
+    assert filled == pytest.approx(full[:, 1].mean(), abs=0.5)
+    assert high - filled == pytest.approx(filled - low)
+    assert high - filled == pytest.approx(std[:, 1].mean(), rel=0.3)

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from gramian import PPCA
 from gramian.reporting.traits import Traits
-from gramian.reporting.words import extrapolated, of_extrapolated
+from gramian.reporting.words import extrapolated_columns, of_extrapolated
 from gramian.tables.preprocessing import Preprocessing
 from gramian.tables.table import Table
 
@@ -58,13 +58,13 @@ def test_cells_filled_far_from_all_that_was_seen_are_counted_by_column(table):
     full = np.zeros((3, len(prepare.features)))
     full[:, 0] = [5.1, -7.0, 2.0]
     holes = np.array([[True, True, False], [True, False, False], [True, False, False]])
-    counts = extrapolated(prepare, full, holes)
+    counts = extrapolated_columns(prepare, full, holes)
     assert counts == {"size": 2}
     assert "(more than 5 standard deviations from the mean of the column): 2 cells of 'size'." in of_extrapolated(
         counts
     )
-    assert extrapolated(prepare, full, np.zeros_like(holes)) == {}
-    assert extrapolated(Preprocessing.fit([table], standardize=False), full, holes) == {}
+    assert extrapolated_columns(prepare, full, np.zeros_like(holes)) == {}
+    assert extrapolated_columns(Preprocessing.fit([table], standardize=False), full, holes) == {}
 
 
 def test_components_in_words_have_the_signs_of_their_loadings(table):

@@ -6,8 +6,8 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from gramian._content import (
-    ContentFolds,
     DistinctHashes,
+    Folds,
     SmallestRows,
     cell_uniforms,
     content_folds,
@@ -79,7 +79,7 @@ def test_copies_of_a_row_are_in_one_fold_and_blocks_agree(table):
     assert (copies[:300] == fold).all()
     hashes = row_hashes(table)
     merged = DistinctHashes.of(hashes[:100]) + DistinctHashes.of(hashes[100:])
-    assert (ContentFolds.of(merged, 5).assign(hashes) == fold).all()
+    assert (Folds.of(merged, 5).assign(hashes) == fold).all()
     assert again.n_folds == folds.n_folds
 
 

@@ -4,6 +4,8 @@ import pytest
 
 from gramian.rows import kept_memory as module
 
+TRIM, MMAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
+
 
 class Recorded:
     def __init__(self):
@@ -27,9 +29,9 @@ def test_thresholds_are_set_by_the_first_task_and_set_back_by_the_last(library, 
     monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
     with module.kept_memory():
         with module.kept_memory():
-            assert library.calls == [(module.MMAP_THRESHOLD, module.KEPT), (module.TRIM_THRESHOLD, module.KEPT)]
+            assert library.calls == [(MMAP, 1 << 28), (TRIM, 1 << 28)]
         assert len(library.calls) == 2
-    assert library.calls[2:] == [(module.MMAP_THRESHOLD, module.DEFAULT), (module.TRIM_THRESHOLD, 65536), "trim"]
+    assert library.calls[2:] == [(MMAP, 1 << 17), (TRIM, 65536), "trim"]
 
 
 def test_a_task_that_fails_sets_them_back_too(library, monkeypatch):

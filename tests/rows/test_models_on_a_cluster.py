@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -59,9 +60,8 @@ MODELS = {
 
 @pytest.fixture(autouse=True)
 def _few_rows_are_many(monkeypatch):
-    monkeypatch.setattr(_view_survey, "GATHERED_ROWS", 10)
     for module in (views, view_moments, view_folds, _view_rows, _view_survey):
-        monkeypatch.setattr(module, "ANCHOR_ROWS", 40)
+        monkeypatch.setattr(module, "LOOK", replace(module.LOOK, rows=40))
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from sklearn.base import clone
 
 from gramian import RKMClassifier, RKMRegressor
 from gramian.features import Nystroem
+from gramian.policy import KERNELS
 from gramian.targets import estimator as _target_estimator
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -45,7 +47,7 @@ WHOLE: dict = {}
 @pytest.fixture(autouse=True)
 def _few_rows_are_many(monkeypatch):
     """What is exact, or gathered, up to 2,000 rows is a sum over rows here."""
-    monkeypatch.setattr(_target_estimator, "EXACT_ROWS", 10)
+    monkeypatch.setattr(_target_estimator, "KERNELS", replace(KERNELS, exact_rows=10))
 
 
 def answers(model):
@@ -154,7 +156,7 @@ def test_few_rows_elsewhere_are_fitted_as_in_memory(monkeypatch):
 def test_more_than_are_drawn_are_summed_over_all_the_same(monkeypatch):
     from gramian.targets import survey as target_survey
 
-    monkeypatch.setattr(target_survey, "DRAWN_PAIRS", 60)
+    monkeypatch.setattr(target_survey, "LOOK", replace(target_survey.LOOK, drawn=60))
     whole = RKMRegressor(kernel="linear").fit(X, NUMBERS)
     parts = RKMRegressor(kernel="linear").fit_batches(
         list(zip(np.array_split(X[::-1], 7), np.array_split(NUMBERS[::-1], 7)))

@@ -1,5 +1,7 @@
 """MultiViewRKM: any cut of the rows, in any order, in batches or on Dask, gives the model of the whole table, choices included."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -88,9 +90,8 @@ ANCHORED = (views, view_moments, view_folds, _view_rows, _view_survey)
 
 @pytest.fixture(autouse=True)
 def _few_rows_are_many(monkeypatch):
-    monkeypatch.setattr(_view_survey, "GATHERED_ROWS", 10)
     for module in ANCHORED:
-        monkeypatch.setattr(module, "ANCHOR_ROWS", 40)
+        monkeypatch.setattr(module, "LOOK", replace(module.LOOK, rows=40))
 
 
 def answers(model):

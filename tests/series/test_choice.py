@@ -1,15 +1,16 @@
 """What is left open is chosen on held-out stretches; what is given is taken at its word."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gramian import RKMForecaster, load, save
 from gramian.series.candidates import repeating_lag, spread_grows, transforms_to_try
-from gramian.series.gap_filling import joined
+from gramian.series.gap_filling import join_sides
 from gramian.series.paths import spread_factors
 from gramian.series.stretches import held_out_stretches
+
+pd = pytest.importorskip("pandas")
 
 RNG = np.random.default_rng(3)
 T = np.arange(96)
@@ -115,14 +116,14 @@ def test_gaps_are_filled_from_both_sides_with_deviations():
 def test_both_sides_of_a_random_walk_make_a_bridge():
     left = np.zeros(3), np.sqrt(np.arange(1.0, 4.0))
     right = np.full(3, 4.0), np.sqrt(np.arange(3.0, 0.0, -1.0))
-    mean, std = joined(left, right, None)
+    mean, std = join_sides(left, right, None)
     assert_allclose(mean, [1, 2, 3])
     assert_allclose(std**2, [0.75, 1.0, 0.75])
 
 
 def test_both_sides_of_noise_know_no_more_than_one():
     side = np.zeros(2), np.ones(2)
-    assert_allclose(joined(side, side, (0.0, 1.0))[1], 1.0, rtol=1e-3)
+    assert_allclose(join_sides(side, side, (0.0, 1.0))[1], 1.0, rtol=1e-3)
 
 
 def test_several_series_are_each_freed_from_what_they_need():
@@ -206,3 +207,10 @@ def test_the_held_out_quantile_itself_is_the_width_where_stretches_are_many():
     errors = 2.0 * np.random.default_rng(1).standard_normal((4000, 1, 1))
     factor = spread_factors(errors, np.ones((1, 1)))[0, 0]
     assert_allclose(factor, np.quantile(np.abs(errors), 0.9), rtol=1e-3)
+
+
+@pytest.mark.parametrize(("count", "looked"), [(45, False), (60, True)])
+def test_series_that_are_too_short_are_not_looked_at_through_windows(count, looked):
+    cycle = np.sin(np.arange(count) / 2) + 0.05 * np.random.default_rng(0).standard_normal(count)
+    candidates = RKMForecaster(horizon=4, random_state=0).fit(cycle).selection_.candidates
+    assert any(candidate["lags"] > 0 for candidate in candidates) == looked

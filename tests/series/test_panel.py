@@ -1,11 +1,12 @@
 """Panels: every container, unequal lengths and starts, gaps, new series, newer values, files, faults."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
 from gramian import RKMForecaster, load, save
+
+pd = pytest.importorskip("pandas")
 
 RNG = np.random.default_rng(0)
 
@@ -58,6 +59,12 @@ def test_intervals_of_a_panel_cover():
     ends = model.predict_interval(6, level=0.8)
     low, high = (ends[name].to_numpy().reshape(60, 6) for name in ("lower", "upper"))
     assert 0.72 < np.mean((low <= paths[:, 40:]) & (paths[:, 40:] <= high)) < 0.9
+
+
+def test_quantiles_of_a_panel_have_their_names(model):
+    found = model.predict_quantiles(2, [0.1, 0.5, 0.9])
+    assert list(found.columns) == ["store", "month", "0.1", "0.5", "0.9"]
+    assert ((found["0.1"] < found["0.5"]) & (found["0.5"] < found["0.9"])).all()
 
 
 def test_containers_agree(model):
@@ -165,3 +172,105 @@ def test_faults():
     uneven = pd.DataFrame({"store": "a", "month": times, "sales": [1.0, 2, 3]})
     with pytest.raises(ValueError, match="irregular"):
         RKMForecaster().fit(uneven, **NAMES)
+
+
+def promoted(count, rng):
+    """Stores whose sales jump with promotions, known ahead, and follow a price that is not."""
+    parts = []
+    for i in range(count):
+        n = 30 + 5 * (i % 4)
+        days = pd.date_range("2024-01-01", periods=n + 6, freq="D")
+        promo, price = (rng.random(n + 6) < 0.3).astype(float), 5 + 0.1 * rng.standard_normal(n + 6).cumsum()
+        sold = 100 + 20 * promo - 4 * price + rng.standard_normal(n + 6)
+        parts.append(pd.DataFrame({"store": f"s{i}", "day": days, "sold": sold, "promo": promo, "price": price}))
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.fixture(scope="module")
+def stores():
+    table = promoted(12, np.random.default_rng(5))
+    ahead = table.groupby("store").tail(6)
+    model = RKMForecaster(random_state=0)
+    model.fit(table.drop(ahead.index), ["promo", "price"], id="store", time="day", value="sold")
+    return model, table, ahead
+
+
+def test_inputs_of_every_series_known_ahead_or_not(stores):
+    model, _, ahead = stores
+    truth = ahead["sold"].to_numpy()
+
+    def error(X):
+        return np.abs(model.predict(6, X)["mean"].to_numpy() - truth).mean()
+
+    known, promotions, nothing = error(ahead), error(ahead.drop(columns="sold").assign(price=np.nan)), error(None)
+    assert known < 2.0
+    assert promotions < 3.0
+    assert nothing > 2 * known
+    ends = model.predict_interval(6, 0.8, ahead)
+    inside = (ends["lower"].to_numpy() <= truth) & (truth <= ends["upper"].to_numpy())
+    assert 0.65 < inside.mean() <= 1.0
+
+
+def test_short_series_borrow_what_inputs_do(stores):
+    model, table, _ = stores
+    errors = []
+    for name in table.store.unique():
+        short = table[table.store == name].head(14).assign(store="new")
+        past, ahead, truth = short.head(8), short.tail(6), short.tail(6)["sold"].to_numpy()
+        alone = RKMForecaster(random_state=0).fit(past, ["promo", "price"], id="store", time="day", value="sold")
+        found = model.predict(6, ahead, history=past), alone.predict(6, ahead)
+        errors.append([np.abs(table["mean"].to_numpy() - truth).mean() for table in found])
+    borrowed, own = np.mean(errors, axis=0)
+    assert borrowed < 0.95 * own
+
+
+def test_inputs_as_a_dict_or_in_polars_are_the_same(stores):
+    model, table, ahead = stores
+    expected = model.predict(6, ahead)["mean"].to_numpy()
+    past = table.drop(ahead.index)
+    inputs = {name: part[["promo", "price"]].to_numpy() for name, part in past.groupby("store", sort=False)}
+    series = {name: part.set_index("day")["sold"] for name, part in past.groupby("store", sort=False)}
+    future = {name: part[["promo", "price"]].to_numpy() for name, part in ahead.groupby("store", sort=False)}
+    from_dict = RKMForecaster(random_state=0).fit(series, inputs)
+    assert_allclose(from_dict.predict(6, future)["mean"], expected)
+    pl = pytest.importorskip("polars")
+    from_polars = RKMForecaster(random_state=0)
+    from_polars.fit(pl.from_pandas(past), ["promo", "price"], id="store", time="day", value="sold")
+    assert_allclose(from_polars.predict(6, pl.from_pandas(ahead))["mean"].to_numpy(), expected)
+
+
+def test_a_panel_with_inputs_is_saved_and_updated(stores, tmp_path):
+    model, table, ahead = stores
+    save(model, tmp_path / "m")
+    again = load(tmp_path / "m")
+    pd.testing.assert_frame_equal(again.predict_interval(6, 0.8, ahead), model.predict_interval(6, 0.8, ahead))
+    again.update(ahead.groupby("store").head(2))
+    assert again.predict(1)["day"].iloc[0] == model.predict(3)["day"].iloc[2]
+    with pytest.raises(ValueError, match="columns"):
+        again.update(table.head(1).drop(columns="price"))
+
+
+def test_the_law_of_rates_is_judged_on_the_last_values():
+    rng = np.random.default_rng(3)
+    slopes = rng.standard_normal((80, 44)).cumsum(axis=1)
+    bent = list(100 + slopes.cumsum(axis=1))
+    model = RKMForecaster(random_state=0, transform=None).fit(bent)
+    chosen = model.selection_.chosen
+    assert chosen in model.selection_.candidates
+    assert chosen != model.selection_.candidates[0]  # slopes move here, and values say so
+
+
+def test_a_dask_frame_is_forecast_by_series(model):
+    dd = pytest.importorskip("dask.dataframe")
+    lazy = dd.from_pandas(FRAME.reset_index(drop=True), npartitions=3)
+    found = RKMForecaster(random_state=0).fit(lazy, **NAMES)
+    assert found.n_series_ == 8
+    answer = found.predict(2)
+    assert hasattr(answer, "dask")
+    expected = model.predict(2).sort_values(["store", "month"]).reset_index(drop=True)
+    together = answer.compute().sort_values(["store", "month"]).reset_index(drop=True)
+    assert_allclose(together["mean"], expected["mean"])
+    assert list(together["month"]) == list(expected["month"])
+    assert list(found.predict_interval(2, history=lazy).compute().columns) == ["store", "month", "lower", "upper"]
+    with pytest.raises(ValueError, match="ids"):
+        RKMForecaster().fit(lazy, id="shop", time="month", value="sales")

@@ -1,10 +1,11 @@
 """Indices that go on, and indices that are refused with advice."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from gramian.series.time_index import describe_index, future_index, usual_seasons
+
+pd = pytest.importorskip("pandas")
 
 
 def after(index, steps=2):

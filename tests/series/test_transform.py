@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gramian.series.transform import SeriesTransform, bridged, smoothed
+from gramian.series.transform import SeriesTransform, bridge_gaps, smooth
 
 Y = np.exp(0.1 * np.random.default_rng(0).standard_normal(60).cumsum())
 
@@ -51,22 +51,22 @@ def test_a_gap_blurs_what_is_compared_with_it_and_nothing_else():
 
 
 def test_gaps_are_bridged_by_lines_and_seasons():
-    assert_allclose(bridged(np.array([1.0, np.nan, np.nan, 4.0]), 0), [1, 2, 3, 4])
+    assert_allclose(bridge_gaps(np.array([1.0, np.nan, np.nan, 4.0]), 0), [1, 2, 3, 4])
     y = np.tile([1.0, 5.0, 2.0], 6)
     holed = y.copy()
     holed[[4, 10]] = np.nan
-    assert_allclose(bridged(holed, 3), y, atol=1.0)
-    assert abs(bridged(holed, 3)[4] - 5.0) < abs(bridged(holed, 0)[4] - 5.0)
+    assert_allclose(bridge_gaps(holed, 3), y, atol=1.0)
+    assert abs(bridge_gaps(holed, 3)[4] - 5.0) < abs(bridge_gaps(holed, 0)[4] - 5.0)
 
 
 def test_a_phase_that_was_never_seen_lies_between_those_beside_it():
     y = np.tile([50.0, 51.0, 52.0, 51.0], 6)
     holed = np.where(np.arange(24) % 2 == 1, np.nan, y)
-    assert_allclose(bridged(holed, 4)[:-1], y[:-1])
+    assert_allclose(bridge_gaps(holed, 4)[:-1], y[:-1])
 
 
 def test_smoothing_is_its_recursion():
-    found, level = smoothed(Y, 0.3), Y[0]
+    found, level = smooth(Y, 0.3), Y[0]
     for t in range(1, 60):
         level += 0.3 * (Y[t] - level)
         assert found[t] == pytest.approx(level)

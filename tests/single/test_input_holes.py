@@ -102,6 +102,38 @@ def test_the_mean_over_draws_is_better_than_the_cell_at_its_mean():
     assert losses[0] < losses[1]
 
 
+@pytest.mark.parametrize("make", [KernelPPCAClassifier, RKMClassifier])
+def test_rows_with_holes_are_answered_as_held_out_rows_prefer(make):
+    rng = np.random.default_rng(0)
+    labels = np.arange(300) % 2
+    rings = rng.standard_normal((300, 8)) * np.where(labels == 1, 2.0, 1.0)[:, None] + 0.3 * labels[:, None]
+    table = make_missing(
+        rings, 0.25, random_state=0
+    )  # a draw for a missing cell makes a row look like one of the wider class
+    model = make().fit(table[:200], labels[:200])
+    assert not model._averages
+    at_means = model.predict_proba(model._law(table[200:])[0])
+    assert_allclose(model.predict_proba(table[200:]), at_means, rtol=1e-9, atol=1e-12)
+    model._averages = True
+    on_average = model.predict_proba(table[200:])
+    places = np.arange(100), labels[200:]
+    losses = [-np.log(np.maximum(part[places], 1e-6)).mean() for part in (at_means, on_average)]
+    assert losses[0] < losses[1]
+    assert make().fit(rings[:200], labels[:200])._averages  # complete rows: the law is all that is known of new ones
+
+
+def test_what_held_out_rows_prefer_follows_from_the_rows_and_needs_some():
+    data, labels = make_moons(300, noise=0.2, random_state=0)
+    table = make_missing(data, 0.3, random_state=2)
+    shown = ~np.isnan(table).all(axis=1)
+    table, labels = table[shown], labels[shown]
+    model = KernelPPCAClassifier().fit(table, labels)
+    turned = KernelPPCAClassifier().fit(table[::-1], labels[::-1])
+    assert model._averages == turned._averages
+    few = KernelPPCAClassifier(1, kernel=RBF(1.0), noise_variance=0.01).fit(table[:20], labels[:20])
+    assert not few._averages  # as at fit
+
+
 def test_rows_without_a_value_are_dropped_with_their_target():
     table = HOLES.copy()
     table[5] = np.nan

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
 from sklearn import datasets
 
 from gramian import PPCA, KernelPPCA, NumericalWarning, load, save
@@ -13,12 +14,19 @@ from gramian.evidence.limits import Tally
 from gramian.kernels import RBF, Linear
 from gramian.latent import subspace
 from gramian.latent.noise_field import NoiseField
-from gramian.policy import LOOK
+from gramian.policy import LOOK, SIZES
 from gramian.single import dual_inputs as dual
-from gramian.single.kernel_held_out import energy_distance
+from gramian.single.preimage_choice import energy_distance
 
 X = make_moons(160, noise=0.1, random_state=0)[0]
 NEW = make_moons(400, noise=0.1, random_state=1)[0]
+
+
+@pytest.fixture(scope="module")
+def digits():
+    rows = datasets.load_digits().data / 16
+    rows = rows[np.random.default_rng(0).permutation(len(rows))]
+    return rows[:500], rows[500:800]
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +66,8 @@ def test_above_2000_rows_the_share_of_variance_is_carried(monkeypatch):
     assert share[-1] == pytest.approx(on_part, abs=0.02)
 
 
-def test_the_carried_share_takes_one_decomposition_of_all_rows(monkeypatch):
-    """q of the rows it was chosen on says how many pairs to begin with: growing from 64 would decompose again and again."""
+def test_the_q_of_the_rows_looked_at_takes_one_decomposition_of_all_rows(monkeypatch):
+    """q of the rows it was chosen on is taken for all: no spectrum is grown to find a share."""
     from gramian.estimators import kernel_ppca
     from gramian.latent import model as latent_model
     from gramian.solvers.auto import Budgeted
@@ -68,13 +76,13 @@ def test_the_carried_share_takes_one_decomposition_of_all_rows(monkeypatch):
     asked = []
     solve = Budgeted.solve
     monkeypatch.setattr(kernel_ppca, "LOOK", replace(LOOK, rows=300))
-    monkeypatch.setattr(latent_model, "FULL_SIZE", 100)
+    monkeypatch.setattr(latent_model, "SIZES", replace(SIZES, whole=100))
     monkeypatch.setattr(
         Budgeted, "solve", lambda self, *given, **named: asked.append(given[1]) or solve(self, *given, **named)
     )
     found = KernelPPCA(kernel=RBF(5.0)).fit(rows)
     assert len(asked) == 1
-    assert found.selection_.chosen < found.n_components_ <= asked[0] < 1.5 * found.selection_.chosen
+    assert found.n_components_ == found.selection_.chosen <= asked[0] < 1.5 * found.selection_.chosen
 
 
 def test_a_given_noise_or_too_few_rows_leave_q_to_the_old_rules():
@@ -108,7 +116,7 @@ def test_truncate_is_a_fit_with_fewer_components(options):
 
 
 def test_auto_chooses_a_method_for_each_job(model):
-    assert set(model.preimage_) == {"reconstruct", "denoise", "sample"}
+    assert set(model.preimage_) == {"reconstruct", "denoise", "latent", "sample"}
     assert all(hasattr(method, "transform") for method in model.preimage_.values())
     assert "preimage (sample)" in model.explain()
 
@@ -125,13 +133,57 @@ def test_what_held_out_rows_say_is_the_same_after_saving_and_before(model, tmp_p
     assert_array_equal(loaded.sample(5, random_state=1), model.sample(5, random_state=1))
 
 
-def test_rows_off_the_subspace_are_denoised(model):
-    far = NEW[:40] + np.array([0.0, 1.2])
-    scores = model._map_scores(model._project(far))
-    noisy = model.residual(far) > model._limits.residual
-    assert noisy.any()
-    answers = {job: model._answers(model.preimage_[job], scores)[0] for job in ("reconstruct", "denoise")}
-    assert_array_equal(model.reconstruct(far), np.where(noisy[:, None], answers["denoise"], answers["reconstruct"]))
+def test_rows_off_the_subspace_are_a_mix_of_two_methods_that_depends_on_how_far_they_are(model):
+    """The share of each row is the one that held-out rows want that noise has carried as far off."""
+    far = np.vstack([NEW[:40], NEW[40:44] + np.array([0.0, 1.2])])
+    seen = model._project(far)
+    residuals, limits, shares = model.residual(far), model._limits, model._evidence.shares
+    noisy = residuals > limits.spe.limit(1 - 0.01 / len(far))
+    assert 0 < noisy.sum() < len(far)
+    known, wanted = np.log(limits.noisy), np.log(residuals[noisy])
+    share = np.interp(wanted, known, shares)[:, None]
+    clean, smooth = (
+        model._answers(model.preimage_[job], model._map_scores(seen))[0] for job in ("reconstruct", "denoise")
+    )
+    found = model.reconstruct(far)
+    assert_array_equal(found[~noisy], clean[~noisy])
+    assert_allclose(found[noisy], (1 - share) * clean[noisy] + share * smooth[noisy], rtol=1e-12)
+
+
+def test_noise_that_all_rows_share_is_seen_in_the_batch(digits):
+    """No single row is odd, all of them together are: they are denoised, at least as well as by any one method."""
+    train, new = digits
+    model = KernelPPCA(40, random_state=0).fit(train)
+    spread = np.sqrt(train.var(axis=0).mean())
+    methods = [model._fitted_preimage(name) for name in ("smoother", "ridge", "fixed_point")]
+    for noise in (0.0, 0.5, 1.0, 2.0):
+        rows = new + noise * spread * np.random.default_rng(0).standard_normal(new.shape)
+        scores = model._map_scores(model._project(rows))
+        best = min(np.square(model._decoded(method, scores) - new).sum() for method in methods)
+        assert np.square(model.reconstruct(rows) - new).sum() <= 1.1 * best
+    mild = new + 0.5 * spread * np.random.default_rng(0).standard_normal(new.shape)
+    residuals = model.residual(mild)
+    assert (residuals > model._limits.spe.limit(0.99)).mean() < 0.6
+    assert model._limits.noisy_rows(residuals, model._evidence.shares)[0].all()
+
+
+def test_latents_of_the_prior_decode_on_the_data_and_latents_of_rows_as_rows_do(digits):
+    train, new = digits
+    model = KernelPPCA(40, random_state=0).fit(train)
+    limit = np.quantile(cdist(new, train).min(axis=1), 0.99)
+    latents = np.random.default_rng(1).standard_normal((400, 40))
+    ridge = model._decoded(model._fitted_preimage("ridge"), model._gaussian.decode(latents))
+    assert (cdist(ridge, train).min(axis=1) > limit).mean() > 0.1  # what would be decoded by the method of rows
+    for rows in (
+        model.inverse_transform(latents),
+        np.vstack([model.inverse_transform(part) for part in np.split(latents, 20)]),
+    ):
+        assert (cdist(rows, train).min(axis=1) > limit).mean() <= 0.01
+    usual = ~model._near_latents.off(model._gaussian.decode(model.transform(new)))
+    assert usual.mean() > 0.95
+    assert_array_equal(model.inverse_transform(model.transform(new))[usual], model.reconstruct(new)[usual])
+    rows, info = model.inverse_transform(latents, return_info=True)
+    assert info.converged.shape == (400,)
 
 
 def test_standard_deviations_are_those_of_held_out_rows():
@@ -250,6 +302,17 @@ def test_weights_of_feature_noise_are_computed_for_pre_images_that_look_at_them(
     # the same rows where every pre-image is handed weights with their noise
     monkeypatch.setattr(dual, "by_scores", lambda method: False)
     assert_allclose(model.sample(4, random_state=0), expected)
+
+
+def test_rows_together_exceed_a_tally_as_often_as_chance_says_and_seldom_more():
+    rng = np.random.default_rng(0)
+    alarms = [Tally.of(rng.chisquare(4, 150), np.ones(150)).exceeded(rng.chisquare(4, 60), 0.9) for _ in range(400)]
+    assert np.mean(alarms) <= 0.12
+    moved = [Tally.of(rng.chisquare(4, 150), np.ones(150)).exceeded(1.6 * rng.chisquare(4, 60), 0.9) for _ in range(50)]
+    assert np.mean(moved) > 0.9
+    far = Tally.of(rng.chisquare(4, 150), np.ones(150))
+    assert far.exceeded(np.full(5, 1e300), 0.99)
+    assert np.isfinite(far.p_values(np.array([1e12, 1e300]))).all()
 
 
 @pytest.mark.parametrize("n, most", [(20, 0.015), (60, 0.013)])

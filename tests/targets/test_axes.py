@@ -4,18 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from gramian.evidence.held_out import HeldOut
 from gramian.kernels import RBF
 from gramian.operators.gram import DenseGram
 from gramian.solvers import Eigh
-from gramian.targets.axes import (
-    TARGET_RANK,
-    FeatureInputs,
-    GramInputs,
-    TargetAxes,
-    joint_spectrum,
-    target_inputs,
-)
-from gramian.targets.folds import dealt_folds
+from gramian.targets.axes import FeatureInputs, GramInputs, TargetAxes, joint_spectrum, target_inputs
 from gramian.views.view import ExplicitView, FactoredView, KernelView, ViewSample, ViewTable
 
 RNG = np.random.default_rng(0)
@@ -38,7 +31,7 @@ def covariance_of(rows):
 def inputs(request):
     if request.param == "gram":
         return GramInputs(X @ X.T, Y, WEIGHTS)
-    return FeatureInputs(X, Y, WEIGHTS, dealt_folds(X, 4), 1e-12)
+    return FeatureInputs(X, Y, WEIGHTS, HeldOut.of(X, 4), 1e-12)
 
 
 def test_the_arrowhead_has_the_spectrum_of_the_joint_covariance(inputs):
@@ -69,7 +62,7 @@ def test_scores_are_along_the_principal_axes_of_the_rows_that_were_kept(inputs):
 
 
 def test_the_moments_without_a_fold_are_those_of_its_complement():
-    folds = dealt_folds(X, 4)
+    folds = HeldOut.of(X, 4)
     whole = FeatureInputs(X, Y, WEIGHTS, folds, 1e-12)
     kept = np.flatnonzero(folds.numbers != 1)
     part = whole.decomposed(kept, without=1)
@@ -87,7 +80,6 @@ def test_directions_in_which_the_target_does_not_vary_are_left_out():
     axes = TargetAxes.of(np.ones(3), np.ones((3, 2)), covariance, labels.mean(axis=0))
     assert axes.directions.shape == (2, 1)
     assert_allclose(axes.target, [[0.5]])
-    assert TARGET_RANK == 1e-12
     nothing = TargetAxes.of(np.ones(3), np.zeros((3, 2)), np.zeros((2, 2)), np.zeros(2))
     assert nothing.directions.shape == (2, 1)
 

@@ -1,15 +1,18 @@
 """Fitting a target model: what it is given decides the path, held-out rows decide trust and deviations."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from gramian.evidence.limits import calibrated_std, raised
+from gramian.evidence.held_out import HeldOut
+from gramian.evidence.limits import calibrated_std, less_optimistic
+from gramian.policy import SIZES, TARGETS
 from gramian.solvers import Eigh
 from gramian.solvers.stiefel import Stiefel
 from gramian.targets import fit as target_fit
-from gramian.targets.fit import UNCHECKED, fit_target, single_view
-from gramian.targets.folds import dealt_folds
+from gramian.targets.fit import fit_target, single_view
 from gramian.views.noise import fit_view_noises
 from gramian.views.view import ExplicitView, ViewSample, ViewTable
 
@@ -25,7 +28,7 @@ def table_of(*inputs):
 
 
 def fitted(table, q=4, **options):
-    settings = {"noise_variance": "per-view", "view_weights": 1.0 / table.traces, "folds": dealt_folds(X, 5)} | options
+    settings = {"noise_variance": "per-view", "view_weights": 1.0 / table.traces, "folds": HeldOut.of(X, 5)} | options
     return fit_target(table, q, Eigh(), "primal", **settings)
 
 
@@ -39,7 +42,7 @@ def test_trust_is_the_held_out_ridge_for_all_rows():
 def test_deviations_are_calibrated_on_held_out_residuals():
     model = fitted(table_of(X))
     residuals = Y - model.held_out.predictions
-    expected = raised(calibrated_std(residuals, model.held_out.leverages, WEIGHTS, 90.0), 90.0)
+    expected = less_optimistic(calibrated_std(residuals, model.held_out.leverages, WEIGHTS, 90.0), 90.0)
     assert_allclose(model.std, expected)
 
 
@@ -55,7 +58,7 @@ def test_where_nothing_is_held_out_the_target_keeps_some_noise_and_the_model_say
     table = table_of(X)
     model = fitted(table, 6, folds=None)
     assert model.held_out is None
-    assert model.noise_variances[-1] >= UNCHECKED * table.traces[-1] * (1 - 1e-9)
+    assert model.noise_variances[-1] >= TARGETS.unchecked * table.traces[-1] * (1 - 1e-9)
     assert_allclose(model.std, np.sqrt(model.usual_spread + model.noise_variances[-1]))
     assert model.model.subspace.parts[0].trust == 1.0
 
@@ -84,7 +87,7 @@ def test_one_input_view_takes_the_quick_path_unless_a_frame_is_asked_for(monkeyp
     assert not single_view(ViewSample(table_of(X, OTHER), np.ones(3), "primal"), Eigh())
     constant = ViewTable((ExplicitView(np.ones((90, 2))), ExplicitView(Y)), WEIGHTS, 90.0)
     assert not single_view(ViewSample(constant, np.ones(2), "primal"), Eigh())
-    monkeypatch.setattr(target_fit, "STORED_LIMIT", 5)
+    monkeypatch.setattr(target_fit, "SIZES", replace(SIZES, stored=5))
     assert not single_view(sample, Eigh())
 
 

@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 
 from gramian._content import row_hashes
 from gramian.kernels import RBF, Linear, Sum
-from gramian.targets import kernel_choice as target_kernel
+from gramian.policy import TARGETS
 from gramian.targets.design import families
-from gramian.targets.kernel_choice import choose_target_kernel, drawn_rows
+from gramian.targets.kernel_choice import choose_target_kernel, copies_of_smallest
 from gramian.targets.landmarks import landmark_loss
 
 
@@ -90,7 +90,7 @@ def test_columns_that_do_not_matter_count_less_where_that_predicts_better():
     assert choice.selection.chosen["relevance"]
     assert choice.relevance[:2].min() > 3 * choice.relevance[2:].max()
     assert choice.relevance.max() == 1.0
-    assert choice.relevance.min() >= target_kernel.LEAST_RELEVANCE
+    assert choice.relevance.min() >= TARGETS.relevance
     alike = choose_target_kernel(X, noisy(X @ np.ones(8)), np.ones(200), 5, weigh=True)
     assert alike.relevance is None
     assert not alike.selection.chosen["relevance"]
@@ -111,7 +111,7 @@ def test_nothing_to_hold_out_is_the_median_width():
 
 def test_drawn_rows_keep_all_copies():
     X = np.repeat(rows(20), 2, axis=0)
-    taken = drawn_rows(row_hashes(X), 5)
+    taken = copies_of_smallest(row_hashes(X), 5)
     assert len(taken) == 10
     assert len(np.unique(X[taken], axis=0)) == 5
 

@@ -5,11 +5,11 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
+from gramian.evidence.held_out import HeldOut
 from gramian.features import RandomFourier
 from gramian.kernels import RBF
 from gramian.solvers import Eigh
 from gramian.targets.fit import fit_target
-from gramian.targets.folds import dealt_folds
 from gramian.views.view import ExplicitView, ViewTable
 
 RNG = np.random.default_rng(0)
@@ -25,7 +25,7 @@ def fitted(inputs, **options):
         WEIGHTS,
         80.0,
     )
-    settings = {"noise_variance": "per-view", "view_weights": 1.0 / table.traces, "folds": dealt_folds(X, 4)} | options
+    settings = {"noise_variance": "per-view", "view_weights": 1.0 / table.traces, "folds": HeldOut.of(X, 4)} | options
     return fit_target(table, 4, Eigh(), "primal", **settings)
 
 

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from gramian._content import ContentFolds, DistinctHashes, row_hashes
+from gramian._content import DistinctHashes, Folds, row_hashes
+from gramian._precision import EPS
+from gramian.evidence.held_out import HeldOut
 from gramian.rows import ArrayRows, Block
 from gramian.targets.axes import FeatureInputs
-from gramian.targets.folds import dealt_folds
 from gramian.targets.moments import MomentInputs, TargetFeatures
-from gramian.targets.single import ROUNDING, checked_model, component_losses, decomposed_folds
+from gramian.targets.single import checked_model, component_losses, decomposed_folds
 from gramian.targets.survey import InputReading, TargetCoding
 from gramian.views.moments import feature_sums
 
@@ -22,13 +23,13 @@ FEATURES = TargetFeatures(InputReading(), None, TargetCoding())
 
 
 def inputs():
-    folds = ContentFolds.of(DistinctHashes.of(row_hashes(X)), 4)
+    folds = Folds.of(DistinctHashes.of(row_hashes(X)), 4)
     sums = ArrayRows(X, RAW, Y, block_rows=17).fold(feature_sums, FEATURES, folds, 6)
     return MomentInputs(sums.folds, 4, 1e-12, X, Y)
 
 
 def test_losses_from_moments_are_those_of_the_rows():
-    dealt = dealt_folds(X, 4)
+    dealt = HeldOut.of(X, 4)
     by_rows = decomposed_folds(FeatureInputs(X, Y, WEIGHTS, dealt, 1e-12), dealt, RAW.sum())
     by_sums = inputs().decomposed_folds(dealt)
     for rows, sums in zip(by_rows, by_sums):
@@ -48,10 +49,10 @@ def test_losses_from_moments_are_those_of_the_rows():
 
 
 def test_squares_of_an_exact_prediction_are_rounding_and_never_negative():
-    parts = MomentInputs(inputs().folds, 4, 1e-12, X, Y).decomposed_folds(dealt_folds(X, 4))
+    parts = MomentInputs(inputs().folds, 4, 1e-12, X, Y).decomposed_folds(HeldOut.of(X, 4))
     products = parts[0].products
     exact = np.linalg.solve(products.spread, products.cross)[:, None, :]
-    assert products.squares(exact)[0] >= ROUNDING * products.target
+    assert products.squares(exact)[0] >= 64 * EPS * products.target
     assert products.squares(0 * exact)[0] == pytest.approx(products.target)
 
 

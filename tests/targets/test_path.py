@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from gramian._precision import SEEN
+from gramian.evidence.held_out import HeldOut
 from gramian.latent.gaussian import LatentGaussian, Projection
+from gramian.policy import TARGETS
 from gramian.solvers import Eigh
-from gramian.targets.folds import Folds, dealt_folds
-from gramian.targets.path import MIN_IMPROVEMENT, held_out, kept_spectrum, ridge_grid, ridge_predictions
-from gramian.views.subspace import N_RIDGES, RIDGE_RANGE, ridges_up_to
+from gramian.targets.path import held_out, kept_spectrum, ridge_predictions, ridges_of_gains
+from gramian.views.subspace import N_RIDGES, ridges_up_to
 from gramian.views.view import ExplicitView, ViewSample, ViewTable
 from oracles import naive
 
@@ -31,7 +33,7 @@ def refitted(kept, held, q, ridge):
 
 
 def test_every_prediction_is_by_a_model_that_has_not_seen_the_row():
-    folds = dealt_folds(X, 5)
+    folds = HeldOut.of(X, 5)
     found = held_out(SAMPLE, [3], Eigh(), folds, noise_variance=NOISE)
     for fold in range(5):
         held, kept = np.flatnonzero(folds.numbers == fold), np.flatnonzero(folds.numbers != fold)
@@ -42,21 +44,20 @@ def test_every_prediction_is_by_a_model_that_has_not_seen_the_row():
 
 
 def test_the_ridge_is_the_best_of_the_grid_and_the_noise_where_none_may_be_chosen():
-    folds = dealt_folds(X, 5)
+    folds = HeldOut.of(X, 5)
     chosen = held_out(SAMPLE, [3], Eigh(), folds, noise_variance=NOISE)
     fixed = held_out(SAMPLE, [3], Eigh(), folds, noise_variance=NOISE, choose=False)
     assert fixed.ridge == NOISE
     assert chosen.error <= fixed.error + 1e-12
     largest = ridges_up_to(4.0)
-    assert_allclose([largest[0], largest[-1], len(largest)], [4.0 * RIDGE_RANGE, 12.0, N_RIDGES])
-    assert_allclose(ridge_grid(LatentGaussian(np.array([4.1, 1.0]), 0.1, 5.0)), largest)
-    assert (N_RIDGES, RIDGE_RANGE, MIN_IMPROVEMENT) == (49, 1e-10, 1.01)
+    assert_allclose([largest[0], largest[-1], len(largest)], [4.0 * SEEN, 12.0, N_RIDGES])
+    assert_allclose(ridges_of_gains(LatentGaussian(np.array([4.1, 1.0]), 0.1, 5.0)), largest)
 
 
 def test_the_fewest_components_within_one_percent_of_the_least_error_are_taken():
     rng = np.random.default_rng(1)
     plain = rng.standard_normal((200, 4)) * np.array([4.0, 2.0, 1.0, 1.0])
-    folds = dealt_folds(plain, 5)
+    folds = HeldOut.of(plain, 5)
     taken = set()
     for column, noise in ((0, 8.0), (0, 0.5), (1, 1.0), (3, 0.5)):
         target = plain[:, column : column + 1] + noise * rng.standard_normal((200, 1))
@@ -64,7 +65,7 @@ def test_the_fewest_components_within_one_percent_of_the_least_error_are_taken()
         sample = ViewSample(table, np.array([1.0, 1e-3]), "primal")
         sizes = [1, 2, 3, 4]
         errors = [held_out(sample, [size], Eigh(), folds, noise_variance=0.0).error for size in sizes]
-        expected = next(size for size, error in zip(sizes, errors) if error <= MIN_IMPROVEMENT * min(errors))
+        expected = next(size for size, error in zip(sizes, errors) if error <= TARGETS.improvement * min(errors))
         assert held_out(sample, sizes, Eigh(), folds, noise_variance=0.0).n_components == expected
         taken.add(expected)
     assert len(taken) > 2
@@ -75,7 +76,7 @@ def test_robust_choices_do_not_follow_rare_jumps():
     jumpy[::15] += 60.0
     table = ViewTable((ExplicitView(X), ExplicitView(jumpy)), WEIGHTS, 60.0)
     sample = ViewSample(table, SCALES, "primal")
-    folds = Folds(np.arange(60) % 5, np.full(5, 12))
+    folds = HeldOut(np.arange(60) % 5, np.full(5, 12), np.ones(60))
     plain, robust = (held_out(sample, [4], Eigh(), folds, noise_variance=0.0, robust=r) for r in (False, True))
     assert np.abs(jumpy - robust.predictions).mean() <= np.abs(jumpy - plain.predictions).mean()
 

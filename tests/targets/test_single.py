@@ -5,13 +5,13 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_friedman1
 
+from gramian.evidence.held_out import HeldOut
 from gramian.kernels import RBF
 from gramian.operators.gram import DenseGram
 from gramian.solvers import Eigh
 from gramian.targets import fit as target_fit
 from gramian.targets.axes import TargetAxes
 from gramian.targets.fit import fit_target
-from gramian.targets.folds import dealt_folds
 from gramian.views.noise import ecm_rounds, mean_log_likelihood
 from gramian.views.view import ExplicitView, KernelView, ViewTable
 
@@ -31,7 +31,7 @@ def table_of(n, kind, m, weighted):
 
 
 def fitted(table, X, q, n_folds, leaps=False):
-    folds = None if n_folds is None else dealt_folds(X, n_folds)
+    folds = None if n_folds is None else HeldOut.of(X, n_folds)
     space = "primal" if table.explicit and sum(table.widths) < len(X) else "dual"
     weights = 1.0 / table.traces
     return fit_target(
@@ -56,7 +56,7 @@ def test_the_quick_path_is_the_general_one(monkeypatch, kind, m, q, n_folds, wei
     quick = fitted(table, X, q, n_folds)
     monkeypatch.setattr(target_fit, "single_view", lambda *_: False)
     # the quick path counts components without the target: the limit of the general one's small weight
-    monkeypatch.setattr(target_fit, "TARGET_WEIGHT_WHEN_COUNTING", 1e-12)
+    monkeypatch.setattr(target_fit, "LEAST_NOISE", 1e-12)
     slow = fitted(table, X, q, n_folds)
     assert quick.gaussian.n_components == slow.gaussian.n_components
     assert quick.n_iter == slow.n_iter

@@ -5,16 +5,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from gramian import RKMRegressor
+from gramian.evidence.held_out import HeldOut
 from gramian.latent.units import Units
-from gramian.targets.folds import dealt_folds
 from gramian.targets.spread import (
-    FEWEST_FOR_SPREAD,
-    LOUDEST,
     MOST_INPUTS,
-    QUIETEST,
     fit_spread,
     input_features,
-    limited,
+    limit_sizes,
     spread_features,
 )
 
@@ -28,7 +25,7 @@ def sizes_of(n, seed=0):
 
 def test_the_size_of_errors_is_found():
     Z, sizes = sizes_of(400)
-    spread, held = fit_spread(Z, sizes, np.full(400, 1 / 400), dealt_folds(Z, 5), 400.0)
+    spread, held = fit_spread(Z, sizes, np.full(400, 1 / 400), HeldOut.of(Z, 5), 400.0)
     truth = 1.0 + 0.6 * Z[:, :1]
     assert np.corrcoef(spread(Z)[:, 0], truth[:, 0])[0, 1] > 0.95
     assert np.corrcoef(held[:, 0], truth[:, 0])[0, 1] > 0.9
@@ -36,7 +33,7 @@ def test_the_size_of_errors_is_found():
 
 def test_no_row_speaks_for_itself():
     Z, sizes = sizes_of(100)
-    weights, folds = np.full(100, 0.01), dealt_folds(Z, 5)
+    weights, folds = np.full(100, 0.01), HeldOut.of(Z, 5)
     held = fit_spread(Z, sizes, weights, folds, 100.0)[1]
     changed = sizes.copy()
     changed[7] *= 1.01
@@ -45,14 +42,12 @@ def test_no_row_speaks_for_itself():
 
 
 def test_few_rows_have_one_size():
-    assert FEWEST_FOR_SPREAD == 40
     Z, sizes = sizes_of(39)
-    assert fit_spread(Z, sizes, np.full(39, 1 / 39), dealt_folds(Z, 5), 39.0) is None
+    assert fit_spread(Z, sizes, np.full(39, 1 / 39), HeldOut.of(Z, 5), 39.0) is None
 
 
 def test_sizes_are_bounded_and_later_latents_count_less():
-    assert (QUIETEST, LOUDEST) == (0.15, 6.0)
-    assert_allclose(limited(np.array([-1.0, 1.0, 99.0])), [0.15, 1.0, 6.0])
+    assert_allclose(limit_sizes(np.array([-1.0, 1.0, 99.0])), [0.15, 1.0, 6.0])
     assert_allclose(spread_features(np.array([[2.0, 2.0]])), [[2.0, 1.0, 4.0, 1.0]])
 
 
@@ -63,7 +58,7 @@ def test_inputs_count_by_themselves_in_their_units_and_not_beyond_three():
     assert_allclose(spread_features(np.array([[2.0, 2.0]]), own), [[2.0, 1.0, 4.0, 1.0, 2.0, 3.0, 4.0, 9.0]])
     Z, sizes = sizes_of(400)
     unrelated = np.random.default_rng(5).standard_normal((400, 2))
-    rule = (np.full(400, 1 / 400), dealt_folds(Z, 5), 400.0)
+    rule = (np.full(400, 1 / 400), HeldOut.of(Z, 5), 400.0)
     spread, _ = fit_spread(unrelated, sizes, *rule, 1e3 * Z)
     assert np.corrcoef(spread(unrelated, 1e3 * Z)[:, 0], 1.0 + 0.6 * Z[:, 0])[0, 1] > 0.9
     wide = np.hstack([Z, np.zeros((400, MOST_INPUTS))])

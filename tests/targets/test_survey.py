@@ -7,14 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from gramian._content import row_hashes
 from gramian.rows import ArrayRows, Block
 from gramian.targets.squash import Squash
-from gramian.targets.survey import (
-    DRAWN_PAIRS,
-    DrawnPairs,
-    InputReading,
-    TargetCoding,
-    class_labels,
-    survey_target,
-)
+from gramian.targets.survey import DrawnPairs, InputReading, TargetCoding, class_labels, survey_target
 
 RNG = np.random.default_rng(0)
 X = np.round(RNG.standard_normal((60, 2)), 1)  # some rows of inputs occur twice, with other targets
@@ -64,7 +57,6 @@ def test_a_survey_is_that_of_the_whole_table_and_deals_folds_by_distinct_inputs(
     assert folds.distinct.sum() == len(np.unique(X, axis=0))
     assert_array_equal(folds.numbers, content.assign(row_hashes(parts.drawn.X)))
     assert_array_equal(whole.folds(4)[1].distinct, folds.distinct)
-    assert DRAWN_PAIRS == 10_000
 
 
 def test_targets_are_numbers_or_one_column_per_class():

@@ -7,7 +7,7 @@ from sklearn.preprocessing import StandardScaler
 
 import gramian
 from gramian import BayesSearch
-from gramian.tuning.defaults import DEFAULTS, Shape, default_objective, default_space, median_distance
+from gramian.tuning.defaults import DEFAULTS, Shape, default_objective, default_space, usual_distance
 from gramian.tuning.space import Real, build_space
 
 IRIS, LABELS = load_iris(return_X_y=True)
@@ -66,7 +66,7 @@ def test_the_width_ranges_around_the_median_distance():
     assert isinstance(width, Real)
     assert width.log
     middle = gramian.kernels.RBF("median").resolve(IRIS).length_scale
-    assert np.sqrt(width.low * width.high) == pytest.approx(middle) == median_distance(IRIS)
+    assert np.sqrt(width.low * width.high) == pytest.approx(middle) == usual_distance(IRIS)
 
 
 def test_a_face_without_a_model_is_offered_whole_models():

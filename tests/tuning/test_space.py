@@ -6,7 +6,7 @@ from sklearn.linear_model import Ridge
 
 from gramian import KernelPPCA
 from gramian.kernels import RBF, Polynomial
-from gramian.tuning.space import Category, Integer, Real, Space, build_space, configured, parse_dimension
+from gramian.tuning.space import Category, Integer, Real, Space, build_space, parse_dimension, with_params
 
 
 @pytest.mark.parametrize(
@@ -117,17 +117,17 @@ def test_a_parameter_of_no_choice_is_an_error():
 
 
 def test_names_become_objects_where_their_parameters_are_set():
-    model = configured(KernelPPCA(), {"kernel__length_scale": 3.0, "n_components": 2})
+    model = with_params(KernelPPCA(), {"kernel__length_scale": 3.0, "n_components": 2})
     assert model.kernel.length_scale == 3.0
     assert model.n_components == 2
-    model = configured(KernelPPCA(kernel="linear"), {"kernel__degree": 2, "kernel": "polynomial"})
+    model = with_params(KernelPPCA(kernel="linear"), {"kernel__degree": 2, "kernel": "polynomial"})
     assert isinstance(model.kernel, Polynomial)
     assert model.kernel.degree == 2
 
 
 def test_a_shared_category_object_is_never_changed():
     shared = RBF(1.0)
-    configured(KernelPPCA(), {"kernel": shared, "kernel__length_scale": 9.0})
+    with_params(KernelPPCA(), {"kernel": shared, "kernel__length_scale": 9.0})
     assert shared.length_scale == 1.0
 
 

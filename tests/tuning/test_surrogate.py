@@ -7,7 +7,7 @@ from scipy.stats import norm
 
 from gramian.tuning.backends import GPBackend, first_points, n_first
 from gramian.tuning.space import Category, Integer, Real, Space
-from gramian.tuning.surrogate import Surrogate, log_h, propose, winsorized
+from gramian.tuning.surrogate import Surrogate, log_h, propose, winsorize
 from gramian.tuning.trials import Trial
 
 
@@ -38,7 +38,7 @@ def test_the_surrogate_interpolates_a_smooth_function_and_is_sure_where_it_was_s
 
 def test_failed_trials_count_as_the_worst_and_disasters_are_pulled_in():
     scores = np.array([1.0, 0.9, 0.8, np.nan, -1e9])
-    tamed = winsorized(scores)
+    tamed = winsorize(scores)
     assert np.isfinite(tamed).all()
     assert tamed[:3].tolist() == [1.0, 0.9, 0.8]
     assert -1.0 < tamed[3] <= 0.8

@@ -10,7 +10,7 @@ from gramian.operators.gram import DenseGram
 from gramian.rows import Block
 from gramian.rows.draws import FoldMoments
 from gramian.solvers import Eigh
-from gramian.views.folds import FoldedViews, ViewFold, block_moments, fold_moments, ridge_grid
+from gramian.views.folds import FoldedViews, ViewFold, block_moments, fold_moments, ridges_of_folds
 from gramian.views.view import ExplicitView, KernelView, ViewTable
 
 
@@ -40,7 +40,7 @@ def test_moments_and_rows_give_the_same_folds(table, fold):
         assert_allclose([a.trace, a.weight], [b.trace, b.weight], rtol=1e-10)
         assert_allclose(a.norms, b.norms, rtol=1e-10)
         for question in (((0, 2), 1), ((1,), 0)):
-            errors = [f.errors(question, 3, ridge_grid([f]), f.noise(3)) for f in (a, b)]
+            errors = [f.errors(question, 3, ridges_of_folds([f]), f.noise(3)) for f in (a, b)]
             assert_allclose(*errors, rtol=1e-7)
 
 

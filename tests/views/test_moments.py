@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from gramian._content import ContentFolds
+from gramian._content import Folds
 from gramian.latent.model import fit_latent_model
 from gramian.rows import ArrayRows
 from gramian.solvers import Eigh
@@ -18,7 +18,7 @@ Z = RNG.standard_normal((90, 2))
 A = Z @ RNG.standard_normal((2, 5)) + 0.5 * RNG.standard_normal((90, 5)) + 3.0
 B = Z @ RNG.standard_normal((2, 3)) + 0.2 * RNG.standard_normal((90, 3))
 RAW = RNG.integers(1, 4, 90).astype(float)
-NOTHING = ContentFolds(0, None)
+NOTHING = Folds(0)
 
 
 def features(block):

@@ -10,7 +10,7 @@ from gramian.latent.gaussian import LatentGaussian
 from gramian.solvers.eigh import Eigh
 from gramian.views.noise import view_inputs
 from gramian.views.specs import training_view
-from gramian.views.subspace import ViewPart, ViewSubspace, trusted
+from gramian.views.subspace import ViewPart, ViewSubspace, with_trust
 from gramian.views.view import ViewSample, ViewTable
 from oracles import naive
 
@@ -101,13 +101,13 @@ def test_rows_that_show_different_views_are_answered_pattern_by_pattern(model):
 def test_trust_divides_the_noise_of_what_is_shown(model):
     _, subspace, gaussian = model
     seen = subspace.project([None, VIEWS[1]])
-    half = gaussian.posterior(trusted(seen, 0.5)).mean
+    half = gaussian.posterior(with_trust(seen, 0.5)).mean
     assert_allclose(half, gaussian.posterior(subspace.trusting(1, 0.5).project([None, VIEWS[1]])).mean)
     # with the gains held, trust τ is the ridge σ²/τ
     gains = gaussian.gains
     expected = (seen.scores * gains) @ np.linalg.inv(seen.overlap * np.outer(gains, gains) + 2 * 0.05 * np.eye(2))
     assert_allclose(half, expected, atol=1e-9)
-    assert trusted(seen, 1.0) is seen
+    assert with_trust(seen, 1.0) is seen
     assert_allclose(
         subspace.posterior(gaussian, VIEWS, np.tile([False, True], (50, 1)), trusts={(1,): 0.5}).mean, half, atol=1e-12
     )

@@ -5,15 +5,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gramian import stack_views
+from gramian.evidence.held_out import HeldOut
 from gramian.evidence.limits import calibrated_std, weighted_quantile
 from gramian.kernels import RBF
 from gramian.latent.model import fit_latent_model
 from gramian.operators.gram import DenseGram
 from gramian.solvers import Eigh
-from gramian.targets.folds import block_folds, dealt_folds
 from gramian.targets.path import held_out
 from gramian.views.noise import fit_view_noises, scales_of, start_noises
-from gramian.views.view import ExplicitView, KernelView, ViewSample, ViewTable, factored
+from gramian.views.view import ExplicitView, KernelView, ViewSample, ViewTable, factor_views
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_held_out_predictions_have_not_seen_their_row():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 2)), rng.standard_normal((60, 1))  # nothing to learn
     table = ViewTable((ExplicitView(X), ExplicitView(y)), np.full(60, 1 / 60), 60.0)
-    folds = dealt_folds(X, 5)
+    folds = HeldOut.of(X, 5)
     found = held_out(ViewSample(table, np.ones(2), "primal"), [2], Eigh(), folds, noise_variance=0.0)
     moved = y.copy()
     held = np.flatnonzero(folds.numbers == 0)
@@ -122,11 +122,11 @@ def test_held_out_predictions_have_not_seen_their_row():
 def test_folds_follow_the_rows_and_not_their_order():
     X = np.random.default_rng(0).standard_normal((20, 3))
     order = np.random.default_rng(1).permutation(20)
-    assert_array_equal(dealt_folds(X[order], 4).numbers, dealt_folds(X, 4).numbers[order])
-    twice = dealt_folds(np.repeat(X, 2, axis=0), 4)
+    assert_array_equal(HeldOut.of(X[order], 4).numbers, HeldOut.of(X, 4).numbers[order])
+    twice = HeldOut.of(np.repeat(X, 2, axis=0), 4)
     assert_array_equal(twice.numbers[::2], twice.numbers[1::2])
-    assert_array_equal(twice.distinct, dealt_folds(X, 4).distinct)
-    assert_array_equal(block_folds(7, 3).numbers, [0, 0, 0, 1, 1, 2, 2])
+    assert_array_equal(twice.distinct, HeldOut.of(X, 4).distinct)
+    assert_array_equal(HeldOut.stretches(7, 3).numbers, [0, 0, 0, 1, 1, 2, 2])
 
 
 def test_calibration_covers_nine_tenths_of_the_residuals():
@@ -152,13 +152,13 @@ def test_a_smooth_kernel_is_factored_to_rounding_and_a_rough_one_is_not():
     smooth, rough = (
         ViewTable((KernelView(kernel, X, DenseGram(kernel(X))), y), weights, 300.0) for kernel in (RBF(3.0), RBF(0.05))
     )
-    quick = factored(smooth)
+    quick = factor_views(smooth)
     features = quick.views[0].features
     assert features.shape[1] < 150
     assert_allclose(features @ features.T, smooth.views[0].raw.to_dense(), atol=1e-13)
     assert_allclose(quick.dims, smooth.dims)
     assert_allclose(quick.traces, smooth.traces, rtol=1e-12)
-    assert factored(rough) is None
+    assert factor_views(rough) is None
 
 
 def test_the_noises_of_factored_views_are_those_of_the_kernel():
@@ -167,7 +167,7 @@ def test_the_noises_of_factored_views_are_those_of_the_kernel():
     y = ExplicitView(np.sin(2 * X[:, :1]) + 0.1 * rng.standard_normal((200, 1)))
     table = ViewTable((KernelView(RBF(2.0), X, DenseGram(RBF(2.0)(X))), y), np.full(200, 1 / 200), 200.0)
     dense = fit_view_noises(table, 12, Eigh(), "dual")
-    quick = fit_view_noises(table, 12, Eigh(), "dual", working=factored(table))
+    quick = fit_view_noises(table, 12, Eigh(), "dual", working=factor_views(table))
     assert_allclose(quick.noise_variances, dense.noise_variances, rtol=1e-8)
     assert_allclose(quick.log_likelihoods, dense.log_likelihoods, rtol=1e-10)
     assert_allclose(quick.model.gaussian.eigenvalues, dense.model.gaussian.eigenvalues, rtol=1e-8)

@@ -10,11 +10,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, float_dtype, has_nan, row_chunks
-from gramian._checks import check_finite, check_table
+from gramian._checks import check_finite, check_table, finite_answers
+from gramian._precision import TINY
 from gramian._types import Table
 from gramian.classes.blend import Blend
 from gramian.classes.models import evidence, projections
-from gramian.single.answers import EVALUATION_ROWS, BaseEstimator
+from gramian.policy import SIZES
+from gramian.single.answers import BaseEstimator
 from gramian.single.input_holes import InputHoles
 from gramian.tables.front_door import TakesFrames
 
@@ -56,15 +58,14 @@ class ClassAnswers(InputHoles, TakesFrames, ClassifierMixin, BaseEstimator):
         (found,) = self._expected_answers(
             X[holes], lambda rows: (self._joint_of(rows) if limiting else softmax(self._joint_of(rows), axis=1),)
         )
-        with np.errstate(divide="ignore"):
-            joint[holes] = found if limiting else np.log(found)
+        joint[holes] = found if limiting else np.log(np.maximum(found, TINY))
         return joint, float_dtype(X)
 
     def _joint_of(self, X: Array) -> Array:
         """The same of rows without holes."""
         limiting = self.noise_variance_ == 0
         parts = []
-        for rows in row_chunks(X.shape[0], EVALUATION_ROWS):
+        for rows in row_chunks(X.shape[0], SIZES.block):
             block = self._inputs(X[rows])
             views = [block if self._columns is None else block[:, own] for own in self._own_columns()]
             seen = projections(self._models, views, None)
@@ -87,8 +88,9 @@ class ClassAnswers(InputHoles, TakesFrames, ClassifierMixin, BaseEstimator):
     def _own_columns(self) -> list[Any]:
         return [None] * len(self.classes_) if self._columns is None else self._columns
 
+    @finite_answers
     def predict(self, X: Table) -> Array:
-        """The class of each row.
+        """The class of each row [7].
 
         Parameters
         ----------
@@ -97,10 +99,6 @@ class ClassAnswers(InputHoles, TakesFrames, ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-
-        References
-        ----------
-        [7] docs/theory.md, section 7: classification (ZH sec. 4).
 
         Examples
         --------
@@ -115,8 +113,9 @@ class ClassAnswers(InputHoles, TakesFrames, ClassifierMixin, BaseEstimator):
         joint, _ = self._joint(X)
         return self.classes_[joint.argmax(axis=1)]
 
+    @finite_answers
     def decision_function(self, X: Table) -> Array:
-        """What the rule compares: log p(c) - L^_c/2 (calibrated where it was chosen), or minus the squared distance to the class's subspace.
+        """What the rule compares: log p(c) - L^_c/2 (calibrated where it was chosen), or minus the squared distance to the class's subspace [7].
 
         Parameters
         ----------
@@ -125,10 +124,6 @@ class ClassAnswers(InputHoles, TakesFrames, ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or (n_samples,) with two classes: positive means ``classes_[1]``
-
-        References
-        ----------
-        [7] docs/theory.md, section 7: classification (ZH sec. 4).
 
         Examples
         --------
@@ -145,6 +140,7 @@ class ClassAnswers(InputHoles, TakesFrames, ClassifierMixin, BaseEstimator):
             joint = joint[:, -1] - joint[:, 0]
         return joint.astype(dtype, copy=False)
 
+    @finite_answers
     def predict_proba(self, X: Table) -> Array:
         """p(c | x) by Bayes' rule; under the limiting rule, softmax(-distance / 2ρ) with the calibrated ρ [7].
 
@@ -156,10 +152,6 @@ class ClassAnswers(InputHoles, TakesFrames, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``; rows sum to 1.
-
-        References
-        ----------
-        [7] docs/theory.md, section 7: classification (ZH sec. 4).
 
         Examples
         --------

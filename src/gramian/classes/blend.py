@@ -8,13 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.classes.calibration import calibrated
+from gramian.classes.calibration import calibrate
+from gramian.policy import CLASSES
 
-ROW_SHARE = 0.05
-"""What a held-out row counts in the odds between rules: all rules are scored on the same rows, and the luckiest of many is not the best."""
-LEAST_SHARE = 1e-3
-"""Of the evidence; a rule with less is left out."""
-ALL = 2**31 - 1
+ALL = int(np.iinfo(np.int32).max)
 """In place of a q: all directions above the noise."""
 
 
@@ -42,20 +39,20 @@ class Blend:
         return np.tensordot(self.shares, evidence, axes=1)
 
 
-def blended(
+def blend_rules(
     evidence: Array, codes: Array, weights: Array, rules: Sequence[tuple[int | None, float]], *, offsets: bool
 ) -> tuple[Blend, Array]:
-    """Shares of rules from held-out evidence (K, C, n): scale_k exp(ROW_SHARE · n · held-out log-likelihood of rule k).
+    """Shares of rules from held-out evidence (K, C, n): scale_k exp(CLASSES.row_share · n · held-out log-likelihood of rule k).
 
     And the evidence (C, n) of all together.
 
     Scales, those of calibrated probabilities, bring evidence to one unit. n counts distinct rows.
     """
-    calibration = calibrated(evidence, codes, weights, offsets=offsets)
+    calibration = calibrate(evidence, codes, weights, offsets=offsets)
     logs = calibration.log_probabilities(evidence)[:, codes, np.arange(len(codes))]
     totals = len(codes) * (logs @ (weights / weights.sum()))
-    odds = np.exp(ROW_SHARE * (totals - totals.max()))
-    kept = np.flatnonzero(odds >= LEAST_SHARE * odds.sum()).tolist()
+    odds = np.exp(CLASSES.row_share * (totals - totals.max()))
+    kept = np.flatnonzero(odds >= CLASSES.least_share * odds.sum()).tolist()
     shares = odds[kept] * calibration.scales[kept]
     counts = np.array([ALL if rules[k][0] is None else rules[k][0] for k in kept])
     blend = Blend(counts, np.array([rules[k][1] for k in kept]), shares / shares.sum())

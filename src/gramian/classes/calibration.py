@@ -7,16 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramian._arrays import Array
-
-STEPS = 25
-"""Newton's method needs five to ten."""
-HALVINGS = 8
-CONVERGED = 1e-7
-"""Nats per row that a step must still gain."""
-LEAST_SCALE = 1e-4
-"""Of the unit of evidence: as good as "the evidence says nothing", and still a number to divide by."""
-AT_ONCE = 1 << 21
-"""Entries (candidates x rows x classes) that are worked on together."""
+from gramian.policy import SIZES
 
 
 @dataclass(frozen=True)
@@ -31,7 +22,7 @@ class Calibration:
         return _log_softmax(self.scales[:, None, None] * evidence + self.offsets[:, :, None])
 
 
-def calibrated(evidence: Array, codes: Array, weights: Array, *, offsets: bool) -> Calibration:
+def calibrate(evidence: Array, codes: Array, weights: Array, *, offsets: bool) -> Calibration:
     """The scale (and offsets) under which held-out labels are most probable, for K candidates at once.
 
     The labels are softened as Platt does, so that classes which separate perfectly still get a finite scale.
@@ -45,15 +36,15 @@ def calibrated(evidence: Array, codes: Array, weights: Array, *, offsets: bool) 
         Whether classes may be moved against each other; else all offsets are 0.
     """
     n_candidates, n_classes, n_rows = evidence.shape
-    targets = softened(codes, weights, n_classes)
-    size = max(1, AT_ONCE // max(1, n_rows * n_classes))
+    targets = soft_labels(codes, weights, n_classes)
+    size = max(1, SIZES.chunk // 8 // max(1, n_rows * n_classes))
     parts = [
         _newton(evidence[first : first + size], targets, weights, offsets) for first in range(0, n_candidates, size)
     ]
     return Calibration(np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]))
 
 
-def softened(codes: Array, weights: Array, n_classes: int) -> Array:
+def soft_labels(codes: Array, weights: Array, n_classes: int) -> Array:
     """Labels as probabilities (C, n): (n_c + 1) / (n_c + 2) for a row's own class, the rest shared by the others.
 
     n_c is the class's share of the weight times the number of (distinct) rows, so that counting all rows twice changes nothing.
@@ -75,11 +66,13 @@ def _newton(evidence: Array, targets: Array, weights: Array, offsets: bool) -> t
     scale, shift = np.ones(n_candidates), np.zeros((n_candidates, n_classes))
     going = np.arange(n_candidates)
     loss, p = _loss(u, scale, shift, targets, share)
-    for _ in range(STEPS):
+    # Newton's method needs five to ten.
+    for _ in range(25):
         step = _step(u, p, targets, share, offsets)
         size = np.ones(len(going))
-        for _ in range(HALVINGS):
-            new_scale = np.maximum(scale[going] - size * step[:, 0], LEAST_SCALE)
+        for _ in range(8):
+            # Of the unit of evidence: as good as "the evidence says nothing", and still a number to divide by.
+            new_scale = np.maximum(scale[going] - size * step[:, 0], 1e-4)
             new_shift = shift[going] - size[:, None] * step[:, 1:]
             new_loss, new_p = _loss(u, new_scale, new_shift, targets, share)
             worse = new_loss > loss[going] + 1e-12
@@ -89,7 +82,8 @@ def _newton(evidence: Array, targets: Array, weights: Array, offsets: bool) -> t
         better = going[~worse]
         gain = np.where(worse, 0.0, loss[going] - new_loss)
         scale[better], shift[better], loss[better] = new_scale[~worse], new_shift[~worse], new_loss[~worse]
-        kept = gain > CONVERGED
+        # Nats per row that a step must still gain.
+        kept = gain > 1e-7
         if not kept.any():
             break
         if not kept.all():

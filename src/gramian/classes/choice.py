@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,32 +10,27 @@ import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
 from gramian._arrays import Array
-from gramian._content import GivenFolds, content_folds, smallest_positions
+from gramian._content import Folds, smallest_positions
 from gramian._threads import single_blas_thread
-from gramian.classes.blend import blended
-from gramian.classes.calibration import Calibration, calibrated
+from gramian.classes.blend import blend_rules
+from gramian.classes.calibration import Calibration, calibrate
 from gramian.classes.models import ADVICE, ClassRule, LabelledRows, evidence
 from gramian.classes.path import class_paths
 from gramian.classes.rule import (
     BLENDED,
-    COUNTS,
-    FEW_COUNTS,
-    FRACTIONS,
-    NOISES,
-    SCREENING_ROWS,
-    USUAL_NOISE,
     Chosen,
-    HeldOut,
+    JudgedRows,
     Rule,
     Scored,
     choose_rule,
     distance_to_usual,
-    scored,
+    score_rules,
     top_width,
     walked_widths,
 )
+from gramian.evidence.held_out import HeldOut, Part, ladder
 from gramian.kernels import RBF
-from gramian.policy import LOOK
+from gramian.policy import CLASSES, LOOK
 from gramian.single.kernel_fit import stored_gram
 
 MOSTLY_COPIES = 0.5
@@ -43,40 +38,38 @@ MOSTLY_COPIES = 0.5
 
 
 @dataclass(frozen=True)
-class Folds:
+class LabelledFolds:
     """Labelled rows dealt to folds by content, and those of them that can be held out: their class has other rows.
 
     Where most rows are copies, these are dealt to folds one by one, and ``rows`` has a row per fold that holds copies of it.
     """
 
     rows: LabelledRows
-    fold: Array
-    test: list[Array]
-    train: list[Array]
+    parts: list[Part]
 
     @classmethod
-    def of(cls, rows: LabelledRows, n_folds: int | GivenFolds) -> Folds:
-        folds, fold = content_folds(None, n_folds, rows.hashes)
-        if folds.n_folds > 1 and not isinstance(folds, GivenFolds):
-            rows, fold = copies_apart(rows, fold, folds.n_folds)
-        test, train = [], []
-        for number in range(folds.n_folds):
-            others, own = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-            known = np.unique(rows.codes[others])
-            own = own[np.isin(rows.codes[own], known)]
-            if len(own) and len(known) > 1:
-                test.append(own)
-                train.append(others)
-        return cls(rows, fold, test, train)
+    def of(cls, rows: LabelledRows, n_folds: int | Folds) -> LabelledFolds:
+        dealt = HeldOut.of(None, n_folds, hashes=rows.hashes)
+        if dealt and not isinstance(n_folds, Folds):
+            rows, numbers = copies_apart(rows, dealt.numbers, len(dealt))
+            dealt = replace(dealt, numbers=numbers)
+        known = dealt.each(lambda part: np.isin(rows.codes[part.held], rows.codes[part.kept]))
+        parts = [replace(part, held=part.held[mine]) for part, mine in zip(dealt, known)]
+        return cls(rows, [part for part in parts if len(part.held) and np.ptp(rows.codes[part.kept]) > 0])
 
     def __bool__(self) -> bool:
-        return bool(self.test)
+        return bool(self.parts)
 
     @property
-    def held_out(self) -> HeldOut:
+    def judged(self) -> JudgedRows:
         """The rows that are held out, fold after fold."""
-        every = np.concatenate(self.test)
-        return HeldOut(self.rows.codes[every], self.rows.weights[every], self.fold[every])
+        every = np.concatenate([part.held for part in self.parts])
+        folds = np.repeat([part.number for part in self.parts], [len(part.held) for part in self.parts])
+        return JudgedRows(self.rows.codes[every], self.rows.weights[every], folds)
+
+    def evidence(self, question: Callable[[Part], Array]) -> Array:
+        """What is found of the rows of each fold, one after the other along the last axis."""
+        return with_floor(np.concatenate([question(part) for part in self.parts], axis=-1))
 
 
 def copies_apart(rows: LabelledRows, fold: Array, n_folds: int) -> tuple[LabelledRows, Array]:
@@ -105,7 +98,7 @@ def counting_unit(weights: Array) -> int | None:
     return int(np.gcd.reduce(whole.astype(np.int64)))
 
 
-def floored(found: Array) -> Array:
+def with_floor(found: Array) -> Array:
     """Evidence with -inf replaced by the least finite value of the row: a class without other rows has no evidence."""
     finite = np.isfinite(found)
     if finite.all():
@@ -114,38 +107,40 @@ def floored(found: Array) -> Array:
     return np.where(finite, found, least)
 
 
-def grid_evidence(folds: Folds, gram: Array, rules: Sequence[Rule], log_priors: Array | None) -> Array:
+def grid_evidence(folds: LabelledFolds, gram: Array, rules: Sequence[Rule], log_priors: Array | None) -> Array:
     """Held-out evidence (rules, C, n) of every rule at one Gram matrix: one decomposition per fold and class."""
     rows = folds.rows
     listed = [(q if isinstance(q, list) else [q] * rows.n_classes, noise) for q, noise in rules]
     every = [q for each, _ in listed for q in each]
     most = max(every) if all(isinstance(q, int) for q in every) else None
-    blocks = []
-    for train, test in zip(folds.train, folds.test):
-        present = np.unique(rows.codes[train])
-        found = np.full((len(listed), rows.n_classes, len(test)), -np.inf)
-        for code, path in zip(present, class_paths(gram, rows.codes, rows.weights, train, test, most)):
+
+    def of_part(part: Part) -> Array:
+        present = np.unique(rows.codes[part.kept])
+        found = np.full((len(listed), rows.n_classes, len(part.held)), -np.inf)
+        for code, path in zip(present, class_paths(gram, rows.codes, rows.weights, part.kept, part.held, most)):
             if log_priors is not None:
                 path = replace(path, log_prior=float(log_priors[code]))
             found[:, code] = path.evidences([(q[code], noise) for q, noise in listed])
-        blocks.append(found)
-    return floored(np.concatenate(blocks, axis=2))
+        return found
+
+    return folds.evidence(of_part)
 
 
-def fitted_evidence(folds: Folds, rule: ClassRule, log_priors: Array, rng: np.random.Generator) -> Array:
+def fitted_evidence(folds: LabelledFolds, rule: ClassRule, log_priors: Array, rng: np.random.Generator) -> Array:
     """Held-out evidence (C, n) of one rule by fitting it to the rows of every fold: mixtures and approximations."""
     rows = folds.rows
-    blocks = []
-    for train, test in zip(folds.train, folds.test):
-        present = np.unique(rows.codes[train])
-        groups = [train[rows.codes[train] == code] for code in present]
+
+    def of_part(part: Part) -> Array:
+        present = np.unique(rows.codes[part.kept])
+        groups = [part.kept[rows.codes[part.kept] == code] for code in present]
         fitted = [rule.fit(c, rows.of_class(own), rows.weights[own], rng) for c, own in zip(present, groups)]
         models, mixing = [m for m, _ in fitted], [s for _, s in fitted]
         limiting = rule.noise_variance == 0
-        found = np.full((len(test), rows.n_classes), -np.inf)
-        found[:, present] = evidence(models, mixing, rows.seen_by(models, test, groups), limiting, rule.blend)
-        blocks.append(found if limiting else found + log_priors)
-    return floored(np.concatenate(blocks).T)
+        found = np.full((len(part.held), rows.n_classes), -np.inf)
+        found[:, present] = evidence(models, mixing, rows.seen_by(models, part.held, groups), limiting, rule.blend)
+        return (found if limiting else found + log_priors).T
+
+    return folds.evidence(of_part)
 
 
 @dataclass(frozen=True)
@@ -176,28 +171,27 @@ class OpenRule:
         """The candidates for q and noise, where ``unit`` is the mean k(x, x) and no class has more than ``largest`` components."""
         if self.only_q:
             noise = None if self.noise is None else self.noise[0]
-            reached = [i for i, q in enumerate(COUNTS) if q >= largest]
-            return [(q, noise) for q in COUNTS[: reached[0] + 1 if reached else None]]
-        noises: list[float | None] = [ρ * unit for ρ in NOISES] if self.noise is None else list(self.noise)
+            return [(q, noise) for q in ladder(0, largest, 1.0)]
+        noises: list[float | None] = [ρ * unit for ρ in CLASSES.noises] if self.noise is None else list(self.noise)
         if self.noise is None and self.priors is None:
             noises.append(None)
         if self.n_components is not None:
             return [(self.n_components[0], noise) for noise in noises]
         given = self.noise is not None
-        few = [(q, USUAL_NOISE * unit) for q in FEW_COUNTS] if self.blended else []
+        few = [(q, CLASSES.noise * unit) for q in CLASSES.few] if self.blended else []
         return few + [
             (q, noise)
             for noise in noises
-            for q in (FRACTIONS if noise is None else (*FRACTIONS, None) if given else (None,))
+            for q in (CLASSES.fractions if noise is None else (*CLASSES.fractions, None) if given else (None,))
         ]
 
 
 class RuleSearch:
     """The walk over widths: every width is decomposed once, all rules are read off, squared distances are shared."""
 
-    def __init__(self, rows: LabelledRows, open_rule: OpenRule, n_folds: int | GivenFolds) -> None:
+    def __init__(self, rows: LabelledRows, open_rule: OpenRule, n_folds: int | Folds) -> None:
         self.rows, self.open_rule, self.n_folds = smallest_rows(rows, LOOK.rows), open_rule, n_folds
-        self.folds = Folds.of(self.rows, n_folds)
+        self.folds = LabelledFolds.of(self.rows, n_folds)
         self.log_priors = None if open_rule.priors is None else _logs(open_rule.priors)
         self.offsets = open_rule.priors is None and open_rule.noise is None
 
@@ -222,9 +216,9 @@ class RuleSearch:
 
     def _widths(self) -> Chosen:
         """An RBF whose width is open: a walk on a few rows, then its best and the next narrower width on all."""
-        few = smallest_rows(self.rows, SCREENING_ROWS)
+        few = smallest_rows(self.rows, LOOK.few)
         screened = few is not self.rows
-        folds = Folds.of(few, self.n_folds) if screened else self.folds
+        folds = LabelledFolds.of(few, self.n_folds) if screened else self.folds
         whole = screen = WidthGrids(self, folds if folds else self.folds)
         seen = walked_widths(screen.score)
         top = top_width(seen)
@@ -239,20 +233,20 @@ class RuleSearch:
         names = [[self._named(whole.kernel(factor), rule) for rule in rules] for factor in factors]
         return self._choose([whole.grids[factor] for factor in factors], names, np.array(order), "rule")
 
-    def _look(self, folds: Folds, gram: Array) -> tuple[Scored, list[Rule]]:
-        largest = max(int(np.bincount(folds.rows.codes[train]).max()) - 1 for train in folds.train)
+    def _look(self, folds: LabelledFolds, gram: Array) -> tuple[Scored, list[Rule]]:
+        largest = max(int(np.bincount(folds.rows.codes[part.kept]).max()) - 1 for part in folds.parts)
         rules = self.open_rule.rules(float(np.diagonal(gram).mean()), largest)
-        found, held_out, blend = grid_evidence(folds, gram, rules, self.log_priors), folds.held_out, None
+        found, held_out, blend = grid_evidence(folds, gram, rules, self.log_priors), folds.judged, None
         if self.open_rule.blended:
             finite = np.array([noise is not None for _, noise in rules])
             several = [rule for rule in rules if rule[1] is not None]
-            blend, whole = blended(found[finite], held_out.codes, held_out.weights, several, offsets=self.offsets)
+            blend, whole = blend_rules(found[finite], held_out.codes, held_out.weights, several, offsets=self.offsets)
             found = np.concatenate([whole[None], found[~finite]])
             rules = [BLENDED, *(rule for rule in rules if rule[1] is None)]
-        return replace(scored(found, held_out, rules, offsets=self.offsets), blend=blend), rules
+        return replace(score_rules(found, held_out, rules, offsets=self.offsets), blend=blend), rules
 
     def _choose(self, grids: list[Scored], names: list[list[Any]], order: Array, what: str) -> Chosen:
-        return choose_rule(grids, names, order, self.folds.held_out.fold_weights, what=what)
+        return choose_rule(grids, names, order, self.folds.judged.fold_weights, what=what)
 
     def _named(self, kernel: Any, rule: Rule) -> dict[str, Any]:
         """A candidate as parameters of the classifier."""
@@ -267,7 +261,7 @@ class RuleSearch:
 class WidthGrids:
     """Scored rules of RBFs whose widths are multiples of the median distance, on the same folds."""
 
-    def __init__(self, search: RuleSearch, folds: Folds) -> None:
+    def __init__(self, search: RuleSearch, folds: LabelledFolds) -> None:
         self.search, self.folds = search, folds
         self.middle = float(search.rows.kernel.get_params()["length_scale"])
         X = folds.rows.X
@@ -284,7 +278,7 @@ class WidthGrids:
         kernel = self.kernel(factor)
         gram = kernel.profile(self.products / kernel.length_scale**2)
         self.grids[factor], self.rules = self.search._look(self.folds, gram)
-        return self.grids[factor].best(self.folds.held_out.fold_weights)
+        return self.grids[factor].best(self.folds.judged.fold_weights)
 
 
 def smallest_rows(rows: LabelledRows, limit: int) -> LabelledRows:
@@ -298,13 +292,13 @@ def calibration_of(
     rows: LabelledRows,
     rule: ClassRule,
     priors: Array,
-    n_folds: int | GivenFolds,
+    n_folds: int | Folds,
     rng: np.random.Generator,
     *,
     offsets: bool,
 ) -> tuple[Calibration, float, float] | None:
     """Scale and offsets of one rule from held-out rows, with its log-loss and accuracy there; None where none can be held out."""
-    folds = Folds.of(rows, n_folds)
+    folds = LabelledFolds.of(rows, n_folds)
     if not folds:
         return None
     if rule.n_clusters == 1 and rows.features is None:
@@ -316,8 +310,8 @@ def calibration_of(
         found = found if rule.blend is None else rule.blend(found)[None]
     else:
         found = fitted_evidence(folds, rule, _logs(priors), rng)[None]
-    held_out = folds.held_out
-    calibration = calibrated(found, held_out.codes, held_out.weights, offsets=offsets)
+    held_out = folds.judged
+    calibration = calibrate(found, held_out.codes, held_out.weights, offsets=offsets)
     logs = calibration.log_probabilities(found)[0]
     share = held_out.weights / held_out.weights.sum()
     log_loss = -float(share @ logs[held_out.codes, np.arange(logs.shape[1])])

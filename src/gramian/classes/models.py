@@ -12,25 +12,19 @@ from gramian._arrays import Array
 from gramian._threads import single_blas_thread
 from gramian.classes.blend import Blend
 from gramian.classes.path import ClassPath
-from gramian.features import Nystroem
 from gramian.kernels import Kernel, Precomputed
-from gramian.latent.dimension import DEFAULT_FRACTION, for_fraction
+from gramian.latent.dimension import for_fraction
 from gramian.latent.gaussian import Projection
 from gramian.latent.model import LatentModel
 from gramian.mixtures.kernel_component import DualRows, FeatureRows, KernelRows, least_diagonal, project_rows
 from gramian.mixtures.kernel_fit import fit_kernel_mixture
 from gramian.mixtures.kernel_kmeans import graph_start
 from gramian.mixtures.mixture import log_terms
+from gramian.policy import CLASSES, DEFAULTS, SIZES
 from gramian.single.kernel_fit import stored_gram
 from gramian.solvers import Eigh
 
-MIXTURE_NOISE = 0.01
-"""The noise, over the mean k(x, x), at which clusters of a class are found when the rule itself needs none."""
 ADVICE = "Fit on fewer rows: the classifier stores the Gram matrix of each class. Or use approximation='nystroem', which stores none."
-
-
-FIRST_PAIRS = 32
-"""Eigenpairs that are asked for first where a fraction of the variance is to be explained; then twice as many, and so on."""
 
 
 ClassModel = LatentModel[Any]
@@ -64,12 +58,9 @@ class LabelledRows:
         X = self.X[np.ix_(positions, positions)] if self.precomputed else self.X[positions]
         return LabelledRows(self.kernel, X, self.codes[positions], self.weights[positions], self.hashes[positions])
 
-    def approximated(self, n_landmarks: int) -> LabelledRows:
-        """The same rows on the features of landmarks that are drawn by content, one set for all classes."""
-        feature_map = Nystroem(self.kernel, n_landmarks).fit(self.X)
-        landmarks = feature_map.landmarks_
-        points, rows = (np.asarray(feature_map.transform(part), dtype=np.float64) for part in (landmarks, self.X))
-        return replace(self, features=FeatureRows(feature_map, rows, landmarks, points))
+    def on_features(self, name: str, count: int, random_state: Any = None) -> LabelledRows:
+        """The same rows on the features of that name, one set for all classes; landmarks are drawn by content."""
+        return replace(self, features=FeatureRows.of(name, self.kernel, self.X, count, random_state=random_state))
 
     def of_class(self, own: Array) -> DualRows | FeatureRows:
         """What a model of these rows is fitted to: their Gram matrix, or their features."""
@@ -125,13 +116,13 @@ class ClassRule:
         noise = self.noise_variance
         count: Any = self.n_components[code]
         if count is None:
-            count = rows.size if noise > 0 else DEFAULT_FRACTION
+            count = rows.size if noise > 0 else DEFAULTS.explained
         clusters = min(self.n_clusters, rows.size)
         solver = Eigh()
         with single_blas_thread():
             if clusters == 1:
                 return [single(rows, weights, count, noise)], np.ones(1)
-            finite = noise if noise > 0 else MIXTURE_NOISE * rows.mean_diagonal
+            finite = noise if noise > 0 else CLASSES.noise * rows.mean_diagonal
             start = graph_start(rows, weights, clusters, rng)
             found = fit_kernel_mixture(
                 rows, [start], weights, [count] * clusters, finite, solver=solver, tol=1e-4, max_iter=100
@@ -148,7 +139,7 @@ def single(rows: KernelRows[Any], weights: Array, count: int | float, noise: flo
     solver = Eigh()
     if isinstance(count, int) or not isinstance(rows, DualRows) or not rows.kernel.positive_semidefinite:
         return rows.component(weights, count, noise, solver)
-    pairs = FIRST_PAIRS
+    pairs = SIZES.first_pairs
     while 4 * pairs < rows.size:
         model = rows.component(weights, pairs, noise, solver)
         values, trace = model.spectrum.eigenvalues, model.spectrum.trace

@@ -11,17 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import check_cv
 
 from gramian._arrays import Array
-from gramian._checks import check_n_components, check_number, check_table
-from gramian.latent.dimension import DEFAULT_FRACTION, for_fraction
+from gramian._checks import check_n_components
+from gramian._precision import EPS, ROUNDING
+from gramian.latent.dimension import for_fraction
 from gramian.latent.gaussian import LatentGaussian, Projection
-from gramian.latent.sample import DUAL_FLOOR, DUAL_RANK
 from gramian.mixtures.kernel_component import CONSTANT_FREE
 from gramian.operators.held_out_gram import HeldOutGram
-from gramian.single.kernel_fit import resolved_kernel, stored_gram
-from gramian.solvers.turned import turned
+from gramian.policy import DEFAULTS
+from gramian.solvers.turned import turn_block
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ def count_of(eigenvalues: Array, trace: float, n_components: Any, noise_variance
         return above
     if isinstance(n_components, int):
         return min(n_components, above)
-    fraction = DEFAULT_FRACTION if n_components is None else n_components
+    fraction = DEFAULTS.explained if n_components is None else n_components
     enough = for_fraction(eigenvalues, trace, fraction)
     return above if enough is None else min(above, enough)
 
@@ -101,74 +100,11 @@ def class_paths(
         own = train[codes[train] == code]
         block = HeldOutGram.of(gram, weights, own, test)
         trace = float(np.trace(block.matrix))
-        values, found = turned(block.matrix, block.shown)
+        values, found = turn_block(block.matrix, block.shown)
         diagonal = float(block.centering.weights @ np.diagonal(gram)[own])
-        floor = max(DUAL_RANK * float(values[0]), DUAL_FLOOR * diagonal)
+        floor = max(ROUNDING * float(values[0]), 64 * EPS * diagonal)
         kept = min(int((values > floor).sum()), len(own) - 1 if most is None else most)
         scores = np.ascontiguousarray((found[:kept] / np.sqrt(values[:kept])[:, None]).T)
         seen = Projection(scores, block.squared_norms, CONSTANT_FREE)
         paths.append(ClassPath(values[:kept], trace, seen, float(np.log(float(weights[own].sum()) / total))))
     return paths
-
-
-def classifier_cv_scores(
-    X: Any,
-    y: object,
-    kernels: Sequence[Any],
-    n_components: Sequence[Any] = (DEFAULT_FRACTION,),
-    noise_variances: Sequence[float | None] = (None,),
-    *,
-    cv: Any = 5,
-) -> Array:
-    """Accuracies of `KernelPPCAClassifier` by cross-validation, for every kernel, n_components and noise at once.
-
-    Parameters
-    ----------
-    X, y : training rows and labels
-    kernels : sequence of kernels
-        Each is settled on the rows that a fold trains on.
-    n_components : sequence of int, float, None or lists of them (one entry for each class)
-    noise_variances : sequence of float or None
-        None is the limiting rule; with a number, priors are the frequencies of the classes.
-    cv : int, splitter or iterable of (train, test), default=5
-        An int is stratified and unshuffled, as in scikit-learn.
-
-    Returns
-    -------
-    ndarray of shape (len(kernels), len(n_components), len(noise_variances), n_folds)
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from gramian.classes.path import classifier_cv_scores
-    >>> from gramian.kernels import RBF
-    >>> X, y = load_iris(return_X_y=True)
-    >>> scores = classifier_cv_scores(X, y, [RBF(1.0), RBF(3.0)], [2, 5, 10], [None, 1e-2])
-    >>> scores.shape, bool(scores.mean(axis=-1).max() > 0.95)
-    ((2, 3, 2, 5), True)
-    """
-    X = check_table(None, X, reset=False)
-    codes = np.unique(np.asarray(y), return_inverse=True)[1]
-    counts = [check_class_components(q) for q in n_components]
-    n_classes = int(codes.max()) + 1
-    counts = [q if isinstance(q, list) else [q] * n_classes for q in counts]
-    wrong = [q for q in counts if len(q) != n_classes]
-    if wrong:
-        raise ValueError(f"n_components={wrong[0]!r} must have one entry for each of the {n_classes} classes.")
-    noises = [None if v is None else check_number("noise_variance", v, 0.0, open_low=True) for v in noise_variances]
-    folds = list(check_cv(cv, codes, classifier=True).split(X, codes))
-    every = [q for listed in counts for q in listed]
-    most = max(every) if all(isinstance(q, int) for q in every) else None
-    scores = np.empty((len(kernels), len(counts), len(noises), len(folds)))
-    weights = np.ones(len(X))
-    for i, kernel in enumerate(kernels):
-        for f, (train, test) in enumerate(folds):
-            resolved = resolved_kernel(kernel, X[train])
-            gram = stored_gram(resolved, X, "Use fewer rows.")
-            paths = class_paths(gram, codes, weights, train, test, most)
-            present = np.unique(codes[train])
-            rules = [[(q[code], noise) for q in counts for noise in noises] for code in present]
-            columns = [path.evidences(own) for path, own in zip(paths, rules)]
-            right = present[np.stack(columns).argmax(axis=0)] == codes[test]
-            scores[i, :, :, f] = right.mean(axis=-1).reshape(len(counts), len(noises))
-    return scores

@@ -10,45 +10,28 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.classes.blend import Blend
-from gramian.classes.calibration import Calibration, calibrated
+from gramian.classes.calibration import Calibration, calibrate
 from gramian.evidence.selection import Selection, choose
+from gramian.policy import CLASSES
 
 Rule = tuple[Any, Any]
 """n_components and noise_variance, as `KernelPPCAClassifier` takes them."""
-COUNTS = (0, 1, 2, 4, 8, 16, 32, 64, 128)
-"""The q that are tried where q alone is open: the same for every class, as many as its rank allows. 0 is the distance to the mean."""
-FRACTIONS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
-"""Of the variance of each class, under the limiting rule, which needs a q; with a finite noise all directions above it are kept."""
-NOISES = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1)
-"""The ρ that are tried, over the mean k(x, x)."""
-FIRST_WIDTHS = (0.5, 1.0, 2.0)
-"""Widths that are tried first, in median distances. While the best is the first or the last of them, the search goes on by factors of 2; at the end it tries
-the widths beside the best."""
-EXTREME_WIDTHS = (2.0**-5, 2.0**4)
-FEW_COUNTS = (0, 1, 4)
-"""The q that are taken at the usual noise besides all directions above it, where rules are blended."""
 BLENDED: Rule = ("auto", "auto")
 """All rules with a finite noise together (`gramian.classes.blend`)."""
-USUAL_WIDTH, USUAL_NOISE = 0.6, 1e-2
-"""Of rules that held-out rows cannot tell apart the nearest to this one is taken: the luckiest of many is not the best."""
-LIMITING_DISTANCE = 3.0
-"""How far the limiting rule is from the usual one, where a factor of 10 of the noise, or of 2 of the width, counts 1."""
-SCREENING_ROWS = 500
-"""The walk over widths is made on at most this many; its best and the next narrower width are then compared on all."""
 
 
 def distance_to_usual(width: float | None, rule: Rule, unit: float) -> float:
     """How far a candidate is from the usual one; ``width`` over the median distance (None: given), ``unit`` the mean k(x, x)."""
-    far = 0.0 if width is None else abs(float(np.log2(width / USUAL_WIDTH)))
+    far = 0.0 if width is None else abs(float(np.log2(width / CLASSES.width)))
     if rule == BLENDED:
         return far
-    if rule[1] is None:
-        return far + LIMITING_DISTANCE
-    return far + abs(float(np.log10(rule[1] / (USUAL_NOISE * unit))))
+    if rule[1] is None:  # farther than the smallest noise that is tried
+        return far + 3.0
+    return far + abs(float(np.log10(rule[1] / (CLASSES.noise * unit))))
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class JudgedRows:
     """Held-out rows: their class, weight and fold."""
 
     codes: Array
@@ -80,14 +63,14 @@ class Scored:
         return float((fold_weights / fold_weights.sum() @ self.likelihoods).max())
 
 
-def scored(evidence: Array, held_out: HeldOut, rules: Sequence[Rule], *, offsets: bool) -> Scored:
+def score_rules(evidence: Array, held_out: JudgedRows, rules: Sequence[Rule], *, offsets: bool) -> Scored:
     """Score evidence (rules, C, n); the limiting rule has no priors, and so no offsets [7]."""
     n_rules, n_classes, n_rows = evidence.shape
     scales, moves = np.empty(n_rules), np.empty((n_rules, n_classes))
     movable = np.array([offsets and noise is not None for _, noise in rules])
     for moving in np.unique(movable):
         own = movable == moving
-        found = calibrated(evidence[own], held_out.codes, held_out.weights, offsets=bool(moving))
+        found = calibrate(evidence[own], held_out.codes, held_out.weights, offsets=bool(moving))
         scales[own], moves[own] = found.scales, found.offsets
     calibration = Calibration(scales, moves)
     logs = calibration.log_probabilities(evidence)
@@ -98,12 +81,12 @@ def scored(evidence: Array, held_out: HeldOut, rules: Sequence[Rule], *, offsets
 
 def walked_widths(score: Callable[[float], float]) -> dict[float, float]:
     """The widths (factors) that a walk to the best score has visited, with their scores; ``score`` is called once per factor."""
-    seen = {factor: score(factor) for factor in FIRST_WIDTHS}
+    seen = {factor: score(factor) for factor in CLASSES.widths}
     while True:
         top = top_width(seen)
-        if top == min(seen) and top > EXTREME_WIDTHS[0]:
+        if top == min(seen) and top > 2.0**-5:
             seen[top / 2] = score(top / 2)
-        elif top == max(seen) and top < EXTREME_WIDTHS[1]:
+        elif top == max(seen) and top < 2.0**4:
             seen[top * 2] = score(top * 2)
         else:
             return seen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import traceback
@@ -14,8 +15,6 @@ import click
 
 from gramian.cli._light_imports import lightly
 from gramian.cli._words import in_own_words
-
-INTERRUPTED = 130
 
 
 class App(click.Group):
@@ -42,7 +41,7 @@ class App(click.Group):
             sys.exit(error.exit_code)
         except (click.Abort, KeyboardInterrupt):
             click.echo("interrupted", err=True)
-            sys.exit(INTERRUPTED)
+            sys.exit(130)
         except click.ClickException as error:
             error.show()
             sys.exit(error.exit_code)
@@ -54,7 +53,8 @@ class App(click.Group):
             if state.get("debug"):
                 traceback.print_exc()
             else:
-                click.echo(f"gramian: error: {one_line(error)}", err=True)
+                line = one_line(error)
+                click.echo(json.dumps({"error": line}) if state.get("json") else f"gramian: error: {line}", err=True)
             sys.exit(1)
 
 

@@ -9,14 +9,16 @@ from pathlib import Path
 import click
 
 from gramian import __version__
-from gramian.cli._demo_steps import STEPS
+from gramian.cli._demo_steps import STEPS as DIGITS
+from gramian.cli._demo_table import table
 from gramian.cli._session import Session
 from gramian.reporting.blocks import Facts, Section, Text
 from gramian.reporting.page import check_extras, write_page
 
+STEPS = {"a real table": table, **DIGITS}
 PAGE = "report.html"
 LEAD = (
-    "What the library does, on handwritten digits of scikit-learn and made data. Every number and picture was "
+    "What the library does, on a table of penguins, handwritten digits of scikit-learn and made data. Every number and picture was "
     "computed just now."
 )
 
@@ -57,7 +59,10 @@ def run(output: str, *, force: bool = False, as_json: bool = False, quiet: bool 
 def _summary(facts: dict[str, dict[str, float]], total: float) -> Section:
     """The numbers worth reading first."""
     items = [
-        (f"{100 * facts['holes']['coverage']:.0f} %", "of hidden pixels inside their 90 % intervals"),
+        (
+            f"{100 * facts['a real table']['coverage']:.0f} %",
+            "of hidden cells of penguins inside intervals that promise 90 %",
+        ),
         (f"{100 * facts['classifier']['accuracy']:.1f} %", "of unseen digits classified right"),
         (f"{facts['primal = dual']['largest difference']:.0e}", "largest difference between primal and dual"),
         (f"{total:.0f} s", "for everything on this page"),

@@ -412,10 +412,6 @@ def timings() -> Step:
     return Step("scikit-learn takes " + ", ".join(words) + " as long", numbers, section)
 
 
-LONG = 0.5
-"""Seconds from which one run is enough."""
-
-
 def _in_turns(first: Callable[[], Any], second: Callable[[], Any], repeats: int = 3) -> tuple[float, float]:
     """Processor time of both, the median over a few turns; one turn where a run is long."""
     times: tuple[list[float], list[float]] = ([], [])
@@ -426,7 +422,8 @@ def _in_turns(first: Callable[[], Any], second: Callable[[], Any], repeats: int 
                 warnings.simplefilter("ignore")  # twenty steps need not be the end
                 work()
             spent.append(time.process_time() - started)
-        if max(times[0][0], times[1][0]) > LONG:
+        # Seconds from which one run is enough.
+        if max(times[0][0], times[1][0]) > 0.5:
             break
     return max(median(times[0]), 1e-6), max(median(times[1]), 1e-6)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,24 +16,21 @@ from scipy.special import ndtri
 from sklearn.base import clone
 
 from gramian._arrays import Array
-from gramian._content import content_folds, row_hashes, smallest_positions
+from gramian._content import row_hashes, smallest_positions
 from gramian.cli._goodness import Facts, of_classes, of_values, share_inside
 from gramian.evidence.cells import hidden_cells
-from gramian.io.table_model import filler_of, without_holes
-from gramian.policy import LOOK
+from gramian.evidence.held_out import HeldOut
+from gramian.exceptions import NumericalWarning
+from gramian.policy import DEFAULTS, LOOK
 from gramian.tables.preprocessing import Preprocessing
 
-LEVEL = 0.9
-LEAST_ROWS = 20
 ALL_FOLDS_CELLS = 50_000
 """A linear model of more cells is judged on one fold."""
-ORIGINS = 2
-"""Stretches at the end of a series that are forecast from what is before them."""
 
 
 def held_out(kind: str, estimator: Any, X: Array, y: Array | None, prepare: Preprocessing) -> Facts:
     """Numbers about a fitted model on rows, or a stretch, that models like it have not seen; none where there are too few."""
-    if kind not in JUDGES or len(X) < LEAST_ROWS:
+    if kind not in JUDGES or len(X) < LOOK.fewest:
         return {}
     if len(X) > LOOK.rows and kind != "forecast":
         rows = np.sort(smallest_positions(row_hashes(X), LOOK.rows))
@@ -49,19 +46,21 @@ def held_out(kind: str, estimator: Any, X: Array, y: Array | None, prepare: Prep
 
 def splits(X: Array, most: int = LOOK.folds) -> Iterator[tuple[Array, Array]]:
     """Positions of the rows to fit, and of those held out, fold by fold."""
-    folds, fold = content_folds(X, LOOK.folds)
-    if not folds:
+    held_out = HeldOut.of(X)
+    if not held_out:
         raise ValueError("too few different rows to hold some out.")
-    for held in np.unique(fold)[:most]:
-        yield np.flatnonzero(fold != held), np.flatnonzero(fold == held)
+    for part in islice(held_out, most):
+        yield part.kept, part.held
 
 
-def _refitted(estimator: Any, X: Array, y: Array | None = None) -> tuple[Any, Callable[[Array], Array]]:
-    """A model like it, fitted to these rows, and how rows with holes are given to it: nothing of the rows held out is seen."""
-    filler = filler_of(estimator, X)
-    full = without_holes(filler, X)
+def _refitted(estimator: Any, X: Array, y: Array | None = None) -> Any:
+    """A model like it, fitted to these rows: nothing of the rows held out is seen."""
     model = clone(estimator)
-    return (model.fit(full) if y is None else model.fit(full, y)), partial(without_holes, filler)
+    with warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", message=".*show no value", category=NumericalWarning
+        )  # said by the fit to all rows
+        return model.fit(X) if y is None else model.fit(X, y)
 
 
 def _classes(estimator: Any, X: Array, y: Array | None, _: Preprocessing) -> Facts:
@@ -69,21 +68,21 @@ def _classes(estimator: Any, X: Array, y: Array | None, _: Preprocessing) -> Fac
     labels = np.unique(y)
     chances = np.zeros((len(X), len(labels)))
     for fit, held in splits(X):
-        model, filled = _refitted(estimator, X[fit], y[fit])
-        chances[np.ix_(held, np.searchsorted(labels, model.classes_))] = model.predict_proba(filled(X[held]))
-    return of_classes(y, labels, chances, LEVEL)
+        model = _refitted(estimator, X[fit], y[fit])
+        chances[np.ix_(held, np.searchsorted(labels, model.classes_))] = model.predict_proba(X[held])
+    return of_classes(y, labels, chances, DEFAULTS.cover)
 
 
 def _values(estimator: Any, X: Array, y: Array | None, prepare: Preprocessing) -> Facts:
     assert y is not None
     mean, lower, upper = np.empty((3, len(X)))
     for fit, held in splits(X):
-        model, filled = _refitted(estimator, X[fit], y[fit])
-        rows = filled(X[held])
+        model = _refitted(estimator, X[fit], y[fit])
+        rows = X[held]
         mean[held] = np.ravel(model.predict(rows))
-        lower[held], upper[held] = (np.ravel(end) for end in model.interval(rows, LEVEL))
+        lower[held], upper[held] = (np.ravel(end) for end in model.interval(rows, DEFAULTS.cover))
     unit, shift = prepare.target_scale, prepare.target_mean
-    return of_values(shift + unit * y, shift + unit * mean, shift + unit * lower, shift + unit * upper, LEVEL)
+    return of_values(shift + unit * y, shift + unit * mean, shift + unit * lower, shift + unit * upper, DEFAULTS.cover)
 
 
 def _clusters(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
@@ -91,9 +90,9 @@ def _clusters(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
     found, single = np.empty(len(X)), np.empty(len(X))
     guesses = _Guesses()
     for fit, held in splits(X):
-        model, filled = _refitted(clone(estimator).set_params(n_clusters=len(estimator.weights_)), X[fit])
-        one, _ = _refitted(clone(estimator).set_params(n_clusters=1), X[fit])
-        found[held], single[held] = model.score_samples(filled(X[held])), one.score_samples(filled(X[held]))
+        model = _refitted(clone(estimator).set_params(n_clusters=len(estimator.weights_)), X[fit])
+        one = _refitted(clone(estimator).set_params(n_clusters=1), X[fit])
+        found[held], single[held] = model.score_samples(X[held]), one.score_samples(X[held])
         guesses.add(model, X[held])
     return {
         "log-likelihood": float(found.mean()),
@@ -114,8 +113,8 @@ def _subspace(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
 def _kernel(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
     """One fold: how much of held-out rows comes back when they are mapped to latent coordinates and back."""
     fit, held = next(splits(X, 1))
-    model, filled = _refitted(clone(estimator).set_params(n_components=int(estimator.n_components_)), X[fit])
-    lost = np.nansum((X[held] - model.reconstruct(filled(X[held]))) ** 2)  # cells that are seen alone are compared
+    model = _refitted(clone(estimator).set_params(n_components=int(estimator.n_components_)), X[fit])
+    lost = np.nansum((X[held] - model.reconstruct(X[held])) ** 2)  # cells that are seen alone are compared
     return {"R2 of reconstruction": 1 - float(lost / np.nansum((X[held] - np.nanmean(X[fit], axis=0)) ** 2))}
 
 
@@ -138,9 +137,13 @@ class _Guesses:
         if not self.parts:
             return {}
         truth, mean, std = (np.concatenate(part) for part in zip(*self.parts))
-        wide = ndtri(0.5 + LEVEL / 2) * std
-        found = of_values(truth, mean, mean - wide, mean + wide, LEVEL)
-        return {"R2 of hidden cells": found["R2"], share_inside(LEVEL): found[share_inside(LEVEL)]} if found else {}
+        wide = ndtri(0.5 + DEFAULTS.cover / 2) * std
+        found = of_values(truth, mean, mean - wide, mean + wide, DEFAULTS.cover)
+        return (
+            {"R2 of hidden cells": found["R2"], share_inside(DEFAULTS.cover): found[share_inside(DEFAULTS.cover)]}
+            if found
+            else {}
+        )
 
 
 def _views(estimator: Any, X: Array, _: Any, prepare: Preprocessing) -> Facts:
@@ -153,11 +156,11 @@ def _views(estimator: Any, X: Array, _: Any, prepare: Preprocessing) -> Facts:
             given = {name: None if name == view else rows[:, own] for name, own in prepare.views.items()}
             place = np.ix_(held, np.array(columns))
             mean[place], std[place] = model.predict_view(given, view, return_std=True)
-    wide = ndtri(0.5 + LEVEL / 2) * std
+    wide = ndtri(0.5 + DEFAULTS.cover / 2) * std
     facts: Facts = {}
     for view, columns in prepare.views.items():
         truth, middle, half = (np.ravel(part[:, columns]) for part in (X, mean, wide))
-        found = of_values(truth, middle, middle - half, middle + half, LEVEL)
+        found = of_values(truth, middle, middle - half, middle + half, DEFAULTS.cover)
         facts |= {f"{key} of {view}": value for key, value in found.items() if "error" not in key}
     return facts
 
@@ -174,15 +177,16 @@ def _stretches(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
     if not settled["lags"] or any(isinstance(value, list | tuple) for value in settled.values()):
         settled = {}  # no single setting to fix: chosen again
     inside: list[Array] = []
-    for k in range(ORIGINS, 0, -1):
+    # Stretches at the end of a series that are forecast from what is before them.
+    for k in range(2, 0, -1):
         origin = len(X) - k * ahead
         past, future = X[:origin], X[origin : origin + ahead]
         model = clone(estimator).set_params(**settled).fit(past[:, 0] if X.shape[1] == 1 else past)
-        lower, upper = (np.reshape(end, (ahead, -1)) for end in model.predict_interval(ahead, level=LEVEL))
+        lower, upper = (np.reshape(end, (ahead, -1)) for end in model.predict_interval(ahead, level=DEFAULTS.cover))
         known = ~np.isnan(future)
         inside.append(((lower <= future) & (future <= upper))[known])
     hits = np.concatenate(inside)
-    return {**facts, share_inside(LEVEL): float(hits.mean())} if hits.size else facts
+    return {**facts, share_inside(DEFAULTS.cover): float(hits.mean())} if hits.size else facts
 
 
 JUDGES: dict[str, Callable[[Any, Array, Array | None, Preprocessing], Facts]] = {

@@ -8,22 +8,18 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from gramian._arrays import Array
 from gramian._catalogue import entry_of_word, name_of_word
-from gramian._content import cell_uniforms, row_hashes, smallest_positions
-from gramian.estimators.outliers import LatentOutlierDetector, settled
-from gramian.exceptions import NumericalWarning, warn
-from gramian.io.table_model import TableModel, filler_of, without_holes
-from gramian.policy import LOOK
+from gramian._content import row_hashes, smallest_positions
+from gramian.estimators.outliers import LatentOutlierDetector, settle
+from gramian.io.table_model import TableModel
+from gramian.mixtures.soft_codes import soft_rows
+from gramian.policy import KERNELS, LOOK
 from gramian.reporting.words import FACTS
 from gramian.tables.preprocessing import Preprocessing
+from gramian.tables.table import Table
 
-NOISE_FLOOR, NO_NOISE = 1e-3, 1e-12
-"""In units of a standardised column: a thirtieth of its standard deviation; rounding."""
-SOFT = 0.3
-"""Standard deviation of the error of a category's code in a mixture, in the units of a standardised column."""
 OPTIONS = {
     "n_components": "components",
     "noise_variance": "noise",
@@ -35,7 +31,6 @@ OPTIONS = {
     "views": "views",
 }
 """Parameters as options of the command."""
-EXACT_ROWS, LANDMARKS = 5000, 1000
 
 
 def parsed_components(text: Any) -> Any:
@@ -59,13 +54,14 @@ def parsed_components(text: Any) -> Any:
 
 def kernel_of(options: Mapping[str, Any]) -> Any:
     """The kernel that ``--kernel`` and ``--length-scale`` describe; None where neither was given."""
-    from gramian.kernels import KERNELS, as_kernel
+    from gramian.kernels import KERNELS as NAMED
+    from gramian.kernels import as_kernel
 
     name = options.get("kernel") or ("rbf" if options.get("length_scale") is not None else None)
     if name is None:
         return None
-    if name == "precomputed" or name not in KERNELS:
-        known = ", ".join(key for key in KERNELS if key != "precomputed")
+    if name == "precomputed" or name not in NAMED:
+        known = ", ".join(key for key in NAMED if key != "precomputed")
         raise ValueError(f"--kernel {name!r} is not known. Use one of {known}.")
     kernel = as_kernel(name)
     width = options.get("length_scale")
@@ -76,13 +72,13 @@ def kernel_of(options: Mapping[str, Any]) -> Any:
     return kernel
 
 
-def approximated(kind: str, options: Mapping[str, Any], n_rows: int) -> tuple[dict[str, Any], str]:
+def approximate_options(kind: str, options: Mapping[str, Any], n_rows: int) -> tuple[dict[str, Any], str]:
     """The options with a Nystroem approximation where a kernel model of all rows would take too long, and a note of
     it."""
-    if kind not in ("kernel", "kernel-mixture") or options.get("landmarks") is not None or n_rows <= EXACT_ROWS:
+    if kind not in ("kernel", "kernel-mixture") or options.get("landmarks") is not None or n_rows <= KERNELS.exact_rows:
         return dict(options), ""
-    note = f"{n_rows} rows: the kernel is approximated with {LANDMARKS} landmarks (--landmarks N; 0 for none)"
-    return {**options, "landmarks": LANDMARKS}, note
+    note = f"{n_rows} rows: the kernel is approximated with {KERNELS.landmarks} landmarks (--landmarks N; 0 for none)"
+    return {**options, "landmarks": KERNELS.landmarks}, note
 
 
 def estimator_for(kind: str, options: Mapping[str, Any], prepare: Preprocessing, verbose: int = 0) -> Any:
@@ -137,7 +133,7 @@ def check_needs(kind: str, options: Mapping[str, Any]) -> None:
     estimator_for(kind, options, Preprocessing([], [], np.empty(0), np.empty(0)))  # refuses what it does not take
 
 
-def fitted(
+def fit_model(
     kind: str,
     options: Mapping[str, Any],
     prepare: Preprocessing,
@@ -152,77 +148,36 @@ def fitted(
 
     ``once``: the model is used here and not kept, so what finds odd rows, which needs models of parts of the table, is left out.
     """
-    filler = None
     if kind == "forecast":
         estimator = estimator_for(kind, options, prepare, verbose)
         estimator._usual_seasons = tuple(options.get("usual_seasons") or ())
         estimator.fit(X[:, 0] if X.shape[1] == 1 else X)
     else:
         estimator = estimator_for(kind, options, prepare, verbose)
-        if kind == "mixture" and any(prepare.categories):
-            X = soft_rows(estimator, prepare, X)
-        with warnings.catch_warnings():
-            if kind == "ppca":  # with_noise says it in the command's own words
-                warnings.filterwarnings("ignore", message=".*noise variance is set to", category=NumericalWarning)
-            filler = filler_of(estimator, X)
-            full = without_holes(filler, X)
-            estimator.fit(full, y) if y is not None else estimator.fit(full)
-    if kind == "ppca":
-        estimator = with_noise(estimator, options, prepare, X)
+        if kind == "mixture":
+            X = soft_rows(estimator, np.array([bool(prepare.categories[j]) for j in prepare.owner]), X)
+        estimator.fit(X, y) if y is not None else estimator.fit(X)
     facts = facts_of(estimator)
     if check:
         from gramian.cli._held_out import held_out
 
         facts |= held_out(kind, estimator, X, y, prepare)
-    X = without_holes(filler, X)
     if once:
         return TableModel(kind, estimator, prepare, facts=facts)
-    return TableModel(kind, estimator, prepare, facts, detector_of(estimator, X, options), filler=filler)
+    return TableModel(kind, estimator, prepare, facts, detector_of(estimator, X, options))
 
 
-def with_noise(estimator: Any, options: Mapping[str, Any], prepare: Preprocessing, X: Array) -> Any:
-    """The model, with a noise that cannot vanish where the table has categories; a warning where it would.
+def fitted_imputer(
+    prepare: Preprocessing, table: Table, aside: tuple[str, ...], bounds: Any, limits: dict[str, Array]
+) -> TableModel:
+    """The model that fills holes unless told otherwise: chosen and calibrated on hidden cells, as `LatentImputer` of a data frame.
 
-    Categories repeat: with many components they are reproduced exactly, which says nothing about new rows.
+    ``aside`` columns take no part in the model of the others.
     """
-    if options.get("noise") is not None or estimator.noise_variance_ > NOISE_FLOOR:
-        return estimator
-    if any(prepare.categories):
-        warn(
-            f"the table leaves hardly any noise ({estimator.noise_variance_:.2g}): columns repeat each other. The "
-            f"noise is set to {NOISE_FLOOR} (--noise says otherwise).",
-        )
-        kept = int((estimator.explained_variance_ > NOISE_FLOOR).sum())  # directions below the floor are noise
-        return clone(estimator).set_params(n_components=kept, noise_variance=NOISE_FLOOR).fit(X)
-    if estimator.noise_variance_ <= NO_NOISE:
-        warn(
-            "the table leaves no noise: some columns are exact functions of others. Intervals of what is filled may "
-            "be too narrow. Drop the columns that repeat others (--drop).",
-        )
-    return estimator
-
-
-def soft_rows(mixture: Any, prepare: Preprocessing, X: Array) -> Array:
-    """The rows to fit a mixture to: with soft categories, if that leaves noise in every cluster, else as they are.
-
-    A category that all rows of a cluster share has no variance there, so that the density of the cluster is without bound.
-    Codes with a small uniform error, drawn by content, have densities that mean something.
-    """
-    coded = np.array([bool(prepare.categories[j]) for j in prepare.owner])
-    errors = np.sqrt(12) * SOFT * (cell_uniforms(row_hashes(X), X.shape[1], 0) - 0.5)
-    soft = X + np.where(coded, errors, 0.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit says what there is to say
-        tried = clone(mixture).fit(soft)
-    return X if (tried.noise_variances_ <= tried.noise_floor_).any() else soft
-
-
-def fitted_imputer(prepare: Preprocessing, X: Array) -> TableModel:
-    """The model that fills holes unless told otherwise: chosen and calibrated on hidden cells."""
     import gramian
 
-    estimator = gramian.LatentImputer(standardize=False).fit(X)
-    facts = {**facts_of(estimator.estimator_), "estimator": "LatentImputer"}
+    estimator = gramian.LatentImputer(bounds=bounds)._fit_coded(prepare, table, limits, list(aside))
+    facts = {**facts_of((estimator._others or estimator).estimator_), "estimator": "LatentImputer"}
     return TableModel("ppca", estimator, prepare, facts=facts)
 
 
@@ -235,7 +190,7 @@ def detector_of(estimator: Any, X: Array, options: Mapping[str, Any]) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit to all rows has said what there is to say
-            return LatentOutlierDetector(None if plain else settled(estimator), standardize=False).fit(rows)
+            return LatentOutlierDetector(None if plain else settle(estimator), standardize=False).fit(rows)
     except ValueError:
         return None  # too few rows, or no noise: there are no densities
 

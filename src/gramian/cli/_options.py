@@ -37,7 +37,7 @@ class Grouped(click.Command):
 GROUPS = {
     "Model": "components noise kernel length_scale clusters landmarks lags season difference transform seed",
     "Columns": "ids drop text no_standardize",
-    "Reading": "skip_lines sheet drop_totals memory delimiter decimal header encoding missing array stream",
+    "Reading": "skip_lines sheet drop_totals memory delimiter decimal header encoding missing keep array stream",
     "Output": "force digits escape_formulas as_json quiet debug help",
 }
 """Headings of ``--help`` and the options under them."""
@@ -47,6 +47,12 @@ HEADING = {name: heading for heading, names in GROUPS.items() for name in names.
 def _debug(context: click.Context, _: click.Parameter, value: bool) -> None:
     if value:
         context.ensure_object(dict)["debug"] = True
+
+
+def _json(context: click.Context, _: click.Parameter, value: bool) -> bool:
+    if value:
+        context.ensure_object(dict)["json"] = True
+    return value
 
 
 def _stacked(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -59,7 +65,13 @@ def _stacked(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
 
 
 common_options = _stacked(
-    click.option("--json", "as_json", is_flag=True, help="Say the results as one JSON object."),
+    click.option(
+        "--json",
+        "as_json",
+        is_flag=True,
+        callback=_json,
+        help="Say results and errors as one JSON object.",
+    ),
     click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors."),
     click.option("--debug", is_flag=True, expose_value=False, callback=_debug, help="Full traceback of an error."),
 )
@@ -78,8 +90,15 @@ read_options = _stacked(
     click.option("--delimiter", help="Between cells (found out otherwise); 'tab' for a tab."),
     click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark (found out otherwise)."),
     click.option("--header/--no-header", default=None, help="Whether the first row has names (found out otherwise)."),
-    click.option("--encoding", help="Of the text, such as latin-1. [default: UTF-8]"),
-    click.option("--missing", multiple=True, metavar="TOKEN", help="A cell that means missing, beside NA, NaN, ?, ..."),
+    click.option("--encoding", help="Such as latin-1. [default: UTF-8]"),
+    click.option("--missing", multiple=True, metavar="TOKEN", help="A further cell that means missing, as NA does."),
+    click.option(
+        "--keep",
+        multiple=True,
+        type=float,
+        metavar="VALUE",
+        help="A number such as -999 that is no code.",
+    ),
     click.option("--array", metavar="NAME", help="Which array of an NPZ file."),
     click.option("--text", multiple=True, metavar="COLUMNS", help="Columns to take as text."),
 )
@@ -95,7 +114,9 @@ _noise = click.option("--noise", type=float, help="Noise variance, in standardis
 _kernel = click.option("--kernel", help="rbf, linear, polynomial, laplacian, matern, ... [default: by kind]")
 _length_scale = click.option("--length-scale", type=float, help="Width of the kernel. [default: found out]")
 _clusters = click.option("--clusters", type=int, help="Number of mixture components. [default: on held-out rows]")
-_landmarks = click.option("--landmarks", type=int, help="Nystroem with so many. [default: above 5000 rows, 1000]")
+_landmarks = click.option(
+    "--landmarks", type=int, help="Nystroem with so many. [default: of many rows, as the library does]"
+)
 _lags = click.option("--lags", type=int, help="Past values that a forecast looks at. [default: by held-out stretches]")
 _seed = click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
 

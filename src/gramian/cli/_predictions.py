@@ -14,9 +14,9 @@ from scipy.special import ndtri
 from gramian._arrays import Array
 from gramian.cli._goodness import ClassTally, GroupTally, ValueTally, class_sets
 from gramian.io.table_model import TableModel
+from gramian.policy import DEFAULTS
 from gramian.tables.table import Table
 
-LEVEL = 0.9
 Summary = tuple[dict[str, Any], list[str]]
 
 
@@ -28,7 +28,7 @@ class Predictor:
 
     def __init__(self, model: TableModel, level: float | None) -> None:
         self.estimator, self.prepare = model.estimator, model.preprocessing
-        self.level = LEVEL if level is None else level
+        self.level = DEFAULTS.cover if level is None else level
         self.level_given = level is not None
         self.compared = 0  # rows that lie beside their truth
 

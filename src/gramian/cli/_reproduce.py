@@ -16,7 +16,7 @@ import numpy as np
 
 from gramian import __version__
 from gramian.cli._session import Session, jsonable
-from gramian.papers import NOT_REPRODUCED, PAPERS, Claim, Result, chosen
+from gramian.papers import NOT_REPRODUCED, PAPERS, Claim, Result, choose_claims
 from gramian.papers import Grid as Table
 from gramian.papers._claim import UNEXPECTED
 from gramian.reporting.blocks import Facts, Grid, Note, Picture, Section, Text
@@ -62,7 +62,7 @@ class Outcome:
 
 def list_claims(names: Sequence[str], *, as_json: bool = False) -> None:
     """Names, one per line, with what they show and the files they need."""
-    claims = chosen(names)
+    claims = choose_claims(names)
     if as_json:
         facts = [
             {"name": c.name, "paper": c.paper, "title": c.title, "printed": c.printed, "files": c.files} for c in claims
@@ -85,7 +85,7 @@ def run(
     quiet: bool = False,
 ) -> int:
     """Run the claims and write everything; 0 if every claim was run and every verdict is as expected, else 1."""
-    claims = chosen(names)
+    claims = choose_claims(names)
     folder = Path(output)
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"{output}: this is a file. Give the name of a folder.")

@@ -107,12 +107,15 @@ def _of_rows(model: TableModel, level: float) -> tuple[list[str], Scorer]:
     estimator, prepare, detector = model.estimator, model.preprocessing, model.detector
     explains = hasattr(estimator, "anomaly")
     dense = not explains or estimator.noise_variance_ > 0
+    likely = (
+        estimator if dense else detector
+    )  # columns that repeat each other leave no noise, but the detector has a floor of it
     if detector is None and not explains:
         raise ValueError(f"the {model.kind} model has no noise, so rows have no likelihood. Fit it without --noise 0.")
     limit = None if detector is None else detector.limit(level)
 
     def scores(X: Array, _: Any) -> list[Array]:
-        first = [estimator.score_samples(X)] if dense else []
+        first = [] if likely is None else [likely.score_samples(X)]
         if not explains:
             return [*first, (detector.score_samples(X) < limit).astype(float)]
         found = estimator.anomaly(X, level=level)
@@ -123,7 +126,12 @@ def _of_rows(model: TableModel, level: float) -> tuple[list[str], Scorer]:
         return [*first, found.t2, found.spe, found.p_t2, found.p_spe, flags.astype(float), because]
 
     distances = ["t2", "spe", "p_t2", "p_spe"] if explains else []
-    return [*(["log_likelihood"] if dense else []), *distances, "flag", *(["because"] if explains else [])], scores
+    return [
+        *([] if likely is None else ["log_likelihood"]),
+        *distances,
+        "flag",
+        *(["because"] if explains else []),
+    ], scores
 
 
 class ScoreTally:

@@ -19,6 +19,7 @@ from gramian.io.source import Source
 from gramian.io.table import ReadOptions
 from gramian.io.table_model import TableModel, as_table_model
 from gramian.io.tables import TableWriter, open_table, output_format, whole_table
+from gramian.tables.codes import cells_as_missing, codes_as_missing
 from gramian.tables.preprocessing import Preprocessing, Roles, resolve_columns
 from gramian.tables.table import Table, shown
 
@@ -187,6 +188,7 @@ class Input:
         if classes and found:
             text.add(found[0])
         self.reader.options = replace(self.reader.options, text=frozenset(text), skip=frozenset(self.roles.drop))
+        self.codes: dict[str, list[float]] | None = None  # numbers that stand for missing, once the table was looked at
         session.note(*self.reader.notes)
 
     @property
@@ -201,8 +203,13 @@ class Input:
         return getattr(self.reader, "dialect", None)
 
     def table(self) -> Table:
-        """The whole table."""
-        return whole_table(self.reader)
+        """The whole table, with numbers that stand for missing as missing, which is said."""
+        whole = whole_table(self.reader)
+        if self.codes is not None:
+            return cells_as_missing(whole, self.codes)
+        found, self.codes = codes_as_missing(whole, self.options.get("keep") or ())
+        self.session.note(*found.notes[len(whole.notes) :])
+        return found
 
     def preprocessing(self, tables: Sequence[Table] | None = None, *, min_rows: int = 2) -> Preprocessing:
         """What the columns are, from all rows."""
@@ -213,6 +220,7 @@ class Input:
             unnamed=getattr(self.reader, "unnamed", ()),
             classes=self.classes,
         )
+        made.codes = self.codes or {}
         if made.n_rows < min_rows:
             raise self.source.fail(f"{made.n_rows} row(s); at least {min_rows} are needed to fit a model.")
         self.session.note(*self.reader.notes, *made.notes)
@@ -253,6 +261,7 @@ def opened_for(model: TableModel, session: Session, path: str, options: Mapping[
     """A table for a fitted model: its columns are read as they were when the model was fitted."""
     opened = Input(session, path, options)
     prepare = model.preprocessing
+    opened.codes = prepare.codes
     texts = {name for name, values in zip(prepare.names, prepare.categories) if values} | set(prepare.ids)
     if prepare.target is not None and prepare.target_is_class:
         texts.add(prepare.target)

@@ -12,10 +12,10 @@ from gramian._arrays import Array
 from gramian._catalogue import entry_of_word
 from gramian._content import SmallestRows
 from gramian._progress import Progress
-from gramian.cli._models import LANDMARKS, detector_of, estimator_for, facts_of
+from gramian.cli._models import detector_of, estimator_for, facts_of
 from gramian.io.source import memory_available
 from gramian.io.table_model import TableModel, without_holes
-from gramian.policy import LOOK
+from gramian.policy import KERNELS, LOOK
 from gramian.tables.preprocessing import Preprocessing
 
 STREAMED = ("ppca", "mixture", "kernel", "kernel-mixture", "regressor", "views")
@@ -32,10 +32,10 @@ def should_stream(kind: str, size: int, asked: bool | None, memory: int | None =
         )
     if asked is not None:
         return asked
-    return kind in STREAMED and size > memory_budget(memory) // HELD_SHARE
+    return kind in STREAMED and size > memory_of_stream(memory) // HELD_SHARE
 
 
-def memory_budget(memory: int | None) -> int:
+def memory_of_stream(memory: int | None) -> int:
     """What ``--memory`` says, else half of what the process may use."""
     return memory_available() // 2 if memory is None else memory
 
@@ -72,15 +72,15 @@ class Pieces:
         return found.rows
 
 
-def streamed(kind: str, session: Any, opened: Any, options: Mapping[str, Any]) -> TableModel:
+def fit_stream(kind: str, session: Any, opened: Any, options: Mapping[str, Any]) -> TableModel:
     """What the columns are, then the fit: some passes over the file, one piece in memory at a time."""
     prepare = opened.preprocessing()
     if kind in ("kernel", "kernel-mixture") and not options.get("landmarks"):
-        options = {**options, "landmarks": LANDMARKS}
-        session.note(f"the rows pass by: the kernel is approximated with {LANDMARKS} landmarks (--landmarks N)")
+        options = {**options, "landmarks": KERNELS.landmarks}
+        session.note(f"the rows pass by: the kernel is approximated with {KERNELS.landmarks} landmarks (--landmarks N)")
     estimator = estimator_for(kind, options, prepare, 0)
     filler = None
-    if not entry_of_word(kind).holes:
+    if not entry_of_word(kind).batches_with_holes:
         filler = _filler(Pieces(opened, prepare, verbose=session.verbose))
     pieces = Pieces(opened, prepare, target=kind == "regressor", filler=filler, verbose=session.verbose)
     fitted = estimator.fit_batches(pieces)

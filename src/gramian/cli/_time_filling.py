@@ -13,6 +13,7 @@ import numpy as np
 from gramian._arrays import Array
 from gramian.evidence import choose
 from gramian.exceptions import NumericalWarning
+from gramian.policy import JURY
 from gramian.reporting.fill_quality import ColumnQuality, quality_of_numbers
 from gramian.tables.clocks import Clock
 from gramian.tables.preprocessing import Preprocessing
@@ -51,7 +52,7 @@ class TimeFilling:
             mean, spread = (values[rows] - prepare.mean[j]) / prepare.scale[j], self.stds[name][rows] / prepare.scale[j]
             if self.ways[name] == "both":
                 filled = std[:, j] > 0
-                both, width = weighed(mean, spread, full[:, j], std[:, j])
+                both, width = weigh(mean, spread, full[:, j], std[:, j])
                 mean, spread = np.where(filled, both, mean), np.where(filled, self.scales[name] * width, spread)
             full[:, j], std[:, j] = mean, spread
         return full, std
@@ -84,10 +85,10 @@ def feature_of(prepare: Preprocessing, name: str) -> int:
     return int(np.flatnonzero(prepare.owner == prepare.names.index(name))[0])
 
 
-def weighed(m: Array, s: Array, n: Array, t: Array) -> tuple[Array, Array]:
+def weigh(m: Array, s: Array, n: Array, t: Array) -> tuple[Array, Array]:
     """Means m and n weighed by their precisions 1/s² and 1/t², and the standard deviation that goes with them.
 
-    >>> weighed(np.array([0.0]), np.array([1.0]), np.array([3.0]), np.array([0.5]))[0].round(9).tolist()
+    >>> weigh(np.array([0.0]), np.array([1.0]), np.array([3.0]), np.array([0.5]))[0].round(9).tolist()
     [2.4]
     """
     s, t = np.maximum(s, np.finfo(float).eps), np.maximum(t, np.finfo(float).eps)
@@ -99,7 +100,7 @@ def fill_by_time(clock: Clock, whole: Table, prepare: Preprocessing, options: Ma
     """Ask of every column of numbers that has gaps and enough values how it is filled best.
 
     Copies of its gaps are hidden, as wide as the gaps are over the other columns, and filled in each of the :data:`WAYS`. The simplest way
-    within one standard error of the best is taken [10]: the clock must show that it helps.
+    within `JURY.clear` standard errors of the best is taken [10]: the clock must show that it helps.
     """
     filling = TimeFilling(clock)
     X = prepare.matrix(whole)
@@ -118,13 +119,14 @@ def fill_by_time(clock: Clock, whole: Table, prepare: Preprocessing, options: Ma
             continue
         full, std = table.impute(_hidden_here(X, j, hidden[name]), return_std=True)
         by_table, table_std = full[:, j] * prepare.scale[j] + prepare.mean[j], std[:, j] * prepare.scale[j]
-        both, both_std = weighed(np.asarray(by_clock), np.asarray(clock_std), by_table, table_std)
+        both, both_std = weigh(np.asarray(by_clock), np.asarray(clock_std), by_table, table_std)
         misses = [
             [-float(np.abs(tried[rows] - column[rows]).mean()) for tried in (by_table, by_clock, both)]
             for rows in hidden[name]
         ]
         lengths = np.array([rows.stop - rows.start for rows in hidden[name]], dtype=float)
-        filling.ways[name] = str(choose(WAYS, np.array(misses), lengths, what="filling", score="error").chosen)
+        asked = choose(WAYS, np.array(misses), lengths, what="filling", score="error", n_errors=JURY.clear)
+        filling.ways[name] = str(asked.chosen)
         if filling.ways[name] == "table":
             continue
         cells = np.concatenate([np.arange(rows.start, rows.stop) for rows in hidden[name]])

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
-from gramian.cli._options import Grouped
+from gramian.cli._options import Grouped, common_options
 
 SHELLS = ("bash", "zsh", "fish")
 
 
 @click.command(cls=Grouped, short_help="Completion for bash, zsh or fish.")
 @click.argument("shell", type=click.Choice(SHELLS))
+@common_options
 @click.pass_context
-def completion(context: click.Context, shell: str) -> None:
+def completion(context: click.Context, shell: str, as_json: bool, quiet: bool) -> None:
     """Write the lines that make a shell complete sub-commands, options, kinds of models and file names.
 
     \b
@@ -25,4 +28,5 @@ def completion(context: click.Context, shell: str) -> None:
     made = get_completion_class(shell)
     assert made is not None
     root = context.find_root().command
-    click.echo(made(root, {}, "gramian", "_GRAMIAN_COMPLETE").source())
+    script = made(root, {}, "gramian", "_GRAMIAN_COMPLETE").source()
+    click.echo(json.dumps({"shell": shell, "script": script}) if as_json else script)

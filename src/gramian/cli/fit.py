@@ -47,9 +47,9 @@ def fit(
     gramian fit both.csv -m views.model --model views --views left=1-5,right=6-9
     """
     from gramian._catalogue import entry_of_word
-    from gramian.cli._models import approximated, check_needs, facts_lines, fitted
+    from gramian.cli._models import approximate_options, check_needs, facts_lines, fit_model
     from gramian.cli._session import Input, Session, check_output, rows_with_target
-    from gramian.cli._streaming import should_stream, streamed
+    from gramian.cli._streaming import fit_stream, should_stream
     from gramian.cli.forecast import prepared_series
     from gramian.io.model_file import save
 
@@ -62,20 +62,20 @@ def fit(
     opened = Input(session, table, options, classes=kind == "classifier")
     if kind == "forecast":
         whole, prepare, clock, options = prepared_series(session, opened, series, 0, options)
-        model = fitted(kind, options, prepare, prepare.matrix(whole), None, session.verbose, check=check)
+        model = fit_model(kind, options, prepare, prepare.matrix(whole), None, session.verbose, check=check)
         model.clock = {} if clock is None else clock.cells(whole)
     elif should_stream(kind, opened.source.size, stream, opened.source.memory):
-        model = streamed(kind, session, opened, options)
+        model = fit_stream(kind, session, opened, options)
     else:
         whole = opened.table()
         predicts = entry_of_word(kind).target
         whole = rows_with_target(session, whole, opened.roles.target) if predicts else whole
         prepare = opened.preprocessing([whole])
         target = prepare.targets(whole) if predicts else None
-        options, note = approximated(kind, options, whole.n_rows)
+        options, note = approximate_options(kind, options, whole.n_rows)
         session.note(*filter(None, [note]))
         X = prepare.matrix(whole)
-        model = fitted(kind, options, prepare, X, target, session.verbose, check=check)
+        model = fit_model(kind, options, prepare, X, target, session.verbose, check=check)
         session.note(*_about_target(model, whole, X))
     save(model, model_file)
     prepare = model.preprocessing

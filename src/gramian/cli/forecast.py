@@ -20,8 +20,13 @@ from gramian.cli._options import (
 
 @click.command(cls=Grouped, short_help="The next values of series, with intervals.")
 @click.argument("table", metavar="IN")
-@click.option("--steps", type=click.IntRange(1, 100_000), required=True, metavar="H", help="How many steps ahead.")
-@output_options()
+@click.option(
+    "--steps",
+    type=click.IntRange(1, 100_000),
+    metavar="H",
+    help="Steps ahead. [default: a season]",
+)
+@output_options(required=False)
 @level_option
 @click.option("--target", metavar="COLUMNS", help="The series to forecast. [default: every column of numbers]")
 @click.option(
@@ -43,8 +48,8 @@ from gramian.cli._options import (
 @common_options
 def forecast(
     table: str,
-    steps: int,
-    output: str,
+    steps: int | None,
+    output: str | None,
     force: bool,
     digits: int,
     escape_formulas: bool,
@@ -60,7 +65,7 @@ def forecast(
 
     \b
     gramian forecast sunspots.csv --steps 20 -o next.csv --level 0.9
-    gramian forecast sales.csv --id store --time day --target sold --steps 14 -o next.csv
+    gramian forecast sales.csv --id store --time day
     """
     import numpy as np
 
@@ -68,12 +73,14 @@ def forecast(
     from gramian.io.tables import write_table
     from gramian.tables.clocks import Clock
 
+    output = output or "-"
     check_output(output, force)
     level = 0.9 if level is None else level
     session = Session(as_json=as_json, quiet=quiet, outputs=[output])
     options = {**options, "steps": steps, "no_standardize": True}
     if time_column is not None:
         panel, dialect = _panel_of(session, table, target, time_column, options)
+        steps = steps or _usual_steps(panel)
         names, columns, words = _panel_columns(panel, steps, level)
         write_table(output, names, columns, dialect=dialect, digits=digits, escape_formulas=escape_formulas)
         facts = {"output": output, "steps": steps, "level": level, "series": panel.n_series_}
@@ -81,6 +88,7 @@ def forecast(
         return
     model, clock, dialect = _model_of(session, table, target, last, options)
     prepare, estimator = model.preprocessing, model.estimator
+    steps = steps or _usual_steps(estimator)
     middle = np.reshape(estimator.predict(steps), (steps, -1))
     lower, upper = (np.reshape(bound, (steps, -1)) for bound in estimator.predict_interval(steps, level=level))
     names, columns = ["step"], [np.arange(1.0, steps + 1)]
@@ -96,6 +104,17 @@ def forecast(
     facts = {"output": output, "steps": steps, "level": level, "series": list(prepare.names), **model.facts}
     lines = [f"{steps} steps of {', '.join(prepare.names[:6])} with {100 * level:g} % intervals -> {place(output)}"]
     session.say(facts, [*lines, *_skill_lines(estimator)])
+
+
+def _usual_steps(model: Any) -> int:
+    """How far ahead forecasts were judged where nobody said."""
+    import numpy as np
+
+    from gramian.series.stretches import usual_horizon
+
+    lengths = [len(model._series)] if model._panel is None else model._panel.lengths
+    seasons = model.season_ if isinstance(model.season_, list) else [model.season_]
+    return usual_horizon(int(np.median(lengths)), [season for season in seasons if season])
 
 
 def _panel_of(session: Any, path: str, target: str | None, time: str, options: Any) -> tuple[Any, Any]:
@@ -162,7 +181,7 @@ def _model_of(session: Any, path: str, target: str | None, last: int, options: A
     """The fitted forecaster: from a model file, or fitted to a table."""
     from dataclasses import replace
 
-    from gramian.cli._models import fitted
+    from gramian.cli._models import fit_model
     from gramian.cli._session import Input, load_model
     from gramian.io.source import is_model
     from gramian.tables.clocks import Clock
@@ -178,7 +197,7 @@ def _model_of(session: Any, path: str, target: str | None, last: int, options: A
             raise ValueError(f"{path}: a {model.kind} model cannot forecast. Fit --model forecast.") from None
         return model, Clock.of_cells(model.clock), None
     whole, prepare, clock, options = prepared_series(session, opened, target, last, options)
-    model = fitted("forecast", options, prepare, prepare.matrix(whole), None, session.verbose)
+    model = fit_model("forecast", options, prepare, prepare.matrix(whole), None, session.verbose)
     return model, clock, replace(opened.dialect, header=True) if opened.dialect is not None else None
 
 

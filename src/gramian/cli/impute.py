@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import click
@@ -25,6 +26,12 @@ from gramian.cli._options import Grouped, common_options, hole_options, output_o
     type=click.IntRange(min=1),
     help="Write M completed tables (OUT_1, OUT_2, ...) that differ by what is unknown, for gramian.pool.",
 )
+@click.option(
+    "--bounds",
+    metavar="COLUMN=LOW:HIGH",
+    multiple=True,
+    help="What may be filled in, per column; none: anything. [default: what the columns show]",
+)
 @click.option("-m", "--model-file", "model_file", metavar="MODEL", help="Use this model instead of fitting one.")
 @click.option(
     "--model", "kind", type=click.Choice(["ppca", "mixture"]), default="ppca", show_default=True, help="Model to fit."
@@ -38,6 +45,7 @@ def impute(
     output: str,
     std_file: str | None,
     draws: int | None,
+    bounds: tuple[str, ...],
     model_file: str | None,
     kind: str,
     force: bool,
@@ -58,13 +66,12 @@ def impute(
     from gramian.reporting.fill_quality import quality_lines
     from gramian.reporting.words import of_extrapolated
 
+    allowed = _parsed_bounds(bounds)
     check_output(output, force)
     check_output(std_file, force)
     check_distinct(output, std_file)
     session = Session(as_json=as_json, quiet=quiet, outputs=[output, std_file])
-    along: Any = None
-    means: Any = None
-    quality: dict[str, Any] = {}
+    filling: Any = None
     if model_file is not None:
         model = load_model(model_file)
         if not hasattr(model.estimator, "impute"):
@@ -74,16 +81,19 @@ def impute(
     else:
         opened = Input(session, table, options)
         asked = kind != "ppca" or options["components"] is not None or options["noise"] is not None
+        opened.reader.options = replace(opened.reader.options, limits=not asked)
         if should_stream(kind, opened.source.size, None, opened.source.memory):
             model = streamed_imputer(kind, not asked, session, opened, options)
             session.note("the file is large for the memory that may be used: it is read in pieces, without its clock")
         else:
-            model, along, means, quality = _held(session, opened, kind, options)
+            filling = _held(session, opened, kind, options, allowed)
+    filling = TableFiller(model) if filling is None else filling
+    model, along = filling.model, filling.along
     how = {"digits": digits, "escape_formulas": escape_formulas}
     if draws is not None:
-        _write_draws(session, opened, model, output, draws, force, how)
+        _write_draws(session, opened, filling, output, draws, force, how)
         return
-    filled, far = _write(opened, model, along, means, output, std_file, how)
+    filled, far = _write(opened, filling, output, std_file, how)
     if far:
         session.note(of_extrapolated(far))
     total = sum(filled.values())
@@ -101,37 +111,122 @@ def impute(
     lines += [f"  {name}: {count}" for name, count in busiest if count]
     if len([count for count in filled.values() if count]) > len(busiest):
         lines.append("  ...")
-    facts["held out"] = {name: row.facts for name, row in quality.items() if filled.get(name)}
-    session.say(facts, [*lines, *quality_lines(quality, filled), *facts_lines(model.facts)])
+    facts["held out"] = {name: row.facts for name, row in filling.quality.items() if filled.get(name)}
+    session.say(facts, [*lines, *quality_lines(filling.quality, filled), *facts_lines(model.facts)])
 
 
-def _held(session: Any, opened: Any, kind: str, options: Any) -> tuple[Any, Any, Any, Any]:
-    """The model of a table in memory, what a clock says of its gaps, the columns that means fill, and what hidden cells say of all."""
+def _parsed_bounds(words: tuple[str, ...]) -> Any:
+    """``--bounds`` as `LatentImputer` takes it."""
+    if not words:
+        return "auto"
+    if words == ("none",):
+        return None
+    found: dict[str, tuple[float | None, float | None]] = {}
+    for word in words:
+        column, equals, ends = word.rpartition("=")
+        low, colon, high = ends.partition(":")
+        try:
+            pair = float(low) if low.strip() else None, float(high) if high.strip() else None
+        except ValueError:
+            colon = ""
+        if not equals or not colon or not column:
+            raise ValueError(
+                f"--bounds {word}: give a column and its ends, as in age=0:120 or price=0: (no upper end), or none."
+            )
+        found[column] = pair
+    return found
+
+
+@dataclass(frozen=True)
+class TableFiller:
+    """A model, what a clock says of gaps, the columns that means fill, what hidden cells say of all, limits of cells, and what columns may hold."""
+
+    model: Any
+    along: Any = None
+    means: Any = None
+    quality: dict[str, Any] = field(default_factory=dict)
+    limits: dict[str, Any] = field(default_factory=dict)
+    bounds: Any = None
+
+    def columns_of(self, full: Any) -> dict[str, Any]:
+        """The columns of the table that features stand for, with possible values."""
+        prepare, estimator = self.model.preprocessing, self.model.estimator
+        if self.is_coded:
+            found: dict[str, Any] = estimator._columns_of(full)
+            return found
+        if self.bounds is not None:
+            possible: dict[str, Any] = self.bounds.columns(prepare, full)
+            return possible
+        return dict(zip(prepare.names, prepare.columns(full)))
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether the model knows the columns of the table itself."""
+        return getattr(self.model.estimator, "_coding", None) is self.model.preprocessing
+
+    def filled(self, X: Any, below: Any) -> tuple[Any, Any]:
+        """Features with their holes filled, and deviations."""
+        if self.is_coded:
+            filled: tuple[Any, Any] = self.model.estimator._fill_coded(X, below)
+            return filled
+        full, std = self.model.estimator.impute(X, return_std=True)
+        return full, std
+
+    def draws(self, X: Any, m: int, below: Any) -> Iterator[dict[str, Any]]:
+        """Columns of m completed tables."""
+        import numpy as np
+
+        if self.is_coded:
+            yield from self.model.estimator._draws_coded(X, m, below)
+            return
+        for drawn in self.model.estimator.draws(X, m, random_state=0):
+            yield self.columns_of(np.asarray(drawn))
+
+
+def _held(session: Any, opened: Any, kind: str, options: Any, bounds: Any) -> TableFiller:
+    """How a table in memory is filled."""
     import numpy as np
 
-    from gramian.cli._models import fitted, fitted_imputer
+    from gramian.cli._models import fit_model, fitted_imputer
     from gramian.cli._time_filling import TimeFilling, fill_by_time
     from gramian.io.table_model import TableModel
+    from gramian.reporting.columns_apart import columns_apart
     from gramian.reporting.fill_quality import Means, fill_quality
+    from gramian.tables.bounds import Bounds
+    from gramian.tables.limits import with_limits
 
     along: TimeFilling | None = None
     whole = opened.table()
+    plain = kind == "ppca" and options["components"] is None and options["noise"] is None
+    limits: dict[str, Any] = {}
+    if plain:
+        whole, limits = with_limits(whole, getattr(opened.dialect, "decimal", "."))
+        for name, cells in limits.items():
+            count = int((~np.isnan(cells)).sum())
+            session.note(
+                f"column {name!r}: {count} cell(s) below a limit, such as <{np.nanmin(cells):g}, are filled below it"
+            )
     prepare = opened.preprocessing([whole])
+    held = Bounds.of_table(whole, prepare, bounds)
     X = prepare.matrix(whole)
-    plain = kind == "ppca" and options["components"] is None and options["noise"] is None and np.isnan(X).any()
+    plain = plain and bool(np.isnan(X).any())
     clock = _clock_of(whole, opened.roles.drop, session) if plain else None
     if clock is not None:
         along = fill_by_time(clock, whole, prepare, options)
         session.note(*along.notes())
     if along is not None and along.fills(prepare, X):
         model = TableModel("forecast", None, prepare, facts={"estimator": "RKMForecaster"})
-        return model, along, None, along.quality
+        return TableFiller(model, along, None, along.quality, limits, held)
     timed = {} if along is None else along.quality
     if plain:
-        found = fill_quality(prepare, X)
-        return fitted_imputer(prepare, X), along, Means.of(X, found), found | timed
-    model = fitted(kind, options, prepare, X, None, session.verbose, once=True)
-    return model, along, None, fill_quality(prepare, X, model.estimator) if np.isnan(X).any() else {}
+        apart = columns_apart(prepare, X)
+        session.note(*apart.notes)
+        model = fitted_imputer(prepare, whole, tuple(apart.columns), bounds, limits)
+        means = Means.of(X, {name: row for name, row in apart.quality.items() if name not in limits})
+        return TableFiller(model, along, means, apart.quality | timed, limits, held)
+    model = fit_model(kind, options, prepare, X, None, session.verbose, once=True)
+    quality = fill_quality(prepare, X, model.estimator) if np.isnan(X).any() else {}
+    return TableFiller(model, along, None, quality, limits, held)
 
 
 def _clock_of(whole: Any, drop: Any, session: Any) -> Any:
@@ -145,9 +240,7 @@ def _clock_of(whole: Any, drop: Any, session: Any) -> Any:
         return None
 
 
-def _write(
-    opened: Any, model: Any, along: Any, means: Any, output: str, std_file: str | None, how: Any
-) -> tuple[Any, Any]:
+def _write(opened: Any, filling: TableFiller, output: str, std_file: str | None, how: Any) -> tuple[Any, Any]:
     """Stream rows in the file's own layout; returns how many cells were filled in each column, and how many far from all seen."""
     from collections import Counter
     from contextlib import ExitStack
@@ -156,9 +249,10 @@ def _write(
 
     from gramian.cli._session import id_columns, written_names
     from gramian.io.tables import TableWriter, output_format
-    from gramian.reporting.words import extrapolated
+    from gramian.reporting.words import extrapolated_columns
 
     names = opened.reader.names
+    model, means, along = filling.model, filling.means, filling.along
     prepare = model.preprocessing
     modelled = prepare.names
     raw = opened.dialect is not None and output_format(output) in ("csv", "tsv")
@@ -182,20 +276,22 @@ def _write(
             out_std = stack.enter_context(TableWriter(std_file, labels, dialect=dialect, **how))
         start = 0
         for part in opened.reader.batches(raw=keep_cells):
+            part, below = _read_limits(part, filling.limits, opened)
+            part = prepare.seen(part)
             X = prepare.matrix(part)
             full, std = X, np.zeros_like(X)
             if model.estimator is not None and np.isnan(X).any():
-                full, std = model.estimator.impute(X, return_std=True)
+                full, std = filling.filled(X, below)
             if means is not None:
                 full, std = means.put(prepare, X, full, std)
             if along is not None:
                 full, std = along.put(prepare, slice(start, start + len(X)), full, std)
             start += len(X)
-            columns = dict(zip(modelled, prepare.columns(full)))
+            columns = filling.columns_of(full)
             holes = {name: _holes(part[name]) for name in modelled}
             for name in modelled:
                 filled[name] += int(holes[name].sum())
-            far.update(extrapolated(prepare, full, np.column_stack([holes[name] for name in modelled])))
+            far.update(extrapolated_columns(prepare, full, np.column_stack([holes[name] for name in modelled])))
             if keep_cells:
                 out.write_rows(_rows(part, columns, holes, out, opened.reader.dresses))
             else:
@@ -205,16 +301,36 @@ def _write(
     return filled, far
 
 
-def _write_draws(session: Any, opened: Any, model: Any, output: str, m: int, force: bool, how: Any) -> None:
-    """m completed tables, one file each."""
-    from pathlib import Path
+def _read_limits(part: Any, limits: Any, opened: Any) -> tuple[Any, dict[str, Any]]:
+    """Rows with the columns that hold limits as numbers, and the limits of their cells."""
+    from dataclasses import replace
 
     import numpy as np
 
+    from gramian.tables.limits import limited_numbers
+
+    if not limits:
+        return part, {}
+    columns, found = list(part.columns), {}
+    for j, name in enumerate(part.names):
+        if name in limits and columns[j].dtype == object:
+            plain = np.r_[
+                columns[j], np.array(["0", "0", "<0"], dtype=object)
+            ]  # a few rows may show no number, or no limit
+            read = limited_numbers(plain, getattr(opened.dialect, "decimal", "."))
+            assert read is not None
+            columns[j], found[name] = read[0][:-3], read[1][:-3]
+    return replace(part, columns=columns), found
+
+
+def _write_draws(session: Any, opened: Any, filling: TableFiller, output: str, m: int, force: bool, how: Any) -> None:
+    """m completed tables, one file each."""
+    from pathlib import Path
+
     from gramian.cli._session import check_output, written_names
     from gramian.io.tables import TableWriter
-    from gramian.tables.bounds import Bounds
 
+    model = filling.model
     if not hasattr(model.estimator, "draws") or output == "-":
         raise ValueError(
             "--draws needs a file as -o and the model that is fitted by default: leave --model, --components, --noise and -m out."
@@ -224,14 +340,9 @@ def _write_draws(session: Any, opened: Any, model: Any, output: str, m: int, for
     files = [str(target.with_name(f"{target.name.removesuffix(suffix)}_{k}{suffix}")) for k in range(1, m + 1)]
     for file in files:
         check_output(file, force)
-    whole, prepare = opened.table(), model.preprocessing
-    numbers = [name for name, values in zip(prepare.names, prepare.categories) if not values]
-    bounds = Bounds.of([whole[name] for name in numbers], numbers, "auto")
-    X = prepare.matrix(whole)
-    for file, drawn in zip(files, model.estimator.draws(X, m, random_state=0)):
-        columns = dict(zip(prepare.names, prepare.columns(np.asarray(drawn))))
-        for j, name in enumerate(numbers):
-            columns[name] = bounds.held(j, columns[name])
+    whole, below = _read_limits(opened.table(), filling.limits, opened)
+    X = model.preprocessing.matrix(whole)
+    for file, columns in zip(files, filling.draws(X, m, below)):
         with TableWriter(file, written_names(opened, whole.names, file), dialect=opened.dialect, **how) as out:
             out.write([_merged(whole[name], columns.get(name), _holes(whole[name])) for name in whole.names])
     session.say(

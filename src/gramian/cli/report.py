@@ -69,6 +69,7 @@ def report(
         random_state=seed,
         options=opened.reader.options,
         model=model,
+        verbose=session.verbose,
     )
     session.say(
         {"output": output, **facts},

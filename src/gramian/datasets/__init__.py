@@ -17,6 +17,7 @@ from gramian.datasets.loaders import (
     load_sunspots,
     load_wine,
 )
+from gramian.datasets.penguins import load_penguins
 from gramian.datasets.series import make_mackey_glass, make_sum_of_sines
 from gramian.datasets.tables import make_low_rank, make_missing
 from gramian.datasets.toy import make_c_shapes, make_curved_clusters, make_ellipsoids, make_moons
@@ -34,6 +35,7 @@ __all__ = [
     "load_mfeat",
     "load_mnist",
     "load_olivetti_faces",
+    "load_penguins",
     "load_sum_of_sines",
     "load_sunspots",
     "load_wine",

@@ -32,10 +32,6 @@ def make_low_rank(
     -------
     ndarray of shape (n_samples, n_features)
 
-    References
-    ----------
-    [2] docs/theory.md, section 2: the Gaussian latent model.
-
     Examples
     --------
     >>> import numpy as np
@@ -55,7 +51,7 @@ def make_low_rank(
 
 
 def make_missing(X: Any, fraction: float = 0.2, *, mechanism: str = "mcar", random_state: RandomState = None) -> Array:
-    """A copy of X with about ``fraction`` of its cells set to NaN; no row and no column loses all of its cells.
+    """A copy of X with about ``fraction`` of its cells set to NaN; no row and no column loses all of its cells [5].
 
     Parameters
     ----------
@@ -70,10 +66,6 @@ def make_missing(X: Any, fraction: float = 0.2, *, mechanism: str = "mcar", rand
     Returns
     -------
     ndarray of shape (n_samples, n_features)
-
-    References
-    ----------
-    [5] docs/theory.md, section 5: EM.
 
     Examples
     --------

@@ -8,8 +8,6 @@ from gramian._arrays import Array
 from gramian._checks import check_count, check_flag, check_number, check_random_state
 from gramian._types import RandomState
 
-OPENING = 0.4
-"""The share of a full turn that a C leaves open."""
 CENTRES = np.array([[0.0, 0.0, 0.0], [5.0, 1.0, -1.0], [-1.0, 5.0, 2.0], [-4.5, -2.5, -2.0], [2.0, -5.0, 2.5]])
 """Where the five ellipsoids lie."""
 SPREADS = np.array([1.4, 0.8, 0.19])
@@ -24,7 +22,7 @@ def make_c_shapes(
     noise: float = 0.5,
     random_state: RandomState = None,
 ) -> tuple[Array, Array]:
-    """Two C-shapes in the plane, side by side as in figure 1(d) of [ZH], or one hooked into the other.
+    """Two C-shapes in the plane, side by side as in figure 1(d) of [ZH], or one hooked into the other [6].
 
     Parameters
     ----------
@@ -45,10 +43,6 @@ def make_c_shapes(
     labels : ndarray of shape (n_samples,)
         0 or 1.
 
-    References
-    ----------
-    [6] docs/theory.md, section 6: mixtures.
-
     Examples
     --------
     >>> from gramian.datasets import make_c_shapes
@@ -62,7 +56,7 @@ def make_c_shapes(
     noise = check_number("noise", noise, 0.0)
     rng = check_random_state(random_state)
     labels = np.repeat([0, 1], [n_samples - n_samples // 2, n_samples // 2])
-    angle = np.pi * rng.uniform(OPENING, 2 - OPENING, n_samples)  # measured from the middle of the opening
+    angle = np.pi * rng.uniform(0.4, 1.6, n_samples)  # from the middle of the opening, which is 40 % of a turn
     if interlocked:
         # the second is turned by half a turn and moved into the opening of the first, one of its arms inside it
         angle = angle + np.pi * labels
@@ -75,7 +69,7 @@ def make_c_shapes(
 
 
 def make_moons(n_samples: int = 200, *, noise: float = 0.05, random_state: RandomState = None) -> tuple[Array, Array]:
-    """Two half circles of radius 1, each with an end inside the other: scikit-learn's two moons with noise.
+    """Two half circles of radius 1, each with an end inside the other: scikit-learn's two moons with noise [6].
 
     Parameters
     ----------
@@ -88,10 +82,6 @@ def make_moons(n_samples: int = 200, *, noise: float = 0.05, random_state: Rando
     -------
     X : ndarray of shape (n_samples, 2)
     labels : ndarray of shape (n_samples,)
-
-    References
-    ----------
-    [6] docs/theory.md, section 6: mixtures.
 
     Examples
     --------
@@ -110,7 +100,7 @@ def make_moons(n_samples: int = 200, *, noise: float = 0.05, random_state: Rando
 
 
 def make_ellipsoids(n_samples: int = 700, *, random_state: RandomState = None) -> tuple[Array, Array]:
-    """Five flat ellipsoids in 3-D, each with its own centre and orientation: the data of table 2 in [MM].
+    """Five flat ellipsoids in 3-D, each with its own centre and orientation: the data of table 2 in [MM] [6].
 
     Two components describe each of them (what is left has variance 0.19²), and no plane describes all.
 
@@ -124,10 +114,6 @@ def make_ellipsoids(n_samples: int = 700, *, random_state: RandomState = None) -
     X : ndarray of shape (n_samples, 3)
     labels : ndarray of shape (n_samples,)
         0 to 4, as equal in number as can be.
-
-    References
-    ----------
-    [6] docs/theory.md, section 6: mixtures.
 
     Examples
     --------

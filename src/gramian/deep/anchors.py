@@ -13,13 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from gramian._precision import HALF_DIGITS
 from gramian.deep._torch import Module, Tensor, torch
 from gramian.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Matern, Polynomial, RationalQuadratic, as_kernel
-
-JITTER = 1e-8
-"""Added to the diagonal of K_MM, relative to its mean."""
-DEFAULT_ANCHORS = 256
-"""Anchors where ``n_anchors`` is None; fewer where there are fewer training rows."""
 
 
 def _widths(kernel: Kernel, codes: Tensor) -> Any:
@@ -94,13 +90,13 @@ def trained_kernel(kernel: Kernel) -> Kernel:
     return found
 
 
-def whitened(kernel: Kernel, anchors: Tensor, codes: Tensor) -> Tensor:
+def whiten_codes(kernel: Kernel, anchors: Tensor, codes: Tensor) -> Tensor:
     """f(x) = L⁻¹ k_M(x) for codes of rows, (n, m), in double precision inside."""
     anchors, rows = anchors.double(), codes.double()
     width = _widths(kernel, anchors) if hasattr(kernel, "length_scale") else None
     value = TORCH_KERNELS[type(kernel)]
     gram = value(kernel, anchors, anchors, width)
-    gram = gram + JITTER * gram.diagonal().mean() * torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
+    gram = gram + HALF_DIGITS * gram.diagonal().mean() * torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
     factor = torch.linalg.cholesky(gram)
     answer = torch.linalg.solve_triangular(factor, value(kernel, anchors, rows, width), upper=False).T
     return answer.to(codes.dtype)
@@ -118,7 +114,7 @@ class AnchoredEncoder(torch.nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         codes = self.inner(torch.cat([self.anchors.to(x.dtype), x]))
         m = len(self.anchors)
-        return whitened(self.kernel, codes[:m], codes[m:])
+        return whiten_codes(self.kernel, codes[:m], codes[m:])
 
 
 class Whitening(torch.nn.Module):
@@ -130,7 +126,7 @@ class Whitening(torch.nn.Module):
         self.register_buffer("codes", torch.zeros(n_anchors, n_codes))
 
     def forward(self, codes: Tensor) -> Tensor:
-        return whitened(self.kernel, self.codes, codes)
+        return whiten_codes(self.kernel, self.codes, codes)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ class DecodedLatents(ViewPredictions):
     _dtype: str
 
     def encode(self, X: Views) -> Any:
-        """Features of every view: one array for one view, else in the container given to `fit` (a list for a table).
+        """Features of every view: one array for one view, else in the container given to `fit` (a list for a table) [11].
 
         Parameters
         ----------
@@ -32,10 +32,6 @@ class DecodedLatents(ViewPredictions):
         Returns
         -------
         features: an array, or in the container given to `fit`
-
-        References
-        ----------
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
 
         Examples
         --------
@@ -56,7 +52,7 @@ class DecodedLatents(ViewPredictions):
         return self._listed_or_one(found)
 
     def decode(self, F: Any) -> Any:
-        """Rows of features, the inverse of `encode` as far as the decoders are.
+        """Rows of features, the inverse of `encode` as far as the decoders are [11].
 
         Parameters
         ----------
@@ -65,10 +61,6 @@ class DecodedLatents(ViewPredictions):
         Returns
         -------
         views: an array, or in the container given
-
-        References
-        ----------
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
 
         Examples
         --------
@@ -95,7 +87,7 @@ class DecodedLatents(ViewPredictions):
     def sample(
         self, n_samples: int = 1, prior: str = "mixture", *, latent: Any = None, random_state: RandomState = None
     ) -> Any:
-        """New rows: latents through the decoders, without noise.
+        """New rows: latents through the decoders, without noise [11].
 
         Parameters
         ----------
@@ -110,10 +102,6 @@ class DecodedLatents(ViewPredictions):
         Returns
         -------
         views, in the container given to `fit`
-
-        References
-        ----------
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
 
         Examples
         --------
@@ -137,7 +125,7 @@ class DecodedLatents(ViewPredictions):
         return self.inverse_transform(Z.astype(self._dtype, copy=False))
 
     def traverse(self, n: int = 9, scale: float = 3.0) -> Any:
-        """Rows along each latent axis, from -scale to scale with the others at 0.
+        """Rows along each latent axis, from -scale to scale with the others at 0 [11].
 
         Parameters
         ----------
@@ -148,10 +136,6 @@ class DecodedLatents(ViewPredictions):
         Returns
         -------
         ndarray of shape (n_components_, n, columns), or a list with one per view
-
-        References
-        ----------
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
 
         Examples
         --------

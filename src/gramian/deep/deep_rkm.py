@@ -23,17 +23,14 @@ from gramian.deep._torch import torch
 from gramian.deep.decoded_latents import DecodedLatents
 from gramian.deep.draws import hashes_of_views, held_out_rows
 from gramian.deep.frame import FRAMES
-from gramian.deep.held_out_answers import HeldOutAnswers
+from gramian.deep.held_out_answers import CalibratedViewAnswers
 from gramian.deep.intake import clean_views
 from gramian.deep.prior import fitted_prior
-from gramian.deep.training import Plan, Run, TrainingRows
+from gramian.deep.training import Run, TrainingPlan, TrainingRows
 from gramian.deep.wiring import ViewNets, built_nets
 from gramian.estimators.multiview import MultiViewRKM
 from gramian.single.answers import BaseEstimator, atomic, forget
 from gramian.views.tables import ViewLayout
-
-CROSS_WEIGHT = 1.0
-"""``cross_weight="auto"`` with several views."""
 
 
 class DeepRKM(DecodedLatents, BaseEstimator):
@@ -125,6 +122,10 @@ class DeepRKM(DecodedLatents, BaseEstimator):
     ((200, 2), (200, 3), 3)
     """
 
+    history_: Any
+    best_epoch_: int
+    _frame_name: str
+
     def __init__(
         self,
         n_components: int = 10,
@@ -200,8 +201,8 @@ class DeepRKM(DecodedLatents, BaseEstimator):
         return self.model_._rotation
 
     @property
-    def _answers(self) -> HeldOutAnswers:
-        return HeldOutAnswers(**vars(self.model_._answers), errors=self._errors)
+    def _answers(self) -> CalibratedViewAnswers:
+        return CalibratedViewAnswers(**vars(self.model_._answers), errors=self._errors)
 
     # ------------------------------------------------------------ fitting
 
@@ -232,7 +233,7 @@ class DeepRKM(DecodedLatents, BaseEstimator):
 
     @atomic
     def fit(self, X: Views, y: object = None) -> DeepRKM:
-        """Train the maps, freeze them, and fit the latent model on their features.
+        """Train the maps, freeze them, and fit the latent model on their features [11].
 
         Parameters
         ----------
@@ -243,10 +244,6 @@ class DeepRKM(DecodedLatents, BaseEstimator):
         Returns
         -------
         DeepRKM
-
-        References
-        ----------
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
 
         Examples
         --------
@@ -295,8 +292,8 @@ class DeepRKM(DecodedLatents, BaseEstimator):
         held_out: Array,
         seed: int,
     ) -> Run:
-        cross = (CROSS_WEIGHT if len(views) > 1 else 0.0) if self.cross_weight == "auto" else float(self.cross_weight)
-        plan = Plan(
+        cross = float(len(views) > 1) if self.cross_weight == "auto" else float(self.cross_weight)
+        plan = TrainingPlan(
             n_components=int(self.n_components),
             rkm_weight=float(self.rkm_weight),
             cross_weight=cross if len(views) > 1 else 0.0,
@@ -354,7 +351,7 @@ class DeepRKM(DecodedLatents, BaseEstimator):
         ).fit(X)
 
     def calibrate(self, X: Views, questions: Any = None, **options: Any) -> DeepRKM:
-        """As `MultiViewRKM.calibrate`; then standard deviations in input units are measured anew, on X.
+        """As `MultiViewRKM.calibrate`; then standard deviations in input units are measured anew, on X [8, 11].
 
         Parameters
         ----------
@@ -367,11 +364,6 @@ class DeepRKM(DecodedLatents, BaseEstimator):
         Returns
         -------
         DeepRKM
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
 
         Examples
         --------

@@ -7,11 +7,6 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._content import cell_uniforms, row_hashes
 
-FEWEST_HELD_OUT = 5
-"""Distinct rows below which nothing is held out."""
-FIRST_ROWS_DRAW = 16
-"""The draw (of `cell_uniforms`) by which rows are held out."""
-
 
 def hashes_of_views(views: list[Array], seen: Array) -> Array:
     """The hash of a row over all views; a view that it does not show adds nothing."""
@@ -22,12 +17,12 @@ def hashes_of_views(views: list[Array], seen: Array) -> Array:
     return total
 
 
-def held_out_rows(hashes: Array, fraction: float) -> Array:
-    """Positions of the held-out rows: a share of the distinct rows, with all their copies, drawn by content."""
+def held_out_rows(hashes: Array, fraction: float, min_rows: int = 5) -> Array:
+    """Positions of the held-out rows: a share of the distinct rows, with all their copies, drawn by content; none of fewer than ``min_rows``."""
     distinct, inverse = np.unique(hashes, return_inverse=True)
-    if len(distinct) < FEWEST_HELD_OUT:
+    if len(distinct) < min_rows:
         return np.empty(0, dtype=np.intp)
-    uniforms = cell_uniforms(distinct, 1, FIRST_ROWS_DRAW)[:, 0]
+    uniforms = cell_uniforms(distinct, 1, 16)[:, 0]
     chosen = np.zeros(len(distinct), dtype=bool)
     chosen[np.argsort(uniforms, kind="stable")[: max(1, round(fraction * len(distinct)))]] = True
     return np.flatnonzero(chosen[inverse])

@@ -11,21 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array, symmetrized
+from gramian._arrays import Array, symmetric_part
 from gramian._checks import check_choice
+from gramian._precision import LEAST_NOISE
 from gramian._threads import single_blas_thread
 from gramian.latent.gaussian import noise_of_each_q
 from gramian.solvers.rayleigh import ritz
 from gramian.solvers.stiefel import cayley_adam
-
-FORGETTING = 0.98
-"""What a batch leaves of the weight of those before it."""
-EIGH_LIMIT = 128
-"""Features up to which "auto" decomposes at every step; beyond, one orthogonal iteration."""
-STIEFEL_RATE = 0.5
-"""Largest Cayley-Adam step, in units of the gradient's length."""
-NOISE_FLOOR = 1e-6
-"""Least noise of the frame, as a share of the mean variance: E[φ_v | φ_o] stays solvable."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +47,7 @@ class RunningMoments:
     For complete rows and no forgetting this is the exact merge of `operators.Moments`.
     """
 
-    def __init__(self, widths: list[int], forgetting: float = FORGETTING) -> None:
+    def __init__(self, widths: list[int], forgetting: float = 0.98) -> None:
         self.widths = list(widths)
         self.forgetting = forgetting
         self.mean = np.zeros(sum(widths))
@@ -78,7 +70,7 @@ class RunningMoments:
         scatter = (centred.T @ centred) / np.maximum(self._spread(pairs), 1.0)
         weight = self._spread(share)
         kept = self.covariance + np.outer(move, move)  # about the new mean
-        self.covariance = symmetrized((1 - weight) * kept + weight * scatter)
+        self.covariance = symmetric_part((1 - weight) * kept + weight * scatter)
         self.mass = mass
 
     def _spread(self, pairs: Array) -> Array:
@@ -111,7 +103,7 @@ def frame_of(moments: RunningMoments, axes: Array) -> Frame:
     values, vectors, _ = ritz(axes, C @ axes)
     dim = len(axes)
     trace = float(np.trace(C))
-    noise = max(float(noise_of_each_q(values, trace, dim)[-1]), NOISE_FLOOR * trace / dim)
+    noise = max(float(noise_of_each_q(values, trace, dim)[-1]), LEAST_NOISE * trace / dim)
     return Frame(moments.mean, moments.scales(), vectors, values, noise)
 
 
@@ -178,7 +170,7 @@ class CayleyAdam(Eigh):
             if not image.any():
                 return self.axes
             moved, self.momentum, self.second = cayley_adam(
-                self.axes, image, momentum, self.second, self.n_steps, STIEFEL_RATE * rate
+                self.axes, image, momentum, self.second, self.n_steps, 0.5 * rate
             )
             self.axes = np.linalg.qr(moved)[0]
         return self.axes
@@ -199,8 +191,8 @@ FRAMES: dict[str, type[Eigh]] = {"eigh": Eigh, "power": Power, "stiefel": Cayley
 
 
 def as_frame(frame: Any, dim: int, n_components: int) -> Eigh:
-    """The way to keep the frame that a name stands for."""
+    """The way to keep the frame that a name stands for; "auto" decomposes at every step up to 128 features, beyond it iterates once."""
     check_choice("frame", frame, ("auto", *FRAMES))
     if frame == "auto":
-        frame = "eigh" if dim <= EIGH_LIMIT else "power"
+        frame = "eigh" if dim <= 128 else "power"
     return FRAMES[frame](n_components)

@@ -12,9 +12,6 @@ from gramian.deep.intervals import HeldOutError, error_of, held_out_errors
 from gramian.views.answers import Prediction, ViewAnswers
 from gramian.views.tables import ViewRows
 
-SPREAD_DRAWS, SPREAD_ROWS = 8, 512
-"""Posterior draws and rows by which the spread of a decoded view is measured."""
-
 
 @dataclass(frozen=True)
 class HeldOutPrediction(Prediction):
@@ -24,7 +21,7 @@ class HeldOutPrediction(Prediction):
 
 
 @dataclass(frozen=True)
-class HeldOutAnswers(ViewAnswers):
+class CalibratedViewAnswers(ViewAnswers):
     """The answers of `MultiViewRKM`; deviations and draws of views are by held-out errors where these were measured."""
 
     errors: Sequence[HeldOutError] = ()
@@ -56,9 +53,9 @@ class HeldOutAnswers(ViewAnswers):
         def predict(given: list[Array], v: int) -> Array:
             return self.inputs(v, self.posterior(ViewRows.of(given), v).mean)
 
-        def spread(given: list[Array], v: int) -> Array:
-            few = ViewRows.of([view[:SPREAD_ROWS] for view in given])
-            draws = self.inputs(v, self.posterior(few, v).sample(SPREAD_DRAWS, np.random.default_rng(0)))
+        def spread(given: list[Array], v: int, n_rows: int = 512, n_draws: int = 8) -> Array:
+            few = ViewRows.of([view[:n_rows] for view in given])
+            draws = self.inputs(v, self.posterior(few, v).sample(n_draws, np.random.default_rng(0)))
             return np.asarray(draws.var(axis=0, ddof=1).mean(axis=0))
 
         return held_out_errors([np.asarray(view, dtype=np.float64) for view in views], seen, predict, spread)

@@ -13,10 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from gramian._arrays import Array
-
-LEVEL, NORMAL = 0.9, 1.6448536269514722
-ALL_QUESTIONS = 3
-"""Views up to which every set of shown views is measured; beyond: none, each alone, and all others."""
+from gramian.evidence.limits import COVERING, covering_rank
 
 Shown = tuple[int, ...]
 
@@ -34,18 +31,18 @@ class HeldOutError:
 def covering_std(errors: Array) -> Array:
     """Per column, the deviation of which 1.645 cover 90 % of the errors; few rows: their root mean square."""
     n = len(errors)
-    rank = int(np.ceil((n + 1) * LEVEL))
+    rank = covering_rank(n)
     if rank > n:
         return np.sqrt((errors**2).mean(axis=0))
-    return np.sort(np.abs(errors), axis=0)[rank - 1] / NORMAL
+    return np.sort(np.abs(errors), axis=0)[rank - 1] / COVERING
 
 
 def questions(n_views: int) -> list[tuple[Shown, int]]:
-    """The sets of shown views that are measured for each view."""
+    """The sets of shown views that are measured for each view: all of up to three views; of more none, each alone, and all others."""
     asked = []
     for v in range(n_views):
         others = [w for w in range(n_views) if w != v]
-        sizes = range(len(others) + 1) if n_views <= ALL_QUESTIONS else sorted({0, 1, len(others)})
+        sizes = range(len(others) + 1) if n_views <= 3 else sorted({0, 1, len(others)})
         asked += [(shown, v) for size in sizes for shown in combinations(others, size)]
     return asked
 

@@ -69,7 +69,7 @@ class MLP:
         return wiring.n_features
 
     def encoder(self, wiring: Wiring) -> list[Module]:
-        """Layers from a row to its features.
+        """Layers from a row to its features [11].
 
         Parameters
         ----------
@@ -79,10 +79,6 @@ class MLP:
         Returns
         -------
         list of torch modules
-
-        References
-        ----------
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
 
         Examples
         --------
@@ -95,7 +91,7 @@ class MLP:
         return _dense([wiring.n_columns, *self.hidden, wiring.n_features], self.activation)
 
     def decoder(self, wiring: Wiring) -> list[Module]:
-        """Layers from features to a row.
+        """Layers from features to a row [11].
 
         Parameters
         ----------
@@ -105,10 +101,6 @@ class MLP:
         Returns
         -------
         list of torch modules
-
-        References
-        ----------
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
 
         Examples
         --------
@@ -160,7 +152,7 @@ class Conv:
         return sizes
 
     def encoder(self, wiring: Wiring) -> list[Module]:
-        """Layers from a row to its features.
+        """Layers from a row to its features [11].
 
         Parameters
         ----------
@@ -170,10 +162,6 @@ class Conv:
         Returns
         -------
         list of torch modules
-
-        References
-        ----------
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
 
         Examples
         --------
@@ -190,7 +178,7 @@ class Conv:
         return [*layers, torch.nn.Flatten(), torch.nn.Linear(math.prod(sizes[-1]), wiring.n_features)]
 
     def decoder(self, wiring: Wiring) -> list[Module]:
-        """Layers from features to a row.
+        """Layers from features to a row [11].
 
         Parameters
         ----------
@@ -200,10 +188,6 @@ class Conv:
         Returns
         -------
         list of torch modules
-
-        References
-        ----------
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
 
         Examples
         --------

@@ -16,9 +16,6 @@ from gramian.deep._torch import torch
 from gramian.deep.nets import Net
 from gramian.features.base import FeatureMap
 
-BATCH_ROWS = 2048
-"""Rows that go through a module at once."""
-
 
 def _has_decoder(self: TorchMap) -> bool:
     return self.decoder is not None
@@ -60,6 +57,8 @@ class TorchMap(FeatureMap):
     (50, 2)
     """
 
+    map_: Any
+
     def __init__(self, encoder: Any, decoder: Any = None) -> None:
         self.encoder = encoder
         self.decoder = decoder
@@ -100,7 +99,7 @@ class TorchMap(FeatureMap):
 
     @available_if(_has_decoder)
     def inverse_transform(self, F: Any) -> Array:
-        """ψ(f): rows of the features F (n, dim).
+        """ψ(f): rows of the features F (n, dim) [11].
 
         Parameters
         ----------
@@ -109,10 +108,6 @@ class TorchMap(FeatureMap):
         Returns
         -------
         ndarray of shape (n_samples, n_features_in_)
-
-        References
-        ----------
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
 
         Examples
         --------
@@ -130,7 +125,7 @@ class TorchMap(FeatureMap):
         return check_finite(apply_module(self.decoder, F), "rows of the decoder").astype(F.dtype, copy=False)
 
     def encode(self, X: Points) -> Array:
-        """The features of rows: `transform`.
+        """The features of rows: `transform` [11].
 
         Parameters
         ----------
@@ -140,10 +135,6 @@ class TorchMap(FeatureMap):
         Returns
         -------
         ndarray of shape (n_samples, dim)
-
-        References
-        ----------
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
 
         Examples
         --------
@@ -158,7 +149,7 @@ class TorchMap(FeatureMap):
 
     @available_if(_has_decoder)
     def decode(self, F: Any) -> Array:
-        """The rows of features: `inverse_transform`.
+        """The rows of features: `inverse_transform` [11].
 
         Parameters
         ----------
@@ -168,10 +159,6 @@ class TorchMap(FeatureMap):
         Returns
         -------
         ndarray of shape (n_samples, n_features_in_)
-
-        References
-        ----------
-        [11] docs/theory.md, section 11: trained maps (AC algorithms 3 and 4), as they work.
 
         Examples
         --------
@@ -185,7 +172,7 @@ class TorchMap(FeatureMap):
         return self.inverse_transform(F)
 
 
-def apply_module(module: Any, X: Points) -> Array:
+def apply_module(module: Any, X: Points, batch_rows: int = 2048) -> Array:
     """A module's answer to the rows of X, in batches and without gradients, as float64."""
     module = module.module if isinstance(module, Net) else module
     first = next(iter(module.parameters()), None) if hasattr(module, "parameters") else None
@@ -202,7 +189,7 @@ def apply_module(module: Any, X: Points) -> Array:
                 module(torch.as_tensor(np.ascontiguousarray(X[rows])).to(device=device, dtype=dtype))
                 .to(device="cpu", dtype=torch.float64)
                 .numpy()
-                for rows in row_chunks(len(X), BATCH_ROWS)
+                for rows in row_chunks(len(X), batch_rows)
             ]
     finally:
         if training:

@@ -17,22 +17,15 @@ from gramian.deep.frame import RunningMoments, as_frame, exact_moments, frame_of
 from gramian.deep.objective import Completion, Pattern, Shares, shares
 from gramian.exceptions import warn
 
-CLOSED_FORM_ROWS = 4096
-"""Training rows whose exact moments give the frame by which held-out rows are judged after every epoch."""
-WARM_UP = 0.25
-"""Share of the steps in which the learning rate rises; it then falls to almost nothing."""
-WEIGHT_DECAY = 0.5
-"""Of Adam, decoupled: weights shrink by this times the learning rate per step. The loss has no scale, so only shapes are smoothed."""
-INPUT_NOISE, NOISY_COLUMNS = 1.0, 64
-"""Encoders see rows with noise of this many of the view's mean deviations, times the share of the learning rate: nets that see few
-rows learn them by heart without it, and the last steps are taken on the rows as they are. Over so many columns it averages out;
-views of fewer get less, in proportion."""
 COLUMNS = ("epoch", "loss", "reconstruction", "rkm", "cross", "held_out", "seconds")
 
 
-def one_cycle(step: float, total: float) -> float:
-    """The share of the largest learning rate at a step (or an epoch) of a total: up from 1/25 by a cosine, then down to 1/1000."""
-    turn = max(WARM_UP * total, 1e-3)
+def one_cycle(step: float, total: float, warm_up: float = 0.25) -> float:
+    """The share of the largest learning rate at a step (or an epoch) of a total: up from 1/25 by a cosine, then down to 1/1000.
+
+    It rises for the share ``warm_up`` of the steps.
+    """
+    turn = max(warm_up * total, 1e-3)
     if step < turn:
         low, high, where = 0.04, 1.0, step / turn
     else:
@@ -40,18 +33,25 @@ def one_cycle(step: float, total: float) -> float:
     return float(low + (high - low) * 0.5 * (1 - np.cos(np.pi * min(where, 1.0))))
 
 
-def input_noise(n_columns: int) -> float:
+def input_noise(n_columns: int, noisy_columns: int = 64) -> float:
     """The noise that the encoder of a view sees at the largest learning rate, in mean deviations of the view.
+
+    Nets that see few rows learn them by heart without it; it falls with the learning rate, so that the last steps are taken on the rows
+    as they are. Over ``noisy_columns`` columns it averages out; views of fewer get less, in proportion.
 
     >>> input_noise(784), input_noise(16)
     (1.0, 0.25)
     """
-    return INPUT_NOISE * min(1.0, n_columns / NOISY_COLUMNS)
+    return min(1.0, n_columns / noisy_columns)
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What a training run is told."""
+class TrainingPlan:
+    """What a training run is told.
+
+    ``weight_decay`` is decoupled (AdamW): weights shrink by it times the learning rate per step. The loss has no scale, so only shapes are
+    smoothed. The frame by which held-out rows are judged after every epoch is that of ``judged_by`` training rows.
+    """
 
     n_components: int
     rkm_weight: float
@@ -67,6 +67,8 @@ class Plan:
     checkpoint: Any = None
     fingerprint: str = ""
     verbose: int = 0
+    weight_decay: float = 0.5
+    judged_by: int = 4096
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class Run:
 
     encoders: list[Module]
     decoders: list[Module]
-    plan: Plan
+    plan: TrainingPlan
     train: TrainingRows
     held_out: TrainingRows
     epoch: int = 0
@@ -126,7 +128,7 @@ class Run:
             torch.optim.AdamW(
                 trained,
                 lr=self.plan.learning_rate,
-                weight_decay=WEIGHT_DECAY,
+                weight_decay=self.plan.weight_decay,
                 fused=device.type in ("cpu", "cuda"),
             )
             if trained
@@ -255,7 +257,7 @@ class Run:
 
     def judged(self, rows: TrainingRows) -> float:
         """The error of rows behind the exact principal axes of the training features: what the frozen model will do."""
-        known = self.train.first(CLOSED_FORM_ROWS)
+        known = self.train.first(self.plan.judged_by)
         moments = exact_moments(self.encoded(known).cpu().numpy(), self.widths, known.seen)
         frame = frame_of(moments, principal_axes(moments.scaled_covariance(), self.plan.n_components))
         with torch.no_grad():

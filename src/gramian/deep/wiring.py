@@ -12,7 +12,7 @@ from sklearn.base import clone
 from gramian._arrays import Array
 from gramian._content import smallest_positions
 from gramian.deep._torch import Module, Tensor, torch
-from gramian.deep.anchors import DEFAULT_ANCHORS, Anchored, AnchoredEncoder, trained_kernel
+from gramian.deep.anchors import Anchored, AnchoredEncoder, trained_kernel
 from gramian.deep.intake import per_view
 from gramian.deep.nets import Net, Wiring, as_spec, build
 from gramian.deep.torch_map import TorchMap
@@ -142,5 +142,5 @@ def _decoder(
 def _anchors(view: Array, seen: Array, train: Array, hashes: Array, n_anchors: int | None) -> Array:
     """The training rows of smallest hash that show the view."""
     rows = train[seen[train]]
-    most = DEFAULT_ANCHORS if n_anchors is None else int(n_anchors)
+    most = 256 if n_anchors is None else int(n_anchors)
     return np.asarray(view[rows[smallest_positions(hashes[rows], most)]], dtype=np.float64)

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
 from gramian._arrays import Array
 from gramian._checks import (
     check_choice,
     check_count,
+    check_labels,
     check_number,
     check_random_state,
     check_scale,
@@ -31,22 +31,18 @@ from gramian.classes.path import check_class_components
 from gramian.evidence import Selection
 from gramian.evidence.folds import check_folds
 from gramian.exceptions import NumericalWarning, warn
+from gramian.features import approximations
 from gramian.kernels import is_precomputed
 from gramian.kernels.gram_checks import warn_without_structure
-from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.model import warn_if_indefinite
 from gramian.latent.units import Units
 from gramian.mixtures.kernel_component import DualRows
-from gramian.policy import LOOK
+from gramian.policy import CLASSES, DEFAULTS, KERNELS, LOOK
 from gramian.single.answers import FoldsMixin, atomic, forget
+from gramian.single.input_holes import label_losses
 from gramian.single.kernel_fit import distinct_rows, resolved_kernel
 from gramian.single.standardizing import check_standardize, standardizes
 
-EXACT_ROWS = 2000
-"""Up to this many distinct rows approximation="auto" is exact."""
-DEFAULT_LANDMARKS = 400
-NOISE_OF_FEW = 1e-2
-"""ρ where priors are given, which need a density, and no row can be held out to choose it."""
 SHARED = 0.5
 """A warning where more than this share of the weight lies on rows that more than one class has."""
 
@@ -79,10 +75,10 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
     standardize : bool or "auto", default="auto"
         Columns to unit variance on the way in. "auto": yes, unless the kernel has a numeric length scale or period, is a
         callable, a scikit-learn kernel or precomputed.
-    approximation : "auto", None or "nystroem", default="auto"
+    approximation : "auto", None, "nystroem" or "rff", default="auto"
         "auto": exact up to 2,000 distinct rows, Nystroem features above. None: exact. Choices are made on at most 2,000 rows.
     n_landmarks : int or None, default=None
-        Landmarks of the approximation, drawn by content; None: 400.
+        Landmarks of the approximation, drawn by content; None: 500.
     n_folds : int, scikit-learn splitter, iterable of (kept, held) positions, or None, default=5
         Folds of the choices and of the calibration. None: the rule's own probabilities, no calibration (what is "auto" is chosen on 5
         folds all the same, and so is the noise of the limiting rule's probabilities).
@@ -127,6 +123,9 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
     _scale: Array | None = None
     _approximation_told: str | None = None
     _blend: Blend | None = None
+    held_out_log_loss_: float | None
+    held_out_accuracy_: float | None
+    selection_: Selection
 
     def __init__(
         self,
@@ -163,7 +162,7 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
 
     @atomic
     def fit(self, X: Table, y: object, sample_weight: Weights = None) -> KernelPPCAClassifier:
-        """Choose what is open on held-out rows, then fit a model to the rows of each class.
+        """Choose what is open on held-out rows, then fit a model to the rows of each class [7, 10].
 
         Parameters
         ----------
@@ -175,11 +174,6 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
         Returns
         -------
         KernelPPCAClassifier
-
-        References
-        ----------
-        [7] docs/theory.md, section 7: classification (ZH sec. 4).
-        [10] docs/theory.md, section 10: choosing, by what was not seen.
 
         Examples
         --------
@@ -196,6 +190,7 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
         X = check_table(self, X, reset=True, missing=not is_precomputed(self.kernel))
         y = self._check_targets(X, y)
         self._deal(X, y)
+        given = X
         X, weights = self._known_inputs(X, check_weights(sample_weight, X))
         kept = np.flatnonzero(weights > 0)
         self.classes_, codes = np.unique(y[kept], return_inverse=True)
@@ -223,6 +218,7 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
         self.n_components_ = [[model.gaussian.n_components for model in models] for models in self._models]
         self._calibrate(rows, rule, open_rule, calibration, rng)
         self._warn_cut(rule)
+        self._settle_answers(given, y, weights, label_losses)
         del self._dealt
         return self
 
@@ -245,9 +241,11 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
         check_count("n_clusters", self.n_clusters, 1)
         check_standardize(self.standardize)
         if self.approximation is not None:
-            check_choice("approximation", self.approximation, ("auto", "nystroem"))
-            if self.approximation == "nystroem" and is_precomputed(self.kernel):
-                raise ValueError("approximation='nystroem' needs the inputs, not a precomputed Gram matrix.")
+            check_choice("approximation", self.approximation, ("auto", *approximations()))
+            if self.approximation != "auto" and is_precomputed(self.kernel):
+                raise ValueError(
+                    f"approximation={self.approximation!r} needs the inputs, not a precomputed Gram matrix."
+                )
         if self.n_landmarks is not None:
             check_count("n_landmarks", self.n_landmarks, 1)
         check_folds(self.n_folds)
@@ -264,7 +262,7 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
         elif y.dtype.kind == "O" and any(value is None or value != value for value in y):
             raise ValueError("Input y contains NaN or None. Every row needs a label; drop the rows without one.")
         check_consistent_length(X, y)
-        check_classification_targets(y)
+        check_labels(y)
         return y
 
     def _labelled(self, X: Array, kept: Array, weights: Array, codes: Array) -> LabelledRows:
@@ -313,10 +311,10 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
             found = RuleSearch(rows, open_rule, self._folds or LOOK.folds).run() if len(self.classes_) > 1 else None
             if found is None:
                 why = "one class only" if len(self.classes_) == 1 else "too few distinct rows to hold any out"
-                noise_free = None if open_rule.priors is None else NOISE_OF_FEW
+                noise_free = None if open_rule.priors is None else CLASSES.noise
                 chosen: dict[str, Any] = {
                     "kernel": kernel,
-                    "n_components": DEFAULT_FRACTION,
+                    "n_components": DEFAULTS.explained,
                     "noise_variance": noise_free,
                 }
                 self.selection_ = Selection(
@@ -341,15 +339,16 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
 
     def _approximated(self, rows: LabelledRows) -> LabelledRows:
         n = len(rows.codes)
-        if self.approximation is None or rows.precomputed or (self.approximation == "auto" and n <= EXACT_ROWS):
+        if self.approximation is None or rows.precomputed or (self.approximation == "auto" and n <= KERNELS.exact_rows):
             return rows
-        wanted = DEFAULT_LANDMARKS if self.n_landmarks is None else int(self.n_landmarks)
+        wanted = KERNELS.landmarks if self.n_landmarks is None else int(self.n_landmarks)
         if self.n_landmarks is not None and wanted > n:
             warn(
                 f"n_landmarks={wanted} is more than the {n} distinct training rows, and is cut to them.",
                 NumericalWarning,
             )
-        return rows.approximated(min(wanted, n))
+        name = "nystroem" if self.approximation == "auto" else self.approximation
+        return rows.on_features(name, min(wanted, n), self.random_state)
 
     def _class_priors(self, masses: Array) -> Array:
         if self.priors is None:
@@ -425,7 +424,11 @@ def _gram_hashes(gram: Array) -> Array:
 
 def _told(rows: LabelledRows, found: tuple[Any, float, float] | None, choice: tuple[Any, float, float] | None) -> str:
     assert rows.features is not None
-    lines = f"Nystroem features of {len(rows.features.points)} landmarks stand for the kernel"
+    shape = rows.features.features.shape[1], len(rows.features.points)
+    map_ = type(rows.features.feature_map).__name__
+    lines = f"{map_} features of {shape[1]} landmarks stand for the kernel"
+    if not hasattr(rows.features.feature_map, "landmarks_"):
+        lines = f"{shape[0]} {map_} features stand for the kernel"
     if found is not None:
         lines += f": held-out log-loss {found[1]:.3f}, accuracy {found[2]:.3f}"
         if choice is not None:

@@ -12,19 +12,16 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._checks import check_count
 from gramian.estimators.imputer import LatentImputer
+from gramian.policy import LOOK
 from gramian.tables.frames import as_table, frame_like, orders_of
 from gramian.tables.preprocessing import Preprocessing, Roles
 from gramian.tables.table import Table
 
-SHARE = 0.1
-"""Of the observed cells, hidden in each draw."""
 LEVEL, REACH = 0.9, 1.6448536269514722
-MOST_ROWS = 2000
-"""More rows than these are drawn from: forests would take minutes."""
 
 
 def compare_imputers(X: Any, n_draws: int = 3, random_state: int = 0) -> Any:
-    """How well several imputers fill cells of a table that are hidden from them: which one to use, and what it costs.
+    """How well several imputers fill cells of a table that are hidden from them: which one to use, and what it costs [10].
 
     Column means and medians, the nearest rows, scikit-learn's IterativeImputer, a forest per column (as missForest) and `LatentImputer`
     fill the same hidden cells, a tenth of the observed ones in each draw. Categories are coded for all of them as `TablePreprocessor` does.
@@ -42,10 +39,6 @@ def compare_imputers(X: Any, n_draws: int = 3, random_state: int = 0) -> Any:
         intervals in the same unit; smaller is better; imputers without intervals get those of their own errors on the other draws),
         ``wrong`` (share of categories filled wrongly; NaN without categories) and ``cpu`` (seconds per table).
 
-    References
-    ----------
-    [10] docs/theory.md, section 10: choosing, by what was not seen.
-
     Examples
     --------
     >>> import numpy as np
@@ -58,8 +51,8 @@ def compare_imputers(X: Any, n_draws: int = 3, random_state: int = 0) -> Any:
     """
     table = as_table(X)
     rng = np.random.default_rng(check_count("random_state", random_state, 0))
-    if table.n_rows > MOST_ROWS:
-        rows = np.sort(rng.choice(table.n_rows, MOST_ROWS, replace=False))
+    if table.n_rows > LOOK.rows:
+        rows = np.sort(rng.choice(table.n_rows, LOOK.rows, replace=False))
         table = Table(table.names, [column[rows] for column in table.columns])
     coding = Preprocessing.fit([table], Roles(orders=orders_of(X)))
     features = coding.matrix(table, unknown="missing")
@@ -93,7 +86,7 @@ def _contained(X: Any, names: list[str], columns: list[Array]) -> Any:
 def _hidden(features: Array, owner: Array, rng: np.random.Generator) -> Array:
     """The cells of a draw: all features of a column together, and no row or column hidden whole."""
     seen = ~np.isnan(features)
-    hidden = (rng.random((len(features), int(owner[-1]) + 1)) < SHARE)[:, owner] & seen
+    hidden = (rng.random((len(features), int(owner[-1]) + 1)) < LOOK.hidden)[:, owner] & seen
     hidden[(hidden | ~seen).all(axis=1)] = False
     hidden[:, (hidden | ~seen).sum(axis=0) > len(features) - 3] = False
     return hidden

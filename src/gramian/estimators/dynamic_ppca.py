@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _get_feature_names, check_is_fitted
+from sklearn.utils.validation import _get_feature_names
 
 from gramian._arrays import Array
-from gramian._checks import check_choice, check_count, check_number, check_random_state, check_scale, is_auto
-from gramian._types import RandomState, Table
+from gramian._checks import check_choice, check_count, check_number, check_random_state, is_auto
+from gramian._types import RandomState
 from gramian.evidence import choose
+from gramian.evidence.selection import Selection
 from gramian.exceptions import warn
-from gramian.latent.dynamic import (
-    DynamicModel,
-    autoregression,
-    canonical,
-    fit_dynamic,
-    forecast_laws,
-    kalman_filter,
-    kalman_smoother,
-    row_variance,
-)
+from gramian.latent.dynamic import DynamicModel, autoregression, canonical, fit_dynamic, kalman_filter
 from gramian.latent.missing import fit_missing
-from gramian.series.series import as_series, check_steps
-from gramian.series.time_index import describe_index, dressed, is_pandas, last_index, wrapped
-from gramian.single.answers import BaseEstimator, atomic, forget
-
-MOST_FACTORS = 6
-"""Latents that are tried where nobody said how many."""
-TRIAL_STEPS = 30
-"""Steps of EM, at most, of a number of latents that is tried: the first steps make nearly all of the difference."""
-N_STRETCHES = 4
-"""Stretches of the last two fifths of the rows that judge them."""
+from gramian.series.dynamic_answers import DynamicAnswers, check_size
+from gramian.series.series import as_series
+from gramian.series.stretches import N_STRETCHES
+from gramian.series.time_index import describe_index, is_pandas
+from gramian.single.answers import atomic, forget
 
 
-class DynamicPPCA(BaseEstimator):
+class DynamicPPCA(DynamicAnswers):
     """Several series at once: y_t = μ + Wz_t + ε_t, with latents that follow their own past [5, 8].
 
     PPCA of the rows where latents do not move (``order=0``). Where they do, what was seen of some series at the newest times says
@@ -95,6 +80,10 @@ class DynamicPPCA(BaseEstimator):
     True
     """
 
+    n_iter_: int
+    _index: dict[str, Any] | None
+    selection_: Selection
+
     def __init__(
         self,
         n_components: int | str = "auto",
@@ -123,7 +112,7 @@ class DynamicPPCA(BaseEstimator):
 
     @atomic
     def fit(self, Y: Any) -> DynamicPPCA:
-        """Fit to series.
+        """Fit to series [5, 10].
 
         Parameters
         ----------
@@ -133,11 +122,6 @@ class DynamicPPCA(BaseEstimator):
         Returns
         -------
         DynamicPPCA
-
-        References
-        ----------
-        [5] docs/theory.md, section 5: EM.
-        [10] docs/theory.md, section 10: choosing, by what was not seen.
 
         Examples
         --------
@@ -188,7 +172,8 @@ class DynamicPPCA(BaseEstimator):
         if rows.shape[1] < 2 or len(rows) < self.order + 3:
             raise ValueError(f"Y has shape {rows.shape}: at least 2 series and {self.order + 3} times are needed.")
         _get_feature_names(Y)  # refuses names of which some are texts
-        _check_size(rows)
+        check_size(rows)
+        rows = np.ascontiguousarray(rows)  # sums in one order, whatever the memory's
         few = np.flatnonzero((~np.isnan(rows)).sum(axis=0) < 2)
         if len(few):
             raise ValueError(f"Series {int(few[0])} has fewer than two observed values. Leave it out.")
@@ -218,18 +203,21 @@ class DynamicPPCA(BaseEstimator):
         transition = transition * (min(1.0, 0.9 / max(largest, 0.9)) ** np.arange(1, p + 1))[:, None, None]
         return DynamicModel(still.mean, still.loadings, transition, np.eye(q), still.noise)
 
-    def _chosen(self, scaled: Array) -> int:
-        """How many latents, by the log-density of the last rows given those before them under a model of the first rows."""
+    def _chosen(self, scaled: Array, *, most: int = 6, steps: int = 30) -> int:
+        """How many latents, by the log-density of the last rows given those before them under a model of the first rows.
+
+        Of 1 to ``most``; a trial has so many ``steps`` of EM, which make nearly all of the difference.
+        """
         T, d = scaled.shape
         begin = max(self.order + 3, int(0.6 * T))
-        counts = list(range(1, min(MOST_FACTORS, d - 1, begin - 2) + 1))
+        counts = list(range(1, min(most, d - 1, begin - 2) + 1))
         edges = np.linspace(begin, T, N_STRETCHES + 1).astype(int)
         scores = np.full((N_STRETCHES, len(counts)), -np.inf)
         seen = (~np.isnan(scaled)).sum(axis=1)
         for column, q in enumerate(counts):
             if ((~np.isnan(scaled[:begin])).sum(axis=0) < 2).any():
                 break
-            model = self._fitted(scaled[:begin], q, min(TRIAL_STEPS, self.max_iter))[0]
+            model = self._fitted(scaled[:begin], q, min(steps, self.max_iter))[0]
             found = kalman_filter(model, scaled).log_likelihoods
             for fold in range(N_STRETCHES):
                 part = slice(edges[fold], edges[fold + 1])
@@ -238,246 +226,6 @@ class DynamicPPCA(BaseEstimator):
             return 1
         self.selection_ = choose(counts, scores)
         return int(self.selection_.chosen)
-
-    # ------------------------------------------------------------ answers
-
-    @property
-    def _model(self) -> DynamicModel:
-        check_is_fitted(self, "loadings_")
-        noise = np.broadcast_to(self.noise_variance_, self.mean_.shape)
-        return DynamicModel(self.mean_, self.loadings_, self.transition_, self.state_noise_, np.array(noise))
-
-    def _own_rows(self, Y: Table | None) -> Array:
-        check_is_fitted(self, "loadings_")
-        if Y is None:
-            return self._rows
-        rows, _ = as_series(Y, "Y")
-        if rows.shape[1] != self.n_series_:
-            raise ValueError(f"Y has {rows.shape[1]} series, but the model was fitted to {self.n_series_}.")
-        _check_size(rows)
-        return rows
-
-    def score(self, Y: Table) -> float:
-        """The log-likelihood of all rows, in units of the series.
-
-        Parameters
-        ----------
-        Y : array-like of shape (n_times, n_series)
-            NaN where not seen.
-
-        Returns
-        -------
-        float
-
-        References
-        ----------
-        [5] docs/theory.md, section 5: EM.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from gramian import DynamicPPCA
-        >>> Y = np.random.default_rng(0).standard_normal((60, 4))
-        >>> model = DynamicPPCA(1).fit(Y)
-        >>> bool(model.score(Y) > model.score(2 * Y))
-        True
-        """
-        return float(kalman_filter(self._model, self._own_rows(Y)).log_likelihoods.sum())
-
-    def smooth(self, Y: Table | None = None, return_std: bool = False) -> Any:
-        """E[z_t | all rows], from the Kalman smoother.
-
-        Parameters
-        ----------
-        Y : array-like of shape (n_times, n_series), optional
-            None: the rows that were fitted.
-        return_std : bool, default=False
-
-        Returns
-        -------
-        latents : ndarray of shape (n_times, n_components_)
-        std : ndarray of shape (n_times, n_components_), only with ``return_std``
-
-        References
-        ----------
-        [5] docs/theory.md, section 5: EM.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from gramian import DynamicPPCA
-        >>> Y = np.random.default_rng(0).standard_normal((60, 4))
-        >>> DynamicPPCA(2).fit(Y).smooth().shape
-        (60, 2)
-        """
-        model = self._model
-        law = kalman_smoother(model, kalman_filter(model, self._own_rows(Y)))
-        q = model.n_components
-        latents = law.mean[:, :q]
-        if not return_std:
-            return latents
-        return latents, np.sqrt(np.diagonal(law.covariance[:, :q, :q], axis1=1, axis2=2))
-
-    def impute(self, Y: Any = None, return_std: bool = False) -> Any:
-        """The rows with their gaps filled, each from all that was seen before, then and later.
-
-        Parameters
-        ----------
-        Y : array-like of shape (n_times, n_series), optional
-            None: the rows that were fitted.
-        return_std : bool, default=False
-
-        Returns
-        -------
-        filled : as ``Y``
-        std : as ``Y``, only with ``return_std``
-            0 where seen.
-
-        References
-        ----------
-        [5] docs/theory.md, section 5: EM.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from gramian import DynamicPPCA
-        >>> Y = np.random.default_rng(0).standard_normal((60, 4))
-        >>> Y[30, 2] = np.nan
-        >>> bool(np.isfinite(DynamicPPCA(1).fit(Y).impute()).all())
-        True
-        """
-        rows = self._own_rows(Y)
-        found = self._filled(rows)
-        if is_pandas(Y):
-            found = tuple(dressed(table, Y.index, Y.columns, None) for table in found)
-        return found if return_std else found[0]
-
-    def _filled(self, rows: Array) -> tuple[Array, Array]:
-        model = self._model
-        law = kalman_smoother(model, kalman_filter(model, rows))
-        q = model.n_components
-        holes = np.isnan(rows)
-        guess = model.mean + law.mean[:, :q] @ model.loadings.T
-        variance = row_variance(model, law.covariance[:, :q, :q]) + model.noise
-        return np.where(holes, guess, rows), np.where(holes, np.sqrt(variance), 0.0)
-
-    def nowcast(self, Y: Any = None, return_std: bool = False) -> Any:
-        """The newest rows, complete: those from the first on after which some series was never seen again; at least the last.
-
-        Parameters
-        ----------
-        Y : array-like of shape (n_times, n_series), optional
-            None: the rows that were fitted.
-        return_std : bool, default=False
-
-        Returns
-        -------
-        rows : ndarray or DataFrame of shape (n_newest, n_series)
-            What was seen as it is, the rest as what was seen of the others, and of the past, says.
-        std : as ``rows``, only with ``return_std``
-
-        References
-        ----------
-        [5] docs/theory.md, section 5: EM.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from gramian import DynamicPPCA
-        >>> Y = np.random.default_rng(0).standard_normal((60, 4))
-        >>> Y[-2:, 2] = np.nan
-        >>> DynamicPPCA(1).fit(Y).nowcast().shape
-        (2, 4)
-        """
-        rows = self._own_rows(Y)
-        seen = ~np.isnan(rows)
-        behind = np.where(seen.any(axis=0), seen[::-1].argmax(axis=0), 0)
-        count = max(1, int(behind.max()))
-        found = tuple(table[-count:] for table in self._filled(rows))
-        described = self._index if Y is None else describe_index(Y)
-        if described is not None:
-            index = last_index(described, count)
-            found = tuple(dressed(table, index, self._columns, None) for table in found)
-        return found if return_std else found[0]
-
-    def _ahead(self, steps: int | Sequence[int], Y: Table | None) -> tuple[Array, Array, Array]:
-        wanted = check_steps(steps)
-        model = self._model
-        law = kalman_filter(model, self._own_rows(Y))
-        means, stds = forecast_laws(model, law.mean[-1], law.covariance[-1], int(wanted.max()))
-        if not np.isfinite(means).all():
-            raise ValueError("The forecasts leave the range of float64. Rescale the series and fit again.")
-        return wanted, means[wanted - 1], stds[wanted - 1]
-
-    def predict(self, steps: int | Sequence[int], Y: Table | None = None) -> Any:
-        """Forecast the next rows.
-
-        Parameters
-        ----------
-        steps : int, or list of positive ints
-            How many rows, or which (1 is the next).
-        Y : array-like of shape (n_times, n_series), optional
-            Go on from these rows; None: from those that were fitted.
-
-        Returns
-        -------
-        ndarray or DataFrame of shape (n_steps, n_series)
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from gramian import DynamicPPCA
-        >>> Y = np.random.default_rng(0).standard_normal((60, 4))
-        >>> DynamicPPCA(1).fit(Y).predict(3).shape
-        (3, 4)
-        """
-        wanted, means, _ = self._ahead(steps, Y)
-        return means if Y is not None else wrapped(means, self._index, wanted, self._columns, None)
-
-    def predict_interval(
-        self, steps: int | Sequence[int], level: float = 0.9, Y: Table | None = None
-    ) -> tuple[Any, Any]:
-        """The ends of the central intervals that hold the next rows with probability ``level``.
-
-        Parameters
-        ----------
-        steps, Y
-            As in `predict`.
-        level : float, default=0.9
-
-        Returns
-        -------
-        lower, upper : as `predict`
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from gramian import DynamicPPCA
-        >>> Y = np.random.default_rng(0).standard_normal((60, 4))
-        >>> lower, upper = DynamicPPCA(1).fit(Y).predict_interval(3)
-        >>> bool((lower < upper).all())
-        True
-        """
-        level = check_number("level", level, 0.0, 1.0, open_low=True, open_high=True)
-        wanted, means, stds = self._ahead(steps, Y)
-        reach = norm.ppf(0.5 + level / 2) * stds
-        ends = means - reach, means + reach
-        if Y is not None:
-            return ends
-        low, high = (wrapped(end, self._index, wanted, self._columns, None) for end in ends)
-        return low, high
-
-
-def _check_size(rows: Array) -> None:
-    check_scale(float(np.nanmax(np.abs(rows), initial=0.0)), "Y")
 
 
 def _spread(rows: Array) -> Array:

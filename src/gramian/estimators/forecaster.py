@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array
+from gramian._arrays import Array, is_dask
 from gramian._checks import (
     check_choice,
     check_count,
@@ -18,10 +18,15 @@ from gramian._checks import (
     is_count,
 )
 from gramian._types import RandomState, Table
+from gramian.evidence.selection import Selection
+from gramian.features import approximations
+from gramian.policy import KERNELS, LOOK
 from gramian.series.candidates import SeriesOptions
 from gramian.series.choice import MOST_MEMBERS, Choice, choose_plan
+from gramian.series.dask_panel import count_of_series, some_series
 from gramian.series.forecasts import Forecasts
-from gramian.series.panel import is_panel, learned, panel_spread
+from gramian.series.long_table import PanelNames, as_panel, is_panel
+from gramian.series.panel import Learned
 from gramian.series.paths import (
     Member,
     SmoothingMember,
@@ -30,11 +35,11 @@ from gramian.series.paths import (
     transformed_inputs,
 )
 from gramian.series.series import as_series
-from gramian.series.smoothing import Smoothing
+from gramian.series.smoothing import Outlook, Smoothing
 from gramian.series.stretches import usual_horizon
 from gramian.series.time_index import describe_index, is_pandas, usual_seasons
 from gramian.series.transform import forward_table
-from gramian.series.window_model import CHOSEN_WINDOWS, EXACT_WINDOWS, WindowOptions, fit_windows
+from gramian.series.window_model import WindowOptions, fit_windows
 from gramian.series.words import forecaster_words
 from gramian.single.answers import atomic, forget
 from gramian.views.specs import check_target_params
@@ -72,10 +77,10 @@ class RKMForecaster(Forecasts):
         How far ahead choices and intervals are judged (None: a season, or 8). For "direct" also the number of values
         that are predicted at once (None: as many as there are lags); longer forecasts go on from there.
     view_weights : "balanced", None or numbers, default="balanced"
-    approximation : "auto", None or "nystroem", default="auto"
+    approximation : "auto", None, "nystroem" or "rff", default="auto"
         "auto": exact up to 1,000 windows, Nystroem above: as near to the truth there, at a third of the cost.
     n_landmarks : int, optional
-        Landmarks of the approximation (None: 400).
+        Landmarks of the approximation (None: 500).
     n_folds : int or None, default=5
         Stretches of the series that are held out in turn to calibrate; None: nothing is.
     n_members : int, default=4
@@ -122,6 +127,17 @@ class RKMForecaster(Forecasts):
 
     _members: list[Member]
     _usual_seasons: tuple[int, ...] = ()  # seasons that a time column of a file suggests, where the series has no index
+    season_: int | None
+    _index: dict[str, Any] | None
+    difference_: int
+    transform_: str | None
+    algorithm_: str
+    n_iter_: int
+    n_components_: int
+    held_out_error_: Any
+    skill_: dict[str, float] | None
+    noise_variances_: Array
+    selection_: Selection
 
     def __init__(
         self,
@@ -188,27 +204,23 @@ class RKMForecaster(Forecasts):
         time: str | None = None,
         value: str | None = None,
     ) -> RKMForecaster:
-        """Fit to a series, or to many.
+        """Fit to a series, or to many [8, 10].
 
         Parameters
         ----------
         y : array-like of shape (n_times,) or (n_times, n_series)
             Equally spaced in time, oldest first; NaN marks gaps. A pandas index is continued by the forecasts; one that is
             irregular, duplicated or descending is refused. Many series, of any lengths: a dict or a list of series, a pandas object with
-            an index of (id, time), or a long table (pandas, polars, Arrow) with one row per series and time.
+            an index of (id, time), or a long table (pandas, polars, Arrow, Dask) with one row per series and time.
         X : array-like of shape (n_times, n_inputs), optional
-            Exogenous inputs at the same times, whose future values `predict` is given. NaN rows are unknown. Not for many series.
+            Exogenous inputs at the same times, whose future values `predict` is given. NaN rows are unknown. Of many series: the names of
+            columns of the long table, or a dict (list) of tables, one per series.
         id, time, value : str, optional
             The columns of a long table; None: "unique_id", "ds" and "y".
 
         Returns
         -------
         RKMForecaster
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [10] docs/theory.md, section 10: choosing, by what was not seen.
 
         Examples
         --------
@@ -222,7 +234,7 @@ class RKMForecaster(Forecasts):
         self._check_params()
         forget(self)
         if is_panel(y, named=any(name is not None for name in (id, time, value))):
-            return self._fit_panel(y, X, (id, time, value))
+            return self._fit_panel(y, X, PanelNames.of(id, time, value, X))
         self._panel = None
         series, self._single = as_series(y)
         self._describe(y)
@@ -236,43 +248,53 @@ class RKMForecaster(Forecasts):
         self._store(choice)
         self._spread = np.ones((1, self.n_series_))
         if self.n_folds is not None and choice.evidence is not None:
-            self._spread = calibrated_spread(self._ready(), choice.evidence.errors, np.random.default_rng(self._seed))
+            rng = np.random.default_rng(self._seed)
+            self._spread = calibrated_spread(self._ready(choice.outlook), choice.evidence.errors, rng)
         return self
 
-    def _fit_panel(self, y: Any, X: Any, names: tuple[str | None, str | None, str | None]) -> RKMForecaster:
-        if X is not None:
-            raise ValueError("Series of a panel are forecast without exogenous inputs. Leave X out.")
+    def _fit_panel(self, y: Any, X: Any, names: PanelNames) -> RKMForecaster:
         asked = {"lags": "auto", "difference": "auto", "kernel": "auto", "strategy": "recursive"}
         wrong = [name for name, usual in asked.items() if getattr(self, name) != usual]
         if wrong:
             raise ValueError(f"{wrong[0]}={getattr(self, wrong[0])!r} is for one series. Leave it out for a panel.")
-        self._panel_names = names
-        panel = self._as_panel(y)
-        check_scale(float(np.nanmax(np.abs(panel.values))), "y")
+        self._panel_names, self._lazy = names, None
+        n_series = None
+        if is_dask(y):
+            self._lazy, n_series = y, count_of_series(y, names)
+            y = some_series(y, names)
+        panel = as_panel(y, names, None if names.inputs else X)
+        for name, table in (("y", panel.values), ("X", panel.inputs)):
+            check_scale(float(np.nanmax(np.abs(table), initial=0.0)), name)
         usual = usual_seasons(panel.clock) or self._usual_seasons
         seasons = usual if is_auto(self.season) else (int(self.season),) if self.season else ()
-        smoothing = learned(panel, Smoothing(tuple(seasons), self.transform))
-        self._seed = int(check_random_state(self.random_state).integers(2**31))
-        self._panel, self._members, self._smoothing = panel, [], SmoothingMember(smoothing)
-        self.n_series_, self.n_inputs_ = len(panel.ids), 0
-        self._series, self._inputs, self._single = np.empty((0, self.n_series_)), None, False
-        self._index = self._columns = self._name = None
         middle = int(np.median(panel.lengths))
         horizon = usual_horizon(middle, list(seasons)) if self.horizon is None else self.horizon
-        self._spread = np.ones((1, 1))
-        if self.n_folds is not None:
-            self._spread = panel_spread(panel, smoothing, min(horizon, max(1, middle // 3)), self._seed)
+        learned = Learned.of(panel, Smoothing(tuple(seasons), self.transform), min(horizon, max(1, middle // 3)))
+        self._seed = int(check_random_state(self.random_state).integers(2**31))
+        self._panel, self._members, self._smoothing = panel, [], SmoothingMember(learned.smoothing)
+        self.n_series_, self.n_inputs_ = n_series or len(panel.ids), panel.inputs.shape[1]
+        self._series, self._inputs, self._single = np.empty((0, self.n_series_)), None, False
+        self._index = self._columns = self._name = None
+        self._spread = np.ones((1, 1)) if self.n_folds is None else learned.spread
+        if learned.selection is not None:
+            self.selection_ = learned.selection
         self.lags_, self.season_, self.difference_ = 0, max(seasons, default=None), 1
         self.transform_: Any = None
-        self.kernel_, self.algorithm_, self.n_components_, self.n_iter_ = (
-            "linear",
-            "smoothing",
-            2 + max(seasons, default=0),
-            1,
-        )
+        self.kernel_, self.algorithm_, self.n_iter_ = "linear", "smoothing", 1
+        self.n_components_ = 2 + max(seasons, default=0)
         self.held_out_error_: float | None = None
         self.skill_: dict[str, float] | None = None
         return self
+
+    def _wrong_state(self) -> str | None:
+        """What a model file may not say: that nothing is there to forecast with."""
+        state = vars(self)
+        empty = "_members" in state and not state["_members"]
+        return (
+            "_members is an empty list"
+            if empty and state.get("_smoothing") is None and state.get("_panel") is None
+            else None
+        )
 
     def _check_params(self) -> None:
         if not is_auto(self.lags):
@@ -290,7 +312,7 @@ class RKMForecaster(Forecasts):
         if self.horizon is not None:
             check_count("horizon", self.horizon, 1)
         check_count("n_members", self.n_members, 1)
-        check_target_params(self, ("auto", "nystroem"), open_units=False)
+        check_target_params(self, ("auto", *approximations()), open_units=False)
 
     def _check_series(self, series: Array, inputs: Array | None) -> None:
         """Check that a series (T, d) is long enough for the parameters, has values, and magnitudes that can be squared."""
@@ -359,7 +381,8 @@ class RKMForecaster(Forecasts):
             self.tol,
             self.max_iter,
             self.verbose,
-            CHOSEN_WINDOWS if is_auto(self.kernel) else EXACT_WINDOWS,
+            LOOK.gram if is_auto(self.kernel) else KERNELS.exact_rows,
+            self.random_state,
         )
 
     def _describe(self, y: Any) -> None:
@@ -390,7 +413,7 @@ class RKMForecaster(Forecasts):
         if choice.selection is not None:
             self.selection_ = choice.selection
         if not self._members:
-            self._store_smoothing()
+            self._store_smoothing(choice.outlook)
             return
         first, plan = self._members[0], choice.plan.without(Smoothing)
         target = first.model.target
@@ -406,10 +429,10 @@ class RKMForecaster(Forecasts):
         self.held_out_error_ = None if target.held_out is None else target.held_out.error
         self.residual_std_ = first.model.one_step_std
 
-    def _store_smoothing(self) -> None:
+    def _store_smoothing(self, outlook: Outlook | None) -> None:
         assert self._smoothing is not None
-        told = self._smoothing.smoothing.told(self._series[:, 0])
-        self.lags_, self.season_, self.difference_, self.transform_ = 0, told.season, 1, told.transform
+        told = (outlook or self._smoothing.smoothing.outlook(self._series.T)).told()
+        self.lags_, self.season_, self.difference_, self.transform_ = told.lags, told.season, 1, told.transform
         self.kernel_, self.algorithm_ = "linear", "smoothing"
         self.n_components_, self.n_iter_ = told.n_states, 1
         self.residual_std_ = np.array([told.noise])

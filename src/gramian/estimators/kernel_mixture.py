@@ -16,25 +16,28 @@ from gramian._checks import (
     check_table,
     check_tolerance,
     check_weights,
+    is_auto,
     refuse_dask,
     starting_generator,
 )
+from gramian._content import row_hashes
 from gramian._types import Batches, RandomState, Table, Weights
 from gramian.evidence.selection import Selection
 from gramian.exceptions import NumericalWarning, warn
-from gramian.features import Nystroem
+from gramian.features import approximations
 from gramian.kernels import RBF, is_precomputed
 from gramian.kernels.gram_checks import warn_of_offset, warn_without_structure
 from gramian.latent.feature_moments import draw_rows
 from gramian.latent.model import warn_if_indefinite
 from gramian.latent.units import Units
-from gramian.mixtures.answers import AUTO
+from gramian.mixtures.answers import AUTO, check_clusters
+from gramian.mixtures.cluster_strength import ClusterRows
 from gramian.mixtures.dual_answers import DualMixture
 from gramian.mixtures.feature_fit import block_features
 from gramian.mixtures.kernel_component import DualRows, FeatureRows
 from gramian.mixtures.kernel_restarts import Restarts
 from gramian.mixtures.mixture import MixtureFit
-from gramian.policy import LOOK
+from gramian.policy import KERNELS, LOOK
 from gramian.preimage import as_preimage
 from gramian.rows import BatchRows, Block, Rows, as_rows, is_dask
 from gramian.rows.converted import rows_in_units
@@ -44,7 +47,6 @@ from gramian.single.standardizing import standardizes
 from gramian.solvers import as_solver
 
 INITS = ("kernel_kmeans", "kmeans", "random")
-DEFAULT_LANDMARKS = 500
 SPARSE_SHARE = 1e-6
 """A component with a smaller share of the weight is reported as empty."""
 ADVICE = "Use approximation='nystroem', which stores no Gram matrix."
@@ -60,7 +62,9 @@ class KernelPPCAMixture(DualMixture):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        "auto": the largest number, up to 10, whose clusters models of different rows agree on (the prediction strength of Tibshirani and
+        Walther), from at most 600 rows drawn by content [10].
     n_components : "auto", int, float or list of them, default="auto"
         q of every component (a list: one for each); "auto": one common q by rows that were not fitted [10]; a fraction is settled on
         the start. A component keeps the directions above ``noise_variance`` only, so its q may be smaller: see ``n_components_``.
@@ -79,8 +83,8 @@ class KernelPPCAMixture(DualMixture):
         the inputs. An array: responsibilities.
     n_init : int, default=1
         Starts, each a different one; the best objective is kept.
-    approximation : None or "nystroem", default=None
-        "nystroem": components live in the features of ``n_landmarks`` landmarks, at a cost linear in N.
+    approximation : None, "nystroem" or "rff", default=None
+        Components live in the features of ``n_landmarks`` landmarks (or in so many random features), at a cost linear in N.
     n_landmarks : int or None
         None is min(N, 500).
     preimage : {"smoother", "fixed_point", "mds", "ridge", "gradient"} or object, default="smoother"
@@ -112,7 +116,7 @@ class KernelPPCAMixture(DualMixture):
     converged_ : bool
     n_iter_ : int
     selection_ : Selection
-        What was tried and how it scored, where ``n_components`` was "auto".
+        What was tried and how it scored, where ``n_clusters`` or else ``n_components`` was "auto".
 
     References
     ----------
@@ -129,10 +133,13 @@ class KernelPPCAMixture(DualMixture):
     True
     """
 
+    explained_variance_: list[Array]
+    selection_: Selection
+
     def __init__(
         self,
-        n_clusters: int = 2,
-        n_components: int | float | str | None = AUTO,
+        n_clusters: Any = 2,
+        n_components: Any = AUTO,
         *,
         kernel: Any = AUTO,
         noise_variance: float = 0.01,
@@ -177,7 +184,7 @@ class KernelPPCAMixture(DualMixture):
     def fit(
         self, X: Table, y: object = None, sample_weight: Weights = None, inputs: Table | None = None
     ) -> KernelPPCAMixture:
-        """Fit by EM from the best of ``n_init`` starts.
+        """Fit by EM from the best of ``n_init`` starts [6].
 
         Parameters
         ----------
@@ -193,10 +200,6 @@ class KernelPPCAMixture(DualMixture):
         -------
         KernelPPCAMixture
 
-        References
-        ----------
-        [6] docs/theory.md, section 6: mixtures.
-
         Examples
         --------
         >>> from gramian import KernelPPCAMixture
@@ -207,31 +210,31 @@ class KernelPPCAMixture(DualMixture):
         >>> model.fit(X).weights_.round(2)
         array([0.5, 0.5])
         """
-        asked = self._check_params()
+        self._check_params()
         forget(self, *PRIVATE)
         rng = starting_generator(self.random_state)
         if self.approximation is None:
             refuse_dask(self, X, advice=ROWS_ADVICE)
         elif is_dask(X):
-            return self._fit_rows(as_rows(X, sample_weight, missing=False), asked, rng)
+            return self._fit_rows(as_rows(X, sample_weight, missing=False), rng)
         X = check_table(self, X, reset=True, missing=not is_precomputed(self.kernel), min_samples=2)
         X, weights = self._known_inputs(X, check_weights(sample_weight, X))
         kept = np.flatnonzero(weights > 0)
-        if len(kept) < self.n_clusters:
-            raise ValueError(
-                f"n_clusters={self.n_clusters} needs at least as many rows of positive weight, got {len(kept)}."
-            )
-        standard = standardizes(self.standardize, None if self._auto_kernel() else self.kernel)
+        standard = standardizes(self.standardize, None if is_auto(self.kernel) else self.kernel)
         if standard and is_precomputed(self.kernel):
             raise ValueError("standardize=True needs the inputs, not a precomputed Gram matrix.")
         self._units = Units.of(X[kept], weights[kept]) if standard else None
         if not is_precomputed(self.kernel):
             self._remember_inputs(X[kept], weights[kept])
         table, given, inverse, weights = self._arranged(self._in_units(X), kept, weights[kept], inputs)
+        if not is_auto(self.n_clusters):
+            check_clusters(int(self.n_clusters), row_hashes(table), table)
         rows = self._rows(table, weights, rng)
         start = None if isinstance(self.init, str) else self._merged_start(inverse, kept, X.shape[0], rows.size)
-        best, selection = self._restarts(asked, rng).best(rows, given, weights, start, rng)
-        self._store(best, asked, selection)
+        K, clusters = self._clusters(rows, row_hashes(table), weights)
+        asked = self._asked(K)
+        best, selection = self._restarts(K, asked, rng).best(rows, given, weights, start, rng)
+        self._store(best, asked, clusters or selection)
         self._fit_preimage(rows, given)
         self._store_responsibilities(X, kept, best.responsibilities[inverse])
         self._warn(best, asked)
@@ -239,7 +242,7 @@ class KernelPPCAMixture(DualMixture):
 
     @atomic
     def fit_batches(self, source: Batches) -> KernelPPCAMixture:
-        """Fit on all rows of batches, out of core, with an approximation; equal to `fit` on the concatenated rows.
+        """Fit on all rows of batches, out of core, with an approximation; equal to `fit` on the concatenated rows [6, 13].
 
         Parameters
         ----------
@@ -251,11 +254,6 @@ class KernelPPCAMixture(DualMixture):
         -------
         KernelPPCAMixture
 
-        References
-        ----------
-        [6] docs/theory.md, section 6: mixtures.
-        [13] docs/theory.md, section 13: faster, the same numbers.
-
         Examples
         --------
         >>> from gramian import KernelPPCAMixture
@@ -266,13 +264,13 @@ class KernelPPCAMixture(DualMixture):
         >>> model.fit_batches([X[:30], X[30:]]).weights_.round(2)
         array([0.5, 0.5])
         """
-        asked = self._check_params()
+        self._check_params()
         forget(self, *PRIVATE)
         if self.approximation is None:
             raise ValueError(f"fit_batches needs an approximation, but approximation=None. {ROWS_ADVICE}.")
-        return self._fit_rows(BatchRows.of(source, missing=False), asked, starting_generator(self.random_state))
+        return self._fit_rows(BatchRows.of(source, missing=False), starting_generator(self.random_state))
 
-    def _fit_rows(self, rows: Rows, asked: list[int | float] | None, rng: np.random.Generator) -> KernelPPCAMixture:
+    def _fit_rows(self, rows: Rows, rng: np.random.Generator) -> KernelPPCAMixture:
         """Rows that are only summed over: batches that can be read again, Dask."""
         if not (isinstance(self.init, str) and self.init == "kernel_kmeans"):
             raise ValueError(f"init={self.init!r} needs rows in memory. Use init='kernel_kmeans' for batches and Dask.")
@@ -280,31 +278,48 @@ class KernelPPCAMixture(DualMixture):
         self._forget_law()
         self._columns: Array | None = None
         self._units = None
-        if standardizes(self.standardize, None if self._auto_kernel() else self.kernel):
+        if standardizes(self.standardize, None if is_auto(self.kernel) else self.kernel):
             self._units = Units.of(rows)
             rows = rows_in_units(rows, self._units.mean, self._units.scale)
-        most = max(LOOK.rows, self.n_landmarks or DEFAULT_LANDMARKS)
+        most = max(LOOK.rows, self.n_landmarks or KERNELS.landmarks)
         drawn = rows.fold(draw_rows, most)
-        if drawn.n_rows < max(2, self.n_clusters):
-            raise ValueError(
-                f"n_clusters={self.n_clusters} needs at least as many rows of positive weight (and 2), got {drawn.n_rows}."
-            )
+        check_clusters(max(2, 1 if is_auto(self.n_clusters) else self.n_clusters), drawn.rows.hashes, rows)
         table = drawn.rows.rows
-        self.kernel_ = resolved_kernel(RBF("local") if self._auto_kernel() else self.kernel, table)
+        self.kernel_ = resolved_kernel(RBF("local") if is_auto(self.kernel) else self.kernel, table)
         features = self._feature_rows(table, drawn.rows.weights, rng)
         prepared = rows.prepare(block_features, features.feature_map)
         drawn_rows = Block(table, drawn.rows.weights, prepared=features.features)
-        best, selection = self._restarts(asked, rng).best_of_sums(prepared, features, drawn_rows, rng)
-        self._store(best, asked, selection)
+        K, clusters = self._clusters(features, row_hashes(table), drawn.rows.weights)
+        asked = self._asked(K)
+        best, selection = self._restarts(K, asked, rng).best_of_sums(prepared, features, drawn_rows, rng)
+        self._store(best, asked, clusters or selection)
         self._fit_preimage(features, None)
         self._warn(best, asked)
         return self
 
-    def _auto_kernel(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == AUTO
+    def _clusters(self, rows: DualRows | FeatureRows, hashes: Array, weights: Array) -> tuple[int, Selection | None]:
+        """The number of clusters, and how it was chosen where it was."""
+        if not is_auto(self.n_clusters):
+            return int(self.n_clusters), None
+        asked = self._asked(1)
+        found = ClusterRows.drawn(hashes, weights, rows.gram_of, float(self.noise_variance)).choose(
+            None if asked is None else asked[0]
+        )
+        return int(found.chosen["n_clusters"]), found
 
-    def _check_params(self) -> list[int | float] | None:
-        asked = self._asked(check_count("n_clusters", self.n_clusters, 1))
+    def _check_params(self) -> None:
+        if is_auto(self.n_clusters):
+            if not isinstance(self.init, str):
+                raise ValueError(
+                    "init holds responsibilities of some clusters, which n_clusters='auto' does not go with."
+                )
+            if isinstance(self.n_components, list | tuple | np.ndarray):
+                raise ValueError(
+                    f"n_components={self.n_components!r} is a list, which n_clusters='auto' does not go with."
+                )
+            self._asked(1)
+        else:
+            self._asked_once(check_count("n_clusters", self.n_clusters, 1))
         check_number("noise_variance", self.noise_variance, 0.0, open_low=True)
         if isinstance(self.init, str):
             check_choice("init", self.init, INITS)
@@ -312,15 +327,16 @@ class KernelPPCAMixture(DualMixture):
                 raise ValueError("init='kmeans' must have inputs, not a precomputed kernel. Use 'kernel_kmeans'.")
         check_count("n_init", self.n_init, 1)
         if self.approximation is not None:
-            check_choice("approximation", self.approximation, ("nystroem",))
+            check_choice("approximation", self.approximation, approximations())
             if is_precomputed(self.kernel):
-                raise ValueError("approximation='nystroem' needs the inputs, not a precomputed Gram matrix.")
+                raise ValueError(
+                    f"approximation={self.approximation!r} needs the inputs, not a precomputed Gram matrix."
+                )
         if self.n_landmarks is not None:
             check_count("n_landmarks", self.n_landmarks, 1)
         check_tolerance(self.tol, self.max_iter)
         as_solver(self.solver)
         as_preimage(self.preimage)
-        return asked
 
     def _arranged(self, X: Array, kept: Array, weights: Array, inputs: Table | None) -> tuple[Array, Any, Array, Array]:
         """(rows to fit, the inputs behind them, where each kept row went, weights); distinct rows in an order of their own."""
@@ -338,7 +354,7 @@ class KernelPPCAMixture(DualMixture):
         return X[kept][first], X[kept][first], inverse, total
 
     def _rows(self, table: Array, weights: Array, rng: np.random.Generator) -> DualRows | FeatureRows:
-        self.kernel_ = resolved_kernel(RBF("local") if self._auto_kernel() else self.kernel, table)
+        self.kernel_ = resolved_kernel(RBF("local") if is_auto(self.kernel) else self.kernel, table)
         if self.approximation is None:
             gram = stored_gram(self.kernel_, table, ADVICE)
             if not warn_without_structure(gram):
@@ -350,26 +366,21 @@ class KernelPPCAMixture(DualMixture):
         return self._feature_rows(table, weights, rng)
 
     def _feature_rows(self, table: Array, weights: Array, rng: np.random.Generator) -> FeatureRows:
-        n_landmarks = min(len(table), DEFAULT_LANDMARKS) if self.n_landmarks is None else int(self.n_landmarks)
-        if n_landmarks > len(table):
+        n_landmarks = min(len(table), KERNELS.landmarks) if self.n_landmarks is None else int(self.n_landmarks)
+        if n_landmarks > len(table) and self.approximation == "nystroem":
             warn(
                 f"n_landmarks={n_landmarks} exceeds the {len(table)} distinct training rows: all of them are landmarks.",
                 NumericalWarning,
             )
             n_landmarks = len(table)
         seed = int(rng.integers(2**31 - 1))
-        feature_map = Nystroem(self.kernel_, n_landmarks, random_state=seed).fit(table, sample_weight=weights)
-        features = np.asarray(feature_map.transform(table), dtype=np.float64)
-        landmarks = feature_map.landmarks_
-        return FeatureRows(
-            feature_map, features, landmarks, np.asarray(feature_map.transform(landmarks), dtype=np.float64)
-        )
+        return FeatureRows.of(self.approximation, self.kernel_, table, n_landmarks, weights, seed)
 
-    def _restarts(self, asked: list[int | float] | None, rng: np.random.Generator) -> Restarts:
+    def _restarts(self, n_clusters: int, asked: list[int | float] | None, rng: np.random.Generator) -> Restarts:
         """How the EM is run."""
-        own = isinstance(self.solver, str) and self.solver == AUTO
+        own = is_auto(self.solver)
         return Restarts(
-            int(self.n_clusters),
+            n_clusters,
             asked,
             float(self.noise_variance),
             None if own else as_solver(self.solver, tol=1e-8, random_state=int(rng.integers(2**31 - 1))),

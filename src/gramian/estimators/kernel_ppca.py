@@ -22,27 +22,27 @@ from gramian._checks import (
     check_table,
     check_tolerance,
     check_weights,
+    is_auto,
     is_count,
     positive_rows,
     refuse_dask,
 )
-from gramian._content import content_folds
 from gramian._memory import memory_budget
 from gramian._types import DType, RandomState, Table, Weights
 from gramian.estimators.ppca_mixture import PPCAMixture
-from gramian.evidence.dimension import choose_by_kernel
+from gramian.evidence.dimension import GramFamily, choose_by_kernel
+from gramian.evidence.held_out import HeldOut
 from gramian.features import approximations
 from gramian.kernels import as_kernel
 from gramian.kernels.gram_checks import warn_of_offset, warn_of_scale
 from gramian.kernels.precomputed import check_gram
-from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.gaussian import resolve_noise
-from gramian.latent.model import FIRST_COUNT, LatentModel, fit_latent_model
+from gramian.latent.model import LatentModel, fit_latent_model
 from gramian.latent.sample import DualSample, kernel_rank
 from gramian.mixtures.kernel_component import DualModel
 from gramian.operators.gram import DenseGram, LazyGram
-from gramian.policy import LOOK
-from gramian.preimage import has_identity_features
+from gramian.policy import DEFAULTS, LOOK
+from gramian.preimage import check_preimage, has_identity_features
 from gramian.rows import as_rows, is_dask
 from gramian.single.answers import atomic, forget
 from gramian.single.hole_fit import has_holes
@@ -50,9 +50,6 @@ from gramian.single.kernel_features import ADVICE, KernelFeatures
 from gramian.single.kernel_held_out import HeldOutRows
 from gramian.solvers import as_solver, solvers_for
 from gramian.solvers.auto import Budgeted
-
-MORE_COMPONENTS = 1.3
-"""The share of variance carried from the rows that q was chosen on takes up to so many times as many components on all rows."""
 
 
 class KernelPPCA(KernelFeatures):
@@ -65,7 +62,7 @@ class KernelPPCA(KernelFeatures):
     ----------
     n_components : "auto", int, float or None, default="auto"
         Latent dimension q. "auto": the smallest q whose held-out likelihood is within one standard error of the best, from folds of
-        one Gram matrix on at most 2,000 rows; the share of variance that it explains there is carried to all rows [10]. A float
+        one Gram matrix on at most 2,000 rows [10]; beyond 10,000 rows all of these are landmarks (Nystroem), and `explain` says so. A float
         in (0, 1) is a fraction of the variance. None: as many as exceed ``noise_variance`` if that is a positive number, else the
         smallest q that explains 95 %. "auto" with a number as ``noise_variance`` is None.
     kernel : str, Kernel, callable, scikit-learn GP kernel or "precomputed", default="rbf"
@@ -82,7 +79,7 @@ class KernelPPCA(KernelFeatures):
         "auto": rows are rebuilt by the method that clean held-out rows prefer, rows whose residual exceeds the 99 % quantile of
         held-out rows by the one that noisy held-out rows prefer, and samples by the one whose draws are nearest to held-out rows
         (energy distance). Chosen on first need, on at most 500 rows drawn by content: `fit` does not pay for it.
-    memory_limit : int or None
+    memory_limit : int, str such as "500MB", or None
         Bytes that a solver may store; None: what the process may use.
     tol : float, default=5e-5
         Relative residual of iterative eigensolvers; their eigenvalues are then good to 1e-8 or better. With "nystroem", what
@@ -125,6 +122,9 @@ class KernelPPCA(KernelFeatures):
     >>> model.transform(X).shape, model.sample(3).shape
     ((200, 4), (3, 2))
     """
+
+    _origin: Array
+    _column_weights: Array
 
     def __init__(
         self,
@@ -171,7 +171,7 @@ class KernelPPCA(KernelFeatures):
 
     @atomic
     def fit(self, X: Table, y: object = None, sample_weight: Weights = None, inputs: Table | None = None) -> KernelPPCA:
-        """Fit the model to rows, or (``kernel="precomputed"``) to their Gram matrix.
+        """Fit the model to rows, or (``kernel="precomputed"``) to their Gram matrix [1, 2, 10].
 
         Parameters
         ----------
@@ -185,12 +185,6 @@ class KernelPPCA(KernelFeatures):
         Returns
         -------
         KernelPPCA
-
-        References
-        ----------
-        [1] docs/theory.md, section 1: weighted moments in primal and dual.
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-        [10] docs/theory.md, section 10: choosing, by what was not seen.
 
         Examples
         --------
@@ -215,7 +209,7 @@ class KernelPPCA(KernelFeatures):
             if has_holes(kept):
                 self._fit_holes(kept, raw_weights)
                 return self
-            if self.approximation is not None:
+            if self.approximation is not None or self._beyond_what_pays(kept.shape[0]):
                 self._fit_features(as_rows(kept, raw_weights))
                 return self
             X = kept.copy() if kept is X else kept  # what is kept must not change with the caller's array
@@ -232,6 +226,10 @@ class KernelPPCA(KernelFeatures):
             )
         self._fit_dual(sample, points, raw_weights)
         return self
+
+    def _beyond_what_pays(self, n_rows: int) -> bool:
+        """Whether q is open and the rows are so many that the exact model of as many components would take minutes."""
+        return n_rows > LOOK.drawn and is_auto(self.n_components) and is_auto(self.solver)
 
     def _begin(self) -> None:
         self._check_params()
@@ -251,9 +249,15 @@ class KernelPPCA(KernelFeatures):
             check_count("noise_dim", self.noise_dim, 1)
         check_flag("center", self.center)
         if isinstance(self.solver, str):
-            check_choice("solver", self.solver, solvers_for("dual"))
+            check_choice("solver", self.solver, solvers_for("dual", self.solver))
+        else:
+            as_solver(self.solver)
         if isinstance(self.approximation, str):
-            check_choice("approximation", self.approximation, approximations())
+            check_choice("approximation", self.approximation, approximations(self.approximation))
+        elif self.approximation is not None and not callable(getattr(self.approximation, "transform", None)):
+            raise ValueError(
+                f"approximation={self.approximation!r} must be None, one of {', '.join(map(repr, approximations()))}, or a feature map."
+            )
         if self.approximation is not None and self._precomputed:
             raise ValueError(f"approximation={self.approximation!r} needs the inputs, not a precomputed Gram matrix.")
         if self.n_landmarks is not None:
@@ -261,6 +265,8 @@ class KernelPPCA(KernelFeatures):
         check_tolerance(self.tol, self.max_iter)
         check_seed(self.random_state)
         memory_budget(self.memory_limit)
+        if not self._auto_preimage:
+            check_preimage(self.preimage)  # a bad name is an error now, not at the first inverse_transform
 
     def _dual_sample(self, kernel: Any, points: Any, raw: Any, raw_weights: Array, dtype: DType) -> DualSample:
         diagonal = raw.diagonal()
@@ -291,7 +297,7 @@ class KernelPPCA(KernelFeatures):
 
     def _solver(self) -> Budgeted:
         named = as_solver(self.solver, tol=self.tol, max_iter=self.max_iter, random_state=self.random_state)
-        return Budgeted(named, self.memory_limit)
+        return Budgeted(named, None if self.memory_limit is None else memory_budget(self.memory_limit))
 
     def _fit_dual(self, sample: DualSample, points: Any, raw_weights: Array) -> None:
         solver = self._solver()
@@ -300,10 +306,7 @@ class KernelPPCA(KernelFeatures):
         rows = sample.points if self._with_laws else points
         source = HeldOutRows(rows, raw_weights, sample.raw.matrix if sample.points is None else None)
         q = self._dimension(source, self._raw_gram, whole=True)
-        expected = int(MORE_COMPONENTS * self.selection_.chosen) + 1 if "selection_" in vars(self) else FIRST_COUNT
-        model = fit_latent_model(
-            sample, q, solver, self.noise_variance, default_fraction=DEFAULT_FRACTION, expected=expected
-        )
+        model = fit_latent_model(sample, q, solver, self.noise_variance, default_fraction=DEFAULTS.explained)
         self.solver_, self.solver_reason_ = solver.used, solver.reason
         if not self._warn_without_structure(model, sample) and self.center:
             warn_of_offset(self.kernel_, sample.mean_diagonal, sample.operator().trace())
@@ -329,28 +332,21 @@ class KernelPPCA(KernelFeatures):
     def _dimension(self, source: HeldOutRows, gram_of: Any, dim: float | None = None, *, whole: bool) -> Any:
         """``n_components`` as `fit_latent_model` takes it, with "auto" chosen on at most 2,000 rows [10].
 
-        ``whole`` says that these can be all rows. ``dim`` is D under an approximation, where it does not depend on the rows.
+        ``whole``: as many components of all rows; else, under an approximation, the share of variance that they explain. ``dim`` is D under an approximation, where it does not depend on the rows.
         """
         q = check_n_components(self.n_components, rules=("auto",))
         if q != "auto" or not isinstance(self.noise_variance, str):
             return None if q == "auto" else q
         drawn = source.smallest(LOOK.rows)
-        folds, fold = content_folds(None, LOOK.folds, drawn.hashes())
-        if not folds:
+        held_out = HeldOut.of(None, hashes=drawn.hashes(), weights=drawn.weights)
+        if not held_out:
             return None  # too few rows to hold any out: the 95 % rule
         if is_count(self.noise_dim):
             dim = float(self.noise_dim)
-        trained = drawn.weights.sum() - np.bincount(fold, drawn.weights)
-        selection, parts = choose_by_kernel(
-            gram_of(drawn),
-            drawn.weights,
-            fold,
-            [float(rest) if dim is None else dim for rest in trained],
-            self.center,
-            semidefinite=bool(self.kernel_.positive_semidefinite),
-        )
+        family = GramFamily(gram_of(drawn), drawn.weights, self.center, dim)
+        selection, parts = choose_by_kernel(family, held_out, semidefinite=bool(self.kernel_.positive_semidefinite))
         self.selection_ = selection
-        if whole and len(drawn.weights) == source.n_distinct():
+        if whole:
             return int(selection.chosen)
         kept = [part.eigenvalues[: selection.chosen].sum() / part.trace for part in parts if part.trace > 0]
         share = float(np.average(kept, weights=[part.weight for part in parts if part.trace > 0])) if kept else 0.95
@@ -381,7 +377,7 @@ class KernelPPCA(KernelFeatures):
     # ------------------------------------------------------------ fewer components
 
     def truncate(self, n_components: int) -> KernelPPCA:
-        """A new fitted model with the first q components, without a new fit: as a fit with ``n_components=q`` would be.
+        """A new fitted model with the first q components, without a new fit: as a fit with ``n_components=q`` would be [2].
 
         Parameters
         ----------
@@ -391,10 +387,6 @@ class KernelPPCA(KernelFeatures):
         Returns
         -------
         KernelPPCA
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
 
         Examples
         --------

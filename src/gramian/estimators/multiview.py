@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,26 +19,32 @@ from gramian._checks import (
     check_seed,
     check_tolerance,
     check_weights,
+    is_auto,
     refuse_dask,
 )
 from gramian._content import row_hashes, smallest_positions
 from gramian._types import Batches, RandomState, Views, Weights
 from gramian.evidence.folds import check_folds
+from gramian.evidence.robustness import check_robust
+from gramian.evidence.selection import Selection
+from gramian.features import WithInputs
 from gramian.kernels import Linear, is_precomputed
 from gramian.kernels.precomputed import check_square
 from gramian.policy import LOOK
 from gramian.preimage import check_preimage
 from gramian.rows import Rows
 from gramian.single.answers import BaseEstimator, FoldsMixin, atomic, forget, keep_columns
-from gramian.solvers import solvers_for
+from gramian.solvers import as_solver, solvers_for
 from gramian.views.answers import ViewAnswers, decoded_inputs, fitted_preimage
 from gramian.views.fit import ViewFit, ViewOptions, fit_views
 from gramian.views.holes import filled_views, view_laws
+from gramian.views.kernel_choice import choose_view_kernels
+from gramian.views.robust_fit import believed_views, check_robust_views, split_views, without_cells
 from gramian.views.rows import SummedViews
 from gramian.views.rows_missing import HoledFit, complete_rows
 from gramian.views.sources import rows_of_batches, rows_on_dask, view_columns
 from gramian.views.specs import NestedKernels, kernel_per_view
-from gramian.views.survey import check_specs, fitted_maps, gathered, surveyed
+from gramian.views.survey import check_specs, check_survey, fitted_maps, gather_rows
 from gramian.views.tables import ViewLayout, ViewRows, usable_rows
 from gramian.views.trusts import TrustedViews
 
@@ -55,7 +63,9 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
         Latent dimension. "auto": the smallest within one standard error of the least error of held-out views, each predicted from all
         others; with a single view of the best held-out likelihood (95 % of the variance at noise 0). A fraction in (0, 1) of the
         (weighted) variance. None: above the noise if that is a number, else 95 %.
-    kernel : kernel, name, callable, feature map, or a list or dict of these with one per view, default="linear"
+    kernel : "auto", kernel, name, callable, feature map, or a list or dict of these with one per view, default="linear"
+        "auto": linear, or the inputs beside Gaussian features (`gramian.features.WithInputs`: a view is then predicted linearly, and says
+        what it says of the others by curves too), whichever predicts held-out views better; ``selection_`` is then that choice.
         A feature map (`gramian.features`, or any object with ``fit`` and ``transform``) gives a view explicit features; with an
         ``inverse_transform`` it is also the way back to inputs.
     views : dict of name -> columns or None, default=None
@@ -72,6 +82,9 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
         fractional ``n_components``.
     n_folds : int, scikit-learn splitter, iterable of (kept, held) positions, or None, default=5
         Folds, by the content of rows, on which the trust in the views shown and the standard deviations are calibrated. None: not.
+    robust : False, "rows", "cells" or "auto", default=False
+        Of linear views in memory. "rows": rows count by their weight in a multivariate t, with the noise of each view. "cells": cells that the others
+        of their row contradict are holes. "auto": one of these, or neither, by hidden cells [14].
     tol : float, default=1e-6
         EM: relative change of the mean log-likelihood (ECM: its square root, of the noises); Stiefel: relative residual.
     max_iter : int, default=1000
@@ -96,10 +109,18 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
     algorithm_ : str
         Which of AC's four algorithms ran.
     selection_ : Selection
-        How ``n_components="auto"`` was chosen; absent otherwise.
+        How ``kernel="auto"`` was chosen, or else ``n_components="auto"``; absent where neither was open.
     trusts_ : list of (given, view, trust, std)
         By how much the noise of the views ``given`` is divided to predict ``view``, and the standard deviations of that prediction's
         columns; empty where nothing was held out.
+    robust_ : False, "cells" or "rows"
+        What was taken; this and the following only where ``robust`` is not False.
+    flags_ : ndarray of bool, or a list or dict of these with one per view
+        Cells taken as holes at fit, in the container of the views.
+    row_weights_ : ndarray of shape (n_samples,)
+        How much each row counted; ones unless "rows" was taken.
+    degrees_of_freedom_ : float
+        Of the t; only for "rows".
 
     References
     ----------
@@ -118,6 +139,21 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
     True
     """
 
+    _dtype: str
+    _view_laws: list[Any] | None
+    robust_: str | bool
+    row_weights_: Array
+    _view_kept: Kept
+    solver_: Any
+    solver_reason_: str
+    algorithm_: str
+    _reason: str
+    gamma_: Array
+    _counts: list[Array]
+    degrees_of_freedom_: float
+    flags_: Any
+    selection_: Selection
+
     def __init__(
         self,
         n_components: int | float | str | None = "auto",
@@ -130,6 +166,7 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
         noise_variance: float | str = "per-view",
         view_weights: Any = None,
         n_folds: Any = 5,
+        robust: bool | str = False,
         tol: float = 1e-6,
         max_iter: int = 1000,
         preimage: Any = "smoother",
@@ -145,6 +182,7 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
         self.noise_variance = noise_variance
         self.view_weights = view_weights
         self.n_folds = n_folds
+        self.robust = robust
         self.tol = tol
         self.max_iter = max_iter
         self.preimage = preimage
@@ -165,7 +203,7 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
 
     @atomic
     def fit(self, X: Views, y: object = None, sample_weight: Weights = None) -> MultiViewRKM:
-        """Fit to a table, a list or a dict of views.
+        """Fit to a table, a list or a dict of views [8, 10].
 
         Parameters
         ----------
@@ -178,11 +216,6 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
         Returns
         -------
         MultiViewRKM
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [10] docs/theory.md, section 10: choosing, by what was not seen.
 
         Examples
         --------
@@ -209,7 +242,7 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
 
     @atomic
     def fit_batches(self, source: Batches) -> MultiViewRKM:
-        """Fit on all rows of batches, out of core, with linear views or feature maps; equal to `fit` on the concatenated rows.
+        """Fit on all rows of batches, out of core, with linear views or feature maps; equal to `fit` on the concatenated rows [8, 13].
 
         Parameters
         ----------
@@ -220,11 +253,6 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
         Returns
         -------
         MultiViewRKM
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [13] docs/theory.md, section 13: faster, the same numbers.
 
         Examples
         --------
@@ -242,22 +270,32 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
 
     def _fit_rows(self, layout: ViewLayout, rows: Rows, refuse: type[Exception]) -> MultiViewRKM:
         """Rows that are only summed over; so few that every draw holds them all are fitted as in memory."""
-        specs = kernel_per_view(self.kernel, layout.names)
+        if self.robust is not False:
+            raise ValueError(
+                f"robust={self.robust!r} needs rows in memory. Give arrays or frames to fit, or robust=False."
+            )
+        given = kernel_per_view(self.kernel, layout.names)
+        specs: Sequence[Any] = [
+            WithInputs() if is_auto(spec) else spec for spec in given
+        ]  # what a view may need is drawn for it
         check_specs(specs, layout.names, refuse)
         if layout.kind == "table":
             keep_columns(self, rows)
         else:
             self.n_features_in_ = sum(layout.widths)
         self._keep_layout(layout)
-        survey = surveyed(layout, rows, specs)
-        few = gathered(survey, layout)
+        survey = check_survey(layout, rows, specs)
+        few = gather_rows(survey, layout)
         if few is not None:
             return self._fit_views(layout, *few)
-        if self.space == "dual" or self._options(layout).stiefel:
+        columns = view_columns(layout)
+        inputs = ViewRows.of(survey.inputs(columns))
+        options = self._with_kernels(self._options(layout), inputs, survey.drawn.weights)
+        specs = options.specs
+        if self.space == "dual" or options.stiefel:
             raise ValueError(
                 "space='dual' and solver='stiefel' work on the rows themselves, which must be in memory. Use space='auto', solver='auto'."
             )
-        options = self._options(layout)
         summed: SummedViews | None
         if survey.complete:
             rows = complete_rows(rows, layout) if survey.empty else rows
@@ -269,10 +307,9 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
             fitted = holed.fit()
             summed = holed.complete(holed.maps) if self._calibrates(layout) else None
         self._dtype = str(rows.dtype)
-        columns = view_columns(layout)
         stops = np.cumsum([0, *(len(view) for view in columns)])
         counts = [survey.counts[start:stop] for start, stop in pairwise(stops)]
-        self._store_fit(fitted, ViewRows.of(survey.inputs(columns)), counts)
+        self._store_fit(fitted, inputs, counts)
         asked = summed if self._calibrates(layout) else None
         self._keep_trusts(None if asked is None else asked.trusts(self._model, self.preimage, layout.names))
         return self
@@ -280,6 +317,13 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
     def _keep_layout(self, layout: ViewLayout) -> None:
         self._container, self._columns, self._widths = layout.kind, layout.columns, layout.widths
         self.view_names_ = layout.names
+
+    def _with_kernels(self, options: ViewOptions, rows: ViewRows, weights: Array) -> ViewOptions:
+        """The options with a kernel for every view that was left open, chosen on held-out rows."""
+        if not any(is_auto(spec) for spec in options.specs):
+            return options
+        specs, self._kernel_selection = choose_view_kernels(rows, weights, options, self.preimage)
+        return replace(options, specs=specs)
 
     def _options(self, layout: ViewLayout) -> ViewOptions:
         return ViewOptions(
@@ -300,14 +344,17 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
 
     def _fit_views(self, layout: ViewLayout, rows: ViewRows, weights: Array) -> MultiViewRKM:
         """Rows in memory."""
-        options = self._options(layout)
+        options = self._with_kernels(self._options(layout), rows, weights)
         for spec, view in zip(options.specs, rows.views):
             if is_precomputed(spec):
                 check_square(view)  # before rows are taken from it
         laws = view_laws(rows, weights, options.specs)
         self._view_laws = laws if any(law is not None for law in laws) else None
         rows = filled_views(rows, lambda v: laws[v])
+        n_rows = len(weights)
         rows, weights, kept = usable_rows(rows, weights, layout.names, self.noise_variance)
+        if self.robust is not False:
+            rows, weights = self._believed(layout, options.specs, rows, weights, kept, n_rows)
         fitted = fit_views(rows, weights, kept, options)
         self._dtype = str(rows.dtype)
         self._store_fit(fitted, rows, [weights @ ~np.isnan(view) for view in rows.views])
@@ -318,11 +365,39 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
         )
         return self
 
+    def _believed(
+        self, layout: ViewLayout, specs: Sequence[Any], rows: ViewRows, weights: Array, kept: Array, n_rows: int
+    ) -> tuple[ViewRows, Array]:
+        """The rows without their wild cells, or with the weights of a t: of these the fit is that of the t [14]."""
+        check_robust_views(self.robust, specs, layout.names, self.noise_variance)
+        found = believed_views(rows, weights, self.n_components, self.noise_variance, str(self.robust))
+        self.robust_, self.row_weights_ = found.kind, np.ones(n_rows)
+        self.row_weights_[kept] = found.row_weights
+        if found.degrees_of_freedom is not None:
+            self.degrees_of_freedom_ = found.degrees_of_freedom
+        flags = np.zeros((n_rows, found.flags.shape[1]), dtype=bool)
+        flags[kept] = found.flags
+        parts = split_views(flags, rows)
+        if layout.columns is not None:
+            self.flags_: Any = np.zeros((n_rows, self.n_features_in_), dtype=bool)
+            for columns, part in zip(layout.columns, parts):
+                self.flags_[:, columns] = part
+        else:
+            self.flags_ = dict(zip(layout.names, parts)) if layout.kind == "dict" else parts
+        if found.flags.any():
+            rows = without_cells(rows, found.flags)
+        if (found.row_weights != 1.0).any():
+            weights = weights * found.row_weights * (weights.sum() / (weights @ found.row_weights))
+        return rows, weights
+
     def _check_params(self) -> None:
+        check_robust(self.robust)
         check_n_components(self.n_components, rules=("auto",))
         check_choice("space", self.space, ("auto", "primal", "dual"))
         if isinstance(self.solver, str):
-            check_choice("solver", self.solver, solvers_for("views"))
+            check_choice("solver", self.solver, solvers_for("views", self.solver))
+        else:
+            as_solver(self.solver)
         check_flag("rotate", self.rotate)
         if isinstance(self.noise_variance, str):
             check_choice("noise_variance", self.noise_variance, ("ml", "per-view"))
@@ -341,8 +416,9 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
         self.solver_, self.solver_reason_ = fitted.solver, fitted.solver_reason
         self.algorithm_, self._reason = fitted.algorithm, fitted.reason
         self.noise_variances_ = np.asarray(fitted.noise_variances, dtype=np.float64)
-        if fitted.selection is not None:
-            self.selection_ = fitted.selection
+        selection = self.__dict__.pop("_kernel_selection", None) or fitted.selection
+        if selection is not None:
+            self.selection_ = selection
         if fitted.log_likelihoods is not None:
             dims = np.array([part.dim for part in self._subspace.parts])
             self.noise_variance_ = float(dims @ fitted.noise_variances / dims.sum())

@@ -11,22 +11,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, float_dtype, has_nan
-from gramian._checks import check_number, check_table, check_weights, positive_rows, shown_rows
-from gramian._content import GivenFolds, content_folds, row_hashes
+from gramian._checks import check_number, check_table, check_weights, finite_answers, positive_rows, shown_rows
+from gramian._content import Folds, content_folds, row_hashes
 from gramian._types import Table, Weights
 from gramian.estimators.ppca import PPCA
 from gramian.evidence.folds import as_folds, check_folds
 from gramian.evidence.limits import threshold
-from gramian.evidence.robustness import check_robust
-from gramian.evidence.selection import votes
+from gramian.evidence.robustness import believe_cells, check_robust
+from gramian.evidence.selection import Selection, votes
 from gramian.evidence.tables import choose_for_detector
 from gramian.exceptions import NumericalWarning
 from gramian.latent.units import Units
-from gramian.latent.wild_cells import THRESHOLD, column_thresholds, first_flags
-from gramian.policy import DETECTOR, LOOK
+from gramian.policy import DEFAULTS, DETECTOR, LOOK
 from gramian.single.answers import BaseEstimator, atomic, forget
 from gramian.single.hole_fit import takes_holes
-from gramian.single.robust_fit import RobustFit
 from gramian.single.standardizing import check_standardize, standardizes
 from gramian.tables.front_door import TakesFrames
 
@@ -94,7 +92,10 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
 
     _units: Units | None = None
     _fold_models: tuple[Any, ...] | list[Any] = ()
-    _by_residual = False
+    _by_residual: bool = False
+
+    flags_: Array
+    selection_: Selection
 
     def __init__(
         self,
@@ -123,7 +124,7 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
 
     @atomic
     def fit(self, X: Table, y: object = None, sample_weight: Weights = None) -> LatentOutlierDetector:
-        """Fit the models, and set the threshold at the ``contamination`` quantile of the out-of-fold scores.
+        """Fit the models, and set the threshold at the ``contamination`` quantile of the out-of-fold scores [2].
 
         Parameters
         ----------
@@ -134,10 +135,6 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         Returns
         -------
         LatentOutlierDetector
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
 
         Examples
         --------
@@ -162,7 +159,7 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         whole = self._check(X, reset=True)
         table, weights = shown_rows(*positive_rows(whole, check_weights(sample_weight, whole)))
         scale = self._coding is None and standardizes(self.standardize, getattr(model, "kernel", None))
-        believed = self._believed(model, table, weights, scale)
+        believed = self._believed(model, table, weights)
         self._units = Units.of(believed, weights) if scale else None
         rows = self._rows(believed)
         given = as_folds(self.n_folds, self._rows(whole))
@@ -176,7 +173,7 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         usual = np.ones(len(rows), dtype=bool)
         for left in reversed(range(1 + (DETECTOR.refits if self.robust == "auto" else 0))):
             if self.estimator is None:
-                those = GivenFolds.of(hashes[usual], fold[usual]) if parts else LOOK.folds
+                those = Folds.given(hashes[usual], fold[usual]) if parts else LOOK.folds
                 model = self._default(rows[usual], those, hashes[usual])
             if self.robust == "rows" and isinstance(model, PPCA):
                 model.set_params(robust="rows")
@@ -207,20 +204,17 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         self.offset_ = self.limit(1 - share)
         return self
 
-    def _believed(self, model: Any, table: Array, weights: Array, scale: bool) -> Array:
+    def _believed(self, model: Any, table: Array, weights: Array) -> Array:
         """The rows that the models are fitted to: without their wild cells. Scores are of the rows as they are [14]."""
         check_robust(self.robust)
         if self.robust != "cells" or not isinstance(model, PPCA) or not takes_holes(model.n_components):
             return table
-        first = first_flags(table, weights, column_thresholds(table, THRESHOLD))
-        units = Units.of(np.where(first, np.nan, table), weights)
-        rows = np.asarray(units.into(table) if scale else table, dtype=np.float64)
-        found, _ = RobustFit(rows, weights, model.n_components, None, model.center).believed("cells")
+        found = believe_cells(table, weights, "cells")
         self.flags_ = found.flags
         return np.where(found.flags, np.nan, table) if found.flags.any() else table
 
     def limit(self, level: float = 0.99) -> float:
-        """The score below which rows are odd: a share ``level`` of the training rows, each scored by a model that has not seen it, lies above.
+        """The score below which rows are odd: a share ``level`` of the training rows, each scored by a model that has not seen it, lies above [10].
 
         Parameters
         ----------
@@ -230,10 +224,6 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         -------
         float
             At ``level = 1 - contamination`` this is ``offset_``.
-
-        References
-        ----------
-        [10] docs/theory.md, section 10: choosing, by what was not seen.
 
         Examples
         --------
@@ -266,12 +256,12 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         """PPCA whose q is chosen by the usual rows; with holes by hidden cells of all rows."""
         selection = None if has_nan(rows) else choose_for_detector(rows, folds, hashes)
         if selection is None:
-            return settled(self.estimator_) if hasattr(self, "estimator_") else PPCA()
+            return settle(self.estimator_) if hasattr(self, "estimator_") else PPCA()
         self.selection_ = selection
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NumericalWarning)  # no noise: then it has that of the floor
             model = PPCA(int(selection.chosen)).fit(rows)
-        floor = DETECTOR.noise_floor * float(rows.var(axis=0).mean())
+        floor = DEFAULTS.noise_floor * float(rows.var(axis=0).mean())
         return PPCA(None, noise_variance=floor) if floor > 0 and model.noise_variance_ <= floor else clone(model)
 
     def _fold_model(self, total_weight: float) -> Any:
@@ -279,7 +269,7 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
 
         Likelihoods with different noise dimensions do not compare, and in the dual the default one is the number of rows [2].
         """
-        model = settled(self.estimator_)
+        model = settle(self.estimator_)
         params = model.get_params(deep=False)
         if "noise_dim" in params and params["noise_dim"] is None and params.get("approximation") is None:
             model.set_params(noise_dim=round(total_weight))
@@ -306,8 +296,9 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         scores = -model.residual(rows) if self._by_residual or _is_noise_free(model) else model.score_samples(rows)
         return np.asarray(scores, dtype=np.float64)
 
+    @finite_answers
     def score_samples(self, X: Table) -> Array:
-        """The log-likelihood of each row by a model that has not seen it: larger is more normal.
+        """The log-likelihood of each row by a model that has not seen it: larger is more normal [2].
 
         Minus the squared distance to the subspace where the model has no noise.
 
@@ -319,10 +310,6 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
 
         Examples
         --------
@@ -337,8 +324,9 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         table = self._check(X, reset=False)
         return self._scores(table).astype(float_dtype(table), copy=False)
 
+    @finite_answers
     def decision_function(self, X: Table) -> Array:
-        """``score_samples - offset_``: negative for outliers.
+        """``score_samples - offset_``: negative for outliers [2].
 
         Parameters
         ----------
@@ -348,10 +336,6 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
 
         Examples
         --------
@@ -365,8 +349,9 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._scores(self._check(X, reset=False)) - self.offset_
 
+    @finite_answers
     def predict(self, X: Table) -> Array:
-        """+1 for inliers, -1 for outliers.
+        """+1 for inliers, -1 for outliers [2].
 
         Parameters
         ----------
@@ -377,10 +362,6 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
             +1 or -1.
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
 
         Examples
         --------
@@ -394,8 +375,9 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         return np.where(self.decision_function(X) < 0, -1, 1)
 
     @available_if(_inner_has("anomaly"))
+    @finite_answers
     def anomaly(self, X: Table, level: float = 0.99) -> Any:
-        """T², SPE and column contributions of the model of all rows.
+        """T², SPE and column contributions of the model of all rows [2].
 
         Parameters
         ----------
@@ -408,10 +390,6 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         -------
         Anomaly
             With ``.t2``, ``.spe``, their p-values and limits, ``.contributions`` and ``.flags``.
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
 
         Examples
         --------
@@ -426,7 +404,7 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         return self.estimator_.anomaly(self._rows(self._check(X, reset=False)), level=level)
 
 
-def settled(fitted: Any) -> Any:
+def settle(fitted: Any) -> Any:
     """A clone of a fitted model in which numbers of components and clusters that it chose are given."""
     model, params = clone(fitted), fitted.get_params(deep=False)
     if isinstance(params.get("n_clusters"), str):

@@ -25,7 +25,6 @@ from gramian._checks import (
     check_weights,
     positive_rows,
 )
-from gramian._content import RANKED_ROWS
 from gramian._types import Points, RandomState, Table, Weights
 from gramian.evidence.dimension import JudgedMoments
 from gramian.evidence.few_rows import FEW_ROWS, held_out_distance
@@ -34,19 +33,21 @@ from gramian.evidence.robustness import check_robust
 from gramian.evidence.selection import Selection, without_evidence
 from gramian.evidence.tables import choose_for_moments, choose_for_table
 from gramian.latent.anomaly import Tail
-from gramian.latent.dimension import DEFAULT_FRACTION
-from gramian.latent.gaussian import LatentGaussian, noise_of_each_q, zeroed
+from gramian.latent.gaussian import LatentGaussian, noise_of_each_q, noise_or_zero
+from gramian.latent.known_errors import Known
 from gramian.latent.masked_table import ColumnSums, column_sums
 from gramian.latent.missing import MissingFit
 from gramian.latent.model import LatentModel, PrimalModel, fit_latent_model
-from gramian.latent.sample import STORED_LIMIT, MomentSample, TableSample, moment_sample, primal_sample
+from gramian.latent.rotation import ROTATIONS, rotation_of
+from gramian.latent.sample import MomentSample, TableSample, moment_sample, primal_sample
 from gramian.operators.covariance import Stored
 from gramian.operators.moments import Moments
-from gramian.policy import LOOK
+from gramian.policy import DEFAULTS, LOOK, SIZES
 from gramian.rows import Rows, as_rows, is_dask
 from gramian.rows.draws import FoldMoments, block_moments, dealt_folds, fold_moments, smallest_rows
 from gramian.single.answers import atomic, chosen_solver, forget, keep_columns
 from gramian.single.hole_fit import HoleFit, check_finite_or_missing, has_holes, model_of_missing, takes_holes
+from gramian.single.noisy_fit import NoisyFit, check_errors
 from gramian.single.primal_answers import TAIL_SIZE
 from gramian.single.primal_stream import LAZY, PRIVATE, PrimalStream
 from gramian.single.robust_fit import RobustFit
@@ -70,8 +71,9 @@ class PPCA(PrimalStream):
         "mle" Minka's evidence, "bic" the smallest BIC (0 when there is no structure above the noise).
         None: as many as exceed ``noise_variance`` if that is a number, else max(1, rank - 1). With holes "auto", an int or "bic"
         (None means "bic" there). Where columns depend on each other exactly, every rule takes the smallest q that explains everything.
-    noise_variance : "ml" or float, default="ml"
-        σ². 0 is plain PCA.
+    noise_variance : "ml", "per-column" or float, default="ml"
+        σ². 0 is plain PCA. "per-column": each column has a noise of its own, factor analysis, by PX-EM with or without holes [5]; then
+        ``noise_variance_`` holds one per column, and axes, scores and residuals are in units in which all columns have the mean noise.
     center : bool, default=True
         False fixes the mean at zero.
     solver : {"auto", "eigh", "randomized", "em", "stiefel"} or object, default="auto"
@@ -80,6 +82,9 @@ class PPCA(PrimalStream):
         "cells": cells that the others of their row contradict are taken as holes. "rows": the multivariate t, in which rows far from all
         others count for little; densities, and deviations of filled cells, are then those of the t, and `get_covariance` is its scale. "auto":
         one of these, or neither, by hidden cells [14]. Rows in memory only.
+    rotation : None, "varimax", "promax" or "oblimin", default=None
+        Latents are turned so that each column loads on few of them; "promax" and "oblimin" let them correlate. The law of the rows, the
+        principal axes and their variances stay: ``loadings_``, `transform`, `posterior` and what takes latents are in turned coordinates [20].
     tol : float, default=1e-6
         EM: relative change of the mean log-likelihood; iterative eigensolvers: relative residual.
     max_iter : int, default=1000
@@ -93,8 +98,12 @@ class PPCA(PrimalStream):
     components_ : ndarray of shape (n_components_, n_features)
         Orthonormal principal axes; the largest entry of each is positive.
     loadings_ : ndarray of shape (n_features, n_components_)
-        W = Uᵀ(Λ - σ²)^½.
-    noise_variance_ : float
+        W = Uᵀ(Λ - σ²)^½; with a ``rotation``, W T⁻ᵀ.
+    rotation_ : ndarray of shape (n_components_, n_components_)
+        T of a ``rotation``: the turned latents are Tᵀz; only there.
+    factor_correlations_ : ndarray of shape (n_components_, n_components_)
+        TᵀT: how the turned latents correlate; only there.
+    noise_variance_ : float, or ndarray of shape (n_features,) with "per-column"
         The maximum-likelihood σ² = (tr C - Σ l) / (d - q), with C = XᵀX/N about the mean. scikit-learn's PCA divides by
         N - 1 and by min(N, d) - q instead.
     explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components_,)
@@ -140,6 +149,13 @@ class PPCA(PrimalStream):
     _n_rows: int
     _dtype: str  # of the rows
     solver_: Any
+    solver_reason_: str
+    selection_: Selection
+    robust_: str | bool
+    flags_: Array
+    row_weights_: Array
+    degrees_of_freedom_: float
+    _held_out_spe: float | None
 
     def __init__(
         self,
@@ -149,6 +165,7 @@ class PPCA(PrimalStream):
         center: bool = True,
         solver: Any = "auto",
         robust: bool | str = False,
+        rotation: str | None = None,
         tol: float = 1e-6,
         max_iter: int = 1000,
         random_state: RandomState = None,
@@ -159,6 +176,7 @@ class PPCA(PrimalStream):
         self.center = center
         self.solver = solver
         self.robust = robust
+        self.rotation = rotation
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -174,8 +192,8 @@ class PPCA(PrimalStream):
     # ------------------------------------------------------------ fitting
 
     @atomic
-    def fit(self, X: Table, y: object = None, sample_weight: Weights = None) -> PPCA:
-        """Fit by exact maximum likelihood.
+    def fit(self, X: Table, y: object = None, sample_weight: Weights = None, X_std: Any = None) -> PPCA:
+        """Fit by exact maximum likelihood [2, 5, 10].
 
         Parameters
         ----------
@@ -184,16 +202,13 @@ class PPCA(PrimalStream):
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Integer weights equal repeated rows, zero weight a removed row.
+        X_std : array-like of shape (n_samples, n_features), optional
+            The standard deviation of the known error of each cell, 0 where none is known: the model is that of the cells without their
+            errors, by EM.
 
         Returns
         -------
         PPCA
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-        [5] docs/theory.md, section 5: EM.
-        [10] docs/theory.md, section 10: choosing, by what was not seen.
 
         Examples
         --------
@@ -202,19 +217,32 @@ class PPCA(PrimalStream):
         >>> PPCA().fit(load_iris().data).n_components_
         3
         """
-        return self._fit(X, sample_weight)
+        return self._fit(X, sample_weight, X_std=X_std)
 
-    def _fit(self, X: Table, sample_weight: Weights, start: MissingFit | None = None) -> PPCA:
-        """``start``: where PX-EM begins if X has holes."""
+    def _fit(
+        self,
+        X: Table,
+        sample_weight: Weights,
+        start: MissingFit | None = None,
+        X_std: Any = None,
+        known: Known | None = None,
+    ) -> PPCA:
+        """``start``: where PX-EM begins if X has holes; ``known``: errors and intervals of cells."""
         self._check_params()
         forget(self, *PRIVATE)
         if is_dask(X):
+            if X_std is not None:
+                raise ValueError("X_std needs rows in memory. Give an array or a frame.")
             return self._fit_rows(as_rows(X, sample_weight))
         # finiteness is read off the moments: a pass over a large table costs a good part of its fit
         X = check_table(self, X, reset=True, missing=True, accept_sparse=True, min_samples=2, ensure_all_finite=False)
         given = check_weights(sample_weight, X)
+        if X_std is not None:
+            known = Known.of(check_errors(X_std, X, self), None)
         X, weights = positive_rows(X, given)
         self._dtype = float_dtype(X).name
+        if known is not None:
+            return self._fit_known(np.asarray(X, dtype=np.float64), weights, known[given > 0], start)
         if self.robust is False:
             return self._fit_table(X, weights, start)
         check_finite_or_missing(X)
@@ -222,12 +250,35 @@ class PPCA(PrimalStream):
             raise ValueError(f"robust={self.robust!r} needs a dense table: use '.toarray()', or robust=False.")
         return self._fit_robust(np.asarray(X, dtype=np.float64), weights, given > 0)
 
+    def _fit_known(self, X: Array, weights: Array, known: Known, start: MissingFit | None) -> PPCA:
+        """With errors of cells that are known, or cells that are known to lie in intervals [5, 15]."""
+        if self.robust is not False:
+            raise ValueError(
+                f"robust={self.robust!r} with X_std: a cell may be wild or have a known error. Use robust=False."
+            )
+        self._fit_table(known.put_ends(X), weights, start)
+        begin = MissingFit(self._model.subspace.mean, self._loadings, self._column_noise, [], 0, True)
+        noise = None if isinstance(self.noise_variance, str) else float(self.noise_variance)
+        found = NoisyFit(noise, self.center, self.tol, self.max_iter).fitted(X, weights, known, begin)
+        if found is not None:
+            for name in {"_tail", "_held_out_spe"} & vars(self).keys():  # of the rows with their errors
+                delattr(self, name)
+            model, sums = found
+            self.solver_, self.solver_reason_ = "px-em", "cells have errors of their own"
+            self._column_weights = sums.counts
+            self._store_primal(model, sums.shown)
+        return self
+
     def _fit_robust(self, X: Array, weights: Array, kept: Array) -> PPCA:
         """Without wild cells, or as a multivariate t; where no cell is wild, as ever [14]."""
+        if self._per_column and self.robust != "cells":
+            raise ValueError(
+                f"robust={self.robust!r} with noise_variance='per-column': the multivariate t has one noise. Use robust='cells' or False."
+            )
         noise = None if isinstance(self.noise_variance, str) else float(self.noise_variance)
         asked = RobustFit(X, weights, check_n_components(self.n_components), noise or None, self.center)
         found, start = asked.believed(str(self.robust))
-        if found.kind == "rows":
+        if start is not None:
             inner = clone(self).set_params(robust=False)
             q = start.loadings.shape[1]
             if not isinstance(self.n_components, int):
@@ -243,7 +294,9 @@ class PPCA(PrimalStream):
             self._store_primal(model_of_missing(again.model, X.shape[1]), sums.shown)
             found = replace(found, row_weights=again.row_weights)
         else:
-            self._fit_table(np.where(found.flags, np.nan, X) if found.flags.any() else X, weights)
+            some = found.row_weights > 0
+            table = np.where(found.flags, np.nan, X) if found.flags.any() else X
+            self._fit_table(*((table, weights) if some.all() else (table[some], weights[some])))
         self.robust_ = found.kind
         self.flags_ = np.zeros((len(kept), X.shape[1]), dtype=bool)
         self.row_weights_ = np.ones(len(kept))
@@ -252,6 +305,13 @@ class PPCA(PrimalStream):
 
     def _fit_table(self, X: Points, weights: Array, start: MissingFit | None = None) -> PPCA:
         """The maximum of the likelihood of a table in memory."""
+        if self._per_column:
+            check_finite_or_missing(X)
+            if sparse.issparse(X):
+                raise ValueError("noise_variance='per-column' needs a dense table: use '.toarray()', or 'ml'.")
+            rows = as_rows(X, weights)
+            self._fit_holes(rows, rows.fold(column_sums), start)
+            return self
         sample, judged = None, None
         if sparse.issparse(X) or not np.isnan(X[:FIRST_ROWS]).any():  # holes mostly show at once
             with np.errstate(all="ignore"):
@@ -271,6 +331,11 @@ class PPCA(PrimalStream):
         return self
 
     @property
+    def _per_column(self) -> bool:
+        """Whether each column has a noise of its own: factor analysis."""
+        return isinstance(self.noise_variance, str) and self.noise_variance == "per-column"
+
+    @property
     def _chooses(self) -> bool:
         """Whether q is chosen by held-out evidence; with a number as noise "auto" is None's rule."""
         return bool(self.n_components == "auto") and isinstance(self.noise_variance, str)
@@ -278,7 +343,7 @@ class PPCA(PrimalStream):
     def _sampled(self, X: Points, weights: Array) -> tuple[MomentSample | TableSample, JudgedMoments | None]:
         """The sample of a table, with the moments of its folds where they are needed."""
         n, d = X.shape
-        if not self._chooses or d > min(n, STORED_LIMIT):
+        if not self._chooses or d > min(n, SIZES.stored):
             return primal_sample(X, weights, self.center), None
         judged = FoldStream().add(X, weights).judged
         if not judged.parts:
@@ -306,12 +371,12 @@ class PPCA(PrimalStream):
             raise ValueError(
                 f"PPCA needs at least 2 rows, but the batches held {sums.n_rows} (n_samples = {sums.n_rows})."
             )
-        if sums.cells < sums.n_rows * rows.n_columns:
+        if self._per_column or sums.cells < sums.n_rows * rows.n_columns:
             self._fit_holes(rows, sums, start)
             return self
         folds = dealt_folds(rows, LOOK.folds) if self._chooses else None
         parts = rows.fold(fold_moments, folds) if folds else None
-        drawn = smallest_rows(rows, RANKED_ROWS) if folds else None
+        drawn = smallest_rows(rows, LOOK.drawn) if folds else None
         moments = rows.fold(block_moments) if parts is None else parts.total
         sample = MomentSample(moments, sums.n_rows, self.center, single=rows.dtype == np.float32)
 
@@ -327,13 +392,17 @@ class PPCA(PrimalStream):
     def _check_params(self) -> None:
         check_n_components(self.n_components)
         if isinstance(self.noise_variance, str):
-            check_choice("noise_variance", self.noise_variance, ("ml",))
+            check_choice("noise_variance", self.noise_variance, ("ml", "per-column"))
         else:
             check_number("noise_variance", self.noise_variance, 0.0)
         check_flag("center", self.center)
         check_robust(self.robust)
+        if self.rotation is not None:
+            check_choice("rotation", self.rotation, ROTATIONS)
         if isinstance(self.solver, str):
-            check_choice("solver", self.solver, solvers_for("primal"))
+            check_choice("solver", self.solver, solvers_for("primal", self.solver))
+        else:
+            as_solver(self.solver)
         check_tolerance(self.tol, self.max_iter)
         check_seed(self.random_state)
 
@@ -364,10 +433,10 @@ class PPCA(PrimalStream):
 
     def _by_fraction(self, sample: Any) -> Selection:
         """Fewer than three distinct rows: nothing can be held out."""
-        model = fit_latent_model(sample, DEFAULT_FRACTION, as_solver("eigh"), 0.0)
+        model = fit_latent_model(sample, DEFAULTS.explained, as_solver("eigh"), 0.0)
         q = max(1, model.gaussian.n_components)
         return without_evidence(
-            q, f"q = {q}: {DEFAULT_FRACTION:.0%} of the variance, for fewer than 3 distinct rows allow no choice"
+            q, f"q = {q}: {DEFAULTS.explained:.0%} of the variance, for fewer than 3 distinct rows allow no choice"
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -390,18 +459,20 @@ class PPCA(PrimalStream):
             self.random_state,
             self.verbose,
             self._feature_names,
+            self._per_column,
         )
         model, selection = holes.fitted(rows, sums, start)
         if selection is not None:
             self.selection_ = selection
-        self.solver_, self.solver_reason_ = "px-em", "X has missing entries, whose likelihood has no closed form"
+        why = "a noise per column has" if self._per_column else "X has missing entries, whose likelihood has"
+        self.solver_, self.solver_reason_ = "px-em", f"{why} no closed form"
         self._column_weights = sums.counts
         self._store_primal(model, sums.shown)
 
     # ------------------------------------------------------------ the fitted model
 
     def truncate(self, n_components: int) -> PPCA:
-        """The first components as a model of their own, without a new fit.
+        """The first components as a model of their own, without a new fit [2].
 
         On complete data this is what a fit with ``n_components`` finds; with holes the axes are kept, and the variance of the others is
         averaged into the noise. A fixed noise stays.
@@ -413,10 +484,6 @@ class PPCA(PrimalStream):
         Returns
         -------
         PPCA
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
 
         Examples
         --------
@@ -436,7 +503,7 @@ class PPCA(PrimalStream):
         noise = model.gaussian.noise_variance
         if isinstance(self.noise_variance, str) and q < self.n_components_:
             noise = float(noise_of_each_q(values, model.spectrum.trace, dim)[-1])
-            noise = zeroed(noise, model.spectrum.trace / dim, told=True)
+            noise = noise_or_zero(noise, model.spectrum.trace / dim, told=True)
         subspace = model.subspace.take(q)
         short = clone(self).set_params(n_components=q)
         vars(short).update({name: value for name, value in vars(self).items() if name not in vars(short)})
@@ -460,6 +527,12 @@ class PPCA(PrimalStream):
         dtype = vars(self).get("_dtype", "float64")
         self.mean_ = fitted_array(model.subspace.mean, dtype)
         self.components_ = fitted_array(model.subspace.components, dtype)
-        self.loadings_ = fitted_array(model.subspace.components.T * model.gaussian.gains, dtype)
+        self.loadings_ = fitted_array(self._loadings, dtype)
+        if self.rotation is not None:
+            turned = rotation_of(self._loadings, self.rotation)
+            self.rotation_ = turned.matrix
+            self.loadings_ = fitted_array(turned.loadings(self._loadings), dtype)
+        if model.subspace.scale is not None:
+            self.noise_variance_ = self._column_noise
         self.explained_variance_ = fitted_array(self.explained_variance_, dtype)
         self.explained_variance_ratio_ = fitted_array(self.explained_variance_ratio_, dtype)

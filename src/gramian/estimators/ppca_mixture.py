@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from gramian._arrays import Array, fitted_array, float_dtype
+from gramian._arrays import Array, fitted_array, float_dtype, has_nan
 from gramian._checks import (
     check_choice,
     check_count,
@@ -21,19 +21,22 @@ from gramian._checks import (
     warn_of_empty_rows,
     warn_of_one_value,
 )
+from gramian._content import row_hashes
 from gramian._progress import Progress
 from gramian._types import Batches, RandomState, Table, Weights
+from gramian.evidence.robustness import check_robust
 from gramian.exceptions import NumericalWarning, warn
 from gramian.latent.masked_table import column_sums
 from gramian.latent.subspace import PrimalSubspace
 from gramian.latent.units import Units
-from gramian.mixtures.answers import AUTO
+from gramian.mixtures.answers import AUTO, check_clusters
 from gramian.mixtures.choice import choose_clusters, choose_latents
 from gramian.mixtures.mixture import MixtureFit, nonempty
 from gramian.mixtures.ppca_fit import fit_mixture, with_directions_above_noise
 from gramian.mixtures.primal_answers import PrimalMixture
+from gramian.mixtures.robust_fit import RobustMixture
 from gramian.mixtures.rows import MixtureTable, Responsibilities
-from gramian.mixtures.start import Draw, Given, about_means
+from gramian.mixtures.start import Draw, Given, about_means, have_neighbours
 from gramian.policy import LOOK
 from gramian.rows import BatchRows, Rows, as_rows, is_dask
 from gramian.rows.converted import rows_in_units
@@ -76,6 +79,9 @@ class PPCAMixture(PrimalMixture):
     standardize : bool or "auto", default=False
         Columns to unit variance on the way in, undone on the way out ("auto" is True here). The noise is then the same share of
         each column's variance: ``noise_variances_`` is in units of the columns.
+    robust : False, "rows", "cells" or "auto", default=False
+        "rows": clusters are multivariate t, so that a row far from all of them counts for little. "cells": cells that the others of their row
+        contradict are holes. "auto": one of these, or neither, by hidden cells [14]. Rows in memory only.
     tol : float, default=1e-6
         EM stops when the mean log-likelihood changes relatively by less.
     max_iter : int, default=200
@@ -103,6 +109,14 @@ class PPCAMixture(PrimalMixture):
         The least noise a cluster may have (1e-12 of the mean variance); met only by clusters without noise.
     selection_ : Selection
         What was tried and how it scored, where ``n_components`` or ``n_clusters`` was "auto".
+    robust_ : False, "cells" or "rows"
+        What was taken; this and the following only where ``robust`` is not False.
+    flags_ : ndarray of bool of shape (n_samples, n_features)
+        Cells taken as holes at fit.
+    row_weights_ : ndarray of shape (n_samples,)
+        How much each row counted, Σ_k P(k | x) E[u | x, k]; ones unless "rows" was taken.
+    degrees_of_freedom_ : float
+        Of the t, the same for all clusters; only for "rows".
 
     See Also
     --------
@@ -110,7 +124,7 @@ class PPCAMixture(PrimalMixture):
 
     References
     ----------
-    [6] docs/theory.md, section 6: mixtures; [10] section 10: choosing.
+    [6] docs/theory.md, section 6: mixtures; [10] section 10: choosing; [14] section 14: wild rows and wild cells.
 
     Examples
     --------
@@ -128,10 +142,16 @@ class PPCAMixture(PrimalMixture):
     [True, True]
     """
 
+    robust_: str | bool
+    flags_: Array
+    row_weights_: Array
+    noise_floor_: float
+    degrees_of_freedom_: float
+
     def __init__(
         self,
         n_clusters: Any = 2,
-        n_components: int | float | str | None = AUTO,
+        n_components: Any = AUTO,
         *,
         noise: str = "separate",
         init: Any = "kmeans",
@@ -140,6 +160,7 @@ class PPCAMixture(PrimalMixture):
         solver: str = "auto",
         n_init: int = 1,
         standardize: bool | str = False,
+        robust: bool | str = False,
         tol: float = 1e-6,
         max_iter: int = 200,
         random_state: RandomState = None,
@@ -154,6 +175,7 @@ class PPCAMixture(PrimalMixture):
         self.solver = solver
         self.n_init = n_init
         self.standardize = standardize
+        self.robust = robust
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -169,7 +191,7 @@ class PPCAMixture(PrimalMixture):
 
     @atomic
     def fit(self, X: Table, y: object = None, sample_weight: Weights = None) -> PPCAMixture:
-        """Fit by EM on the observed entries.
+        """Fit by EM on the observed entries [6, 10].
 
         Parameters
         ----------
@@ -182,11 +204,6 @@ class PPCAMixture(PrimalMixture):
         Returns
         -------
         PPCAMixture
-
-        References
-        ----------
-        [6] docs/theory.md, section 6: mixtures.
-        [10] docs/theory.md, section 10: choosing, by what was not seen.
 
         Examples
         --------
@@ -203,7 +220,7 @@ class PPCAMixture(PrimalMixture):
         table = check_table(self, X, reset=True, missing=True, min_samples=2)
         weights = check_weights(sample_weight, table)
         kept = np.flatnonzero(weights > 0)
-        rows, weights = table[kept], weights[kept]
+        rows, weights = table.take(kept, axis=0), weights[kept]  # in C order, whatever the memory's
         holes = np.isnan(rows)
         check_seen(~holes.all(axis=0), self._feature_names)
         n_empty = int(holes.all(axis=1).sum())
@@ -217,14 +234,17 @@ class PPCAMixture(PrimalMixture):
         if not isinstance(self.init, str):
             given = nonempty(self._given_responsibilities(self.init, len(table), int(self.n_clusters), kept))
         shown = len(rows) - n_empty
-        best = self._climbed(as_rows(rows, weights, given), shown, float_dtype(table), with_responsibilities=True)
+        if self.robust is False:
+            best = self._climbed(as_rows(rows, weights, given), shown, float_dtype(table), with_responsibilities=True)
+        else:
+            best = self._fit_robust(rows.astype(np.float64), weights, given, float_dtype(table), kept, len(table))
         self._store_responsibilities(table, kept, best.responsibilities)
         self._warn(best)
         return self
 
     @atomic
     def fit_batches(self, source: Batches) -> PPCAMixture:
-        """Fit on all rows of batches, out of core; equal to `fit` on the concatenated rows, whatever the batches.
+        """Fit on all rows of batches, out of core; equal to `fit` on the concatenated rows, whatever the batches [6, 13].
 
         Parameters
         ----------
@@ -235,11 +255,6 @@ class PPCAMixture(PrimalMixture):
         Returns
         -------
         PPCAMixture
-
-        References
-        ----------
-        [6] docs/theory.md, section 6: mixtures.
-        [13] docs/theory.md, section 13: faster, the same numbers.
 
         Examples
         --------
@@ -258,6 +273,8 @@ class PPCAMixture(PrimalMixture):
 
     def _fit_rows(self, rows: Rows) -> PPCAMixture:
         """Rows that are only summed over: batches that can be read again, Dask."""
+        if self.robust is not False:
+            raise ValueError(f"robust={self.robust!r} needs rows in memory. Give an array or a frame, or robust=False.")
         if not isinstance(self.init, str):
             raise ValueError(
                 "init holds responsibilities of rows in memory. Use 'kmeans', 'random' or means_init here."
@@ -281,14 +298,53 @@ class PPCAMixture(PrimalMixture):
         """The best of all starts, stored: what is "auto" is settled first."""
         rng = starting_generator(self.random_state)
         asked = self._settled(rows, n_rows, rng)
-        K = len(asked)
-        if n_rows < K:
-            raise ValueError(f"n_clusters={K} must be at most the number of rows (of positive weight), {n_rows}.")
-        prepared = MixtureTable.of(rows)
-        mixing = self._given_weights(K)
+        check_clusters(len(asked), smallest_rows(rows, len(asked)).hashes, rows)
+        best = self._best(MixtureTable.of(rows), asked, rng, with_responsibilities=with_responsibilities)
+        self._store(best, dtype)
+        return best
+
+    def _fit_robust(
+        self, X: Array, weights: Array, given: Array | None, dtype: np.dtype[Any], kept: Array, n_rows: int
+    ) -> MixtureFit[PrimalSubspace]:
+        """Without wild cells, or of multivariate t; what is "auto" is settled by rows that have others near them [14]."""
+        rng = starting_generator(self.random_state)
+        usual = have_neighbours(X, weights) if not has_nan(X) else np.ones(len(X), dtype=bool)
+        asked = self._settled(as_rows(X[usual], weights[usual]), int((~np.isnan(X[usual])).any(axis=1).sum()), rng)
+        check_clusters(len(asked), row_hashes(X), X)
+
+        def fit(table: Array, raw: Array, degrees: Any) -> MixtureFit[PrimalSubspace]:
+            masked = degrees is not None
+            return self._best(MixtureTable.of(table, raw, given, masked), asked, rng, degrees=degrees, wild=True)
+
+        question = RobustMixture(X, weights, fit, self.noise == "shared", rng, self.tol, self.max_iter)
+        found, best = question.believed(str(self.robust))
+        if best is None:
+            shown = int((~np.isnan(X)).any(axis=1).sum())
+            best = self._climbed(as_rows(X, weights, given), shown, dtype, with_responsibilities=True)
+        else:
+            self._store(best, dtype)
+        self.robust_ = found.kind
+        self.flags_, self.row_weights_ = np.zeros((n_rows, X.shape[1]), dtype=bool), np.ones(n_rows)
+        self.flags_[kept], self.row_weights_[kept] = found.flags, found.row_weights
+        if found.degrees_of_freedom is not None:
+            self.degrees_of_freedom_ = found.degrees_of_freedom
+        return best
+
+    def _best(
+        self,
+        prepared: MixtureTable,
+        asked: list[int | float],
+        rng: np.random.Generator,
+        *,
+        with_responsibilities: bool = True,
+        degrees: Any = None,
+        wild: bool = False,
+    ) -> MixtureFit[PrimalSubspace]:
+        """The best of all starts; where some rows may be ``wild``, from those that have others near them."""
+        mixing = self._given_weights(len(asked))
         best: MixtureFit[PrimalSubspace] | None = None
         with Progress("mixture", verbose=self.verbose) as bar:
-            for start in self._starts(prepared, asked, mixing, rng):
+            for start in self._starts(prepared, asked, mixing, rng, wild):
                 found = fit_mixture(
                     prepared,
                     asked,
@@ -301,16 +357,16 @@ class PPCAMixture(PrimalMixture):
                     progress=bar,
                     with_responsibilities=with_responsibilities,
                     em=self.solver == "em",
+                    degrees=degrees,
                 )
                 if best is None or found.objective > best.objective:
                     best = found
         assert best is not None
-        self._store(best, dtype)
         return best
 
     def _check_params(self) -> None:
         if not (isinstance(self.n_clusters, str) and self.n_clusters == AUTO):
-            self._asked(check_count("n_clusters", self.n_clusters, 1))
+            self._asked_once(check_count("n_clusters", self.n_clusters, 1))
         elif isinstance(self.n_components, list | tuple | np.ndarray):
             raise ValueError(f"n_components={self.n_components!r} is a list, which n_clusters='auto' does not go with.")
         elif not isinstance(self.init, str) or self.means_init is not None or self.weights_init is not None:
@@ -320,6 +376,7 @@ class PPCAMixture(PrimalMixture):
         check_choice("solver", self.solver, ("auto", "em"))
         if isinstance(self.init, str):
             check_choice("init", self.init, ("kmeans", "random"))
+        check_robust(self.robust)
         check_tolerance(self.tol, self.max_iter)
         check_seed(self.random_state)
 
@@ -347,7 +404,7 @@ class PPCAMixture(PrimalMixture):
         return [min(q, d - 1) if isinstance(q, int) else q for q in entries]
 
     def _starts(
-        self, table: MixtureTable, asked: list[int | float], mixing: Array | None, rng: np.random.Generator
+        self, table: MixtureTable, asked: list[int | float], mixing: Array | None, rng: np.random.Generator, wild: bool
     ) -> Iterator[Responsibilities]:
         """What to start from, one per run."""
         K = len(asked)
@@ -362,9 +419,11 @@ class PPCAMixture(PrimalMixture):
             yield Given()
         else:
             draw = Draw.of(table, K - 1 + max((q for q in asked if isinstance(q, int)), default=1))
+            draw = draw.usual() if wild else draw
             make = draw.kmeans if self.init == "kmeans" else draw.random
             for attempt in range(self.n_init):
-                yield make(K, attempt, rng)
+                start = make(K, attempt, rng)
+                yield start.reaching(draw.rows) if wild else start
 
     def _given_weights(self, K: int) -> Array | None:
         if self.weights_init is None:

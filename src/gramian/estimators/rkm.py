@@ -9,10 +9,11 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_y, check_consistent_length
 
 from gramian._arrays import Array
-from gramian._checks import check_number, check_table, check_weights, refuse_dask
+from gramian._checks import check_number, check_table, check_weights, finite_answers, refuse_dask
 from gramian._types import Batches, Table, Weights
 from gramian.rows import ArrayRows, Block, Rows, is_dask, lazily
 from gramian.single.answers import atomic, forget, keep_columns
+from gramian.single.input_holes import squared_errors
 from gramian.targets.estimator import TargetEstimator, rows_kept
 from gramian.targets.survey import TargetCoding
 
@@ -91,7 +92,7 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
 
     @atomic
     def fit(self, X: Table, y: Any, sample_weight: Weights = None) -> RKMRegressor:
-        """Fit to inputs and targets.
+        """Fit to inputs and targets [8, 10].
 
         Parameters
         ----------
@@ -102,11 +103,6 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         Returns
         -------
         RKMRegressor
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [10] docs/theory.md, section 10: choosing, by what was not seen.
 
         Examples
         --------
@@ -130,18 +126,20 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         self._deal(X, y)
         y = _check_y(y, multi_output=True, y_numeric=True, estimator=self)
         check_consistent_length(X, y)
-        X, weights = self._known_inputs(X, check_weights(sample_weight, X))
-        kept = np.flatnonzero(weights > 0)
-        X, y, weights = rows_kept(X, kept, self._precomputed()), np.asarray(y, dtype=np.float64)[kept], weights[kept]
+        given, targets = X, np.asarray(y, dtype=np.float64)
+        X, raw = self._known_inputs(X, check_weights(sample_weight, X))
+        kept = np.flatnonzero(raw > 0)
+        X, y, weights = rows_kept(X, kept, self._precomputed()), targets[kept], raw[kept]
         self._single = y.ndim == 1
         held = ArrayRows(X, weights, y)
         self._fit_rows(held, TargetCoding(), held)
+        self._settle_answers(given, targets, raw, squared_errors)
         del self._dealt
         return self
 
     @atomic
     def fit_batches(self, source: Batches) -> RKMRegressor:
-        """Fit on all rows of batches, out of core, with a linear kernel or an approximation; equal to `fit` on the concatenated rows.
+        """Fit on all rows of batches, out of core, with a linear kernel or an approximation; equal to `fit` on the concatenated rows [8, 13].
 
         Parameters
         ----------
@@ -151,11 +149,6 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         Returns
         -------
         RKMRegressor
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [13] docs/theory.md, section 13: faster, the same numbers.
 
         Examples
         --------
@@ -182,7 +175,7 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
 
     @lazily
     def predict(self, X: Table, return_std: bool = False) -> Any:
-        """E[y | x], with the predictive standard deviation if asked.
+        """E[y | x], with the predictive standard deviation if asked [8, 12].
 
         Parameters
         ----------
@@ -194,11 +187,6 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets), or (mean, std)
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [12] docs/theory.md, section 12: small samples.
 
         Examples
         --------
@@ -216,8 +204,9 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
             mean, std = mean[:, 0], std[:, 0]
         return (mean, std) if return_std else mean
 
+    @finite_answers
     def interval(self, X: Table, level: float = 0.9) -> tuple[Array, Array]:
-        """The ends of the central predictive intervals.
+        """The ends of the central predictive intervals [12].
 
         Parameters
         ----------
@@ -229,10 +218,6 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         Returns
         -------
         lower, upper : ndarray of shape (n_samples,) or (n_samples, n_targets)
-
-        References
-        ----------
-        [12] docs/theory.md, section 12: small samples.
 
         Examples
         --------

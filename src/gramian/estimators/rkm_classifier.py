@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, check_consistent_length, column_or_1d
 
 from gramian._arrays import Array
-from gramian._checks import check_table, check_weights, refuse_dask
+from gramian._checks import check_labels, check_table, check_weights, refuse_dask
 from gramian._types import Batches, Table, Weights
 from gramian.rows import ArrayRows, Rows, is_dask, lazily
 from gramian.single.answers import atomic, forget, keep_columns
+from gramian.single.input_holes import label_losses
 from gramian.targets.estimator import TargetEstimator, rows_kept
 from gramian.targets.survey import TargetCoding, class_labels
 
@@ -55,7 +55,7 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
 
     @atomic
     def fit(self, X: Table, y: Any, sample_weight: Weights = None) -> RKMClassifier:
-        """Fit to inputs and class labels.
+        """Fit to inputs and class labels [8, 10].
 
         Parameters
         ----------
@@ -66,11 +66,6 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         Returns
         -------
         RKMClassifier
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [10] docs/theory.md, section 10: choosing, by what was not seen.
 
         Examples
         --------
@@ -93,18 +88,20 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         self._deal(X, y)
         y = column_or_1d(_check_y(y, y_numeric=False, estimator=self), warn=True)
         check_consistent_length(X, y)
-        check_classification_targets(y)
-        X, weights = self._known_inputs(X, check_weights(sample_weight, X))
-        kept = np.flatnonzero(weights > 0)
-        X, y, weights = rows_kept(X, kept, self._precomputed()), y[kept], weights[kept]
+        check_labels(y)
+        given, labels = X, y
+        X, raw = self._known_inputs(X, check_weights(sample_weight, X))
+        kept = np.flatnonzero(raw > 0)
+        X, y, weights = rows_kept(X, kept, self._precomputed()), y[kept], raw[kept]
         held = ArrayRows(X, weights, y)
         self._fit_classes(held, np.unique(y), held)
+        self._settle_answers(given, labels, raw, label_losses)
         del self._dealt
         return self
 
     @atomic
     def fit_batches(self, source: Batches) -> RKMClassifier:
-        """Fit on all rows of batches, out of core, with a linear kernel or an approximation; equal to `fit` on the concatenated rows.
+        """Fit on all rows of batches, out of core, with a linear kernel or an approximation; equal to `fit` on the concatenated rows [8, 13].
 
         Parameters
         ----------
@@ -114,11 +111,6 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         Returns
         -------
         RKMClassifier
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [13] docs/theory.md, section 13: faster, the same numbers.
 
         Examples
         --------
@@ -140,7 +132,7 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         """Rows that are only summed over: first the labels, then all else."""
         keep_columns(self, rows)
         classes = rows.fold(class_labels).labels
-        check_classification_targets(classes)
+        check_labels(classes)
         self._fit_classes(rows, classes)
         return self
 
@@ -159,7 +151,7 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
 
     @lazily
     def predict(self, X: Table) -> Array:
-        """The most probable class of each row.
+        """The most probable class of each row [8].
 
         Parameters
         ----------
@@ -169,10 +161,6 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
 
         Examples
         --------
@@ -188,7 +176,7 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
 
     @lazily
     def predict_proba(self, X: Table) -> Array:
-        """Class probabilities, one column per class in the order of ``classes_``; rows sum to 1.
+        """Class probabilities, one column per class in the order of ``classes_``; rows sum to 1 [8].
 
         Parameters
         ----------
@@ -199,10 +187,6 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``; rows sum to 1.
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
 
         Examples
         --------

@@ -5,25 +5,26 @@ from __future__ import annotations
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.latent.small_sample import LEVEL, SmallSample, inflation
-
-PRIOR_CELLS = 100.0
-"""The 90 % quantile of a column, in units of its relative size, is pulled towards that of all columns as by so many hidden cells."""
-PRIOR_TABLE = 20.0
-"""Where hidden cells say that deviations are too wide, their scale is pulled towards 1 as by so many cells: few cells are often lucky."""
-NORMAL_90 = 1.6448536269514722
-COVER = 2 * LEVEL - 1  # 90 %
-FARTHEST = 100.0
-"""In the mean of a column no deviation counts for more than so many times the 90 % quantile of all: a wild cell says nothing of the others."""
-LEAST = 1e-6
-"""No scale is smaller, and no mean size of a column below this share of that of all: nothing is exact."""
+from gramian._precision import LEAST_NOISE, ROUNDING, TINY
+from gramian.evidence.limits import COVERING, covering_rank
+from gramian.latent.small_sample import SmallSample, inflation
+from gramian.policy import FILLING
 
 
-def column_scales(deviations: Array, columns: Array, n_columns: int) -> Array:
+def column_scales(
+    deviations: Array,
+    columns: Array,
+    n_columns: int,
+    prior_cells: float = 100.0,
+    prior_table: float = 20.0,
+    weights: Array | None = None,
+) -> Array:
     """By how much to multiply the standard deviations of each column, such that 1.645 of them cover 90 % of its hidden cells.
 
     ``deviations`` are (value - mean) / std of hidden cells. Columns are first made alike by their `relative_sizes`, which few cells tell
-    better than a quantile; then come one quantile of all, and that of each column, pulled towards it.
+    better than a quantile; then come one quantile of all, and that of each column, pulled towards it as by ``prior_cells`` cells. Where
+    hidden cells say that deviations are too wide, their scale is pulled towards 1 as by ``prior_table`` cells: few are often lucky. ``weights``: how
+    much each hidden cell is like those that are missing (`likeness`).
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -36,15 +37,17 @@ def column_scales(deviations: Array, columns: Array, n_columns: int) -> Array:
     sizes = np.abs(deviations)
     relative = relative_sizes(sizes, columns, n_columns)
     alike = sizes / relative[columns]
-    every = _scale(alike)
+    weights = np.ones(sizes.size) if weights is None else weights
+    every = _scale(alike, weights)
     if every < 1:
-        every = every ** (sizes.size / (sizes.size + PRIOR_TABLE))
+        every = every ** (sizes.size / (sizes.size + prior_table))
     found = np.full(n_columns, every)
     for j in range(n_columns):
-        mine = alike[columns == j]
+        mine, counted = alike[columns == j], weights[columns == j]
         if mine.size:
-            share = mine.size / (mine.size + PRIOR_CELLS)
-            found[j] = np.exp(share * np.log(_scale(mine)) + (1 - share) * np.log(every))
+            cells = effective_size(counted)
+            share = cells / (cells + prior_cells)
+            found[j] = np.exp(share * np.log(_scale(mine, counted)) + (1 - share) * np.log(every))
     return np.asarray(found * relative)
 
 
@@ -66,9 +69,10 @@ def relative_sizes(sizes: Array, columns: Array, n_columns: int) -> Array:
     told = counts > 0
     if told.sum() < 2 or not sizes.any():
         return np.ones(n_columns)
-    sizes = np.minimum(sizes, FARTHEST * NORMAL_90 * _scale(sizes))
+    # a wild cell says nothing of the others, and nothing is exact
+    sizes = np.minimum(sizes, 100 * COVERING * _scale(sizes))
     means = np.bincount(columns, sizes, n_columns)[told] / counts[told]
-    means = np.maximum(means, LEAST * sizes.mean())
+    means = np.maximum(means, LEAST_NOISE * sizes.mean())
     each = np.full(n_columns, np.nan)
     each[told] = means
     variation = np.square(sizes / each[columns] - 1).sum() / max(sizes.size - told.sum(), 1)
@@ -82,10 +86,48 @@ def relative_sizes(sizes: Array, columns: Array, n_columns: int) -> Array:
     return found
 
 
-def _scale(sizes: Array) -> float:
-    """The 90 % quantile, one cell above it for safety, over the normal one; never zero."""
-    rank = min(int(np.ceil((sizes.size + 1) * COVER)), sizes.size)
-    return max(float(np.sort(sizes)[rank - 1]) / NORMAL_90, LEAST)
+def _scale(sizes: Array, weights: Array | None = None) -> float:
+    """The 90 % quantile, one cell above it for safety, over the normal one; never zero. Of cells that count unequally, that of their weight."""
+    order = np.argsort(sizes, kind="stable")
+    if weights is None or np.ptp(weights) == 0:
+        rank = min(covering_rank(sizes.size), sizes.size)
+    else:
+        total = np.cumsum(weights[order])
+        cells = effective_size(weights)
+        below = min(covering_rank(int(cells)) / max(int(cells), 1), 1.0) * total[-1]
+        rank = min(int(np.searchsorted(total, below * (1.0 - ROUNDING))) + 1, sizes.size)
+    return max(float(sizes[order[rank - 1]]) / COVERING, LEAST_NOISE)
+
+
+def effective_size(weights: Array) -> float:
+    """(Σ w)² / Σ w²: how many cells of equal weight say as much."""
+    return float(weights.sum() ** 2 / np.square(weights).sum())
+
+
+def likeness(
+    hidden: Array, hidden_columns: Array, missing: Array, missing_columns: Array, n_bins: int = FILLING.bins
+) -> Array:
+    """How much more often than hidden cells the missing ones of a column have a mean like that of each hidden cell.
+
+    Where holes follow what was seen (missing at random, but not anywhere), missing cells lie where few hidden ones do, and the errors of those
+    few are what counts. By column, in bins of equally many hidden cells, one missing cell more in each.
+
+    >>> import numpy as np
+    >>> means = np.arange(100.0)
+    >>> likeness(means, np.zeros(100, int), means[80:], np.zeros(20, int))[[0, 50, 99]].round(1)
+    array([0.2, 0.2, 4.2])
+    """
+    found = np.ones(len(hidden))
+    for j in np.unique(missing_columns):
+        mine = np.flatnonzero(hidden_columns == j)
+        if len(mine) < 2 * n_bins:
+            continue
+        edges = np.quantile(hidden[mine], np.arange(1, n_bins) / n_bins)
+        counts = np.bincount(np.searchsorted(edges, missing[missing_columns == j]), minlength=n_bins) + 1.0
+        places = np.searchsorted(edges, hidden[mine])
+        shares = np.bincount(places, minlength=n_bins) / len(mine)
+        found[mine] = (counts / counts.sum())[places] / shares[places]
+    return found
 
 
 def corrected_deviations(
@@ -95,4 +137,4 @@ def corrected_deviations(
     counts = law.counts[columns]
     at_zero = inflation(counts, law.n_components, np.zeros((1, 1)))[0][0]  # for E z = 0: the leverage is 1 + 1 / n
     factor = at_zero * (1.0 + (1.0 + latents) / counts) / (1.0 + 1.0 / counts)
-    return np.asarray((values - means) / np.sqrt(np.maximum(variances * factor, np.finfo(float).tiny)))
+    return np.asarray((values - means) / np.sqrt(np.maximum(variances * factor, TINY)))

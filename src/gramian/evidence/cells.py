@@ -16,31 +16,25 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._content import SmallestRows, cell_uniforms, row_hashes
+from gramian._content import Folds, SmallestRows, cell_uniforms, row_hashes
+from gramian._precision import ROUNDING
 from gramian._progress import checkpoint
-from gramian.evidence.selection import Selection, choose
-from gramian.latent.gaussian import ZERO_NOISE, signal_variance
+from gramian.evidence.held_out import ends, ladder
+from gramian.evidence.selection import Evidence, Selection, choose_by
+from gramian.latent.gaussian import signal_variance
 from gramian.latent.masked_em import Parameters, row_posterior
-from gramian.latent.masked_start import grown
+from gramian.latent.masked_start import add_component
 from gramian.latent.masked_table import Chunk
 from gramian.latent.missing import MissingFit, MissingProblem
+from gramian.policy import LOOK
 from gramian.rows import as_rows
 
-N_DRAWS = 5
-SHARE = 0.1
-"""The share of the observed cells that a draw hides."""
-MOST_ROWS = 2000
-"""The choice is made on at most so many distinct rows, those of smallest hash."""
 LOOSE = 1e-2
 """Tolerance of the fits that are only compared."""
 LOOSE_STEPS, NOISE_STEPS = 5, 1
 """So many cycles at most, for a q and for a noise: the model of the noise before is a near start."""
 ALMOST_NONE, TIGHT, TIGHT_STEPS = 1e-4, 1e-6, 100
 """Where the noise falls below such a share of the variance before the end, the climb goes on to this tolerance."""
-EVERY = 6
-"""Every q is tried up to here; beyond, each next one is a quarter larger."""
-PATIENCE = 2
-"""The search ends when so many candidates in a row were worse than the best by more than the error of the difference."""
 LARGEST_NOISE, NOISE_RATIO, N_NOISES = 2.0, 0.25, 11
 """Noises that are tried, of the mean variance: the largest is the simplest, as the fewest components stand out of it."""
 NEGLIGIBLE = 0.01
@@ -49,7 +43,7 @@ STANDS_OUT = 0.1
 """A component whose variance exceeds the noise by less than this share of it is none."""
 
 
-def hidden_cells(X: Array, draw: int, hashes: Array | None = None, share: float = SHARE) -> Array:
+def hidden_cells(X: Array, draw: int, hashes: Array | None = None, share: float = LOOK.hidden) -> Array:
     """Which observed cells a draw hides, (n, d): no column loses more than half of its cells or its last three, no row its last.
 
     >>> import numpy as np
@@ -69,6 +63,48 @@ def hidden_cells(X: Array, draw: int, hashes: Array | None = None, share: float 
     for i in np.flatnonzero(hidden.any(axis=1) & ~(seen & ~hidden).any(axis=1)):
         hidden[i, np.argmax(np.where(hidden[i], uniforms[i], -1.0))] = False
     return hidden
+
+
+@dataclass(frozen=True)
+class HiddenDraw:
+    """A table without the cells that one draw hides, and which these are."""
+
+    number: int
+    table: Array
+    hidden: Array
+
+
+def hidden_draws(X: Array, n_draws: int | Folds = LOOK.draws, hashes: Array | None = None) -> list[HiddenDraw]:
+    """Draws that hide cells; those that can hide none are left out. Of folds that were handed in, each draw hides cells of one.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((50, 4))
+    >>> [int(np.isnan(draw.table).sum()) == int(draw.hidden.sum()) for draw in hidden_draws(X)]
+    [True, True, True]
+    """
+    hashes = row_hashes(X) if hashes is None else hashes
+    if isinstance(n_draws, Folds):
+        fold, share = n_draws.assign(hashes), min(0.5, LOOK.hidden * n_draws.n_folds)
+        draws = range(n_draws.n_folds)
+        hides = [(k, hidden_cells(X, k, hashes, share) & (fold == k)[:, None]) for k in draws]
+    else:
+        hides = [(k, hidden_cells(X, k, hashes)) for k in range(n_draws)]
+    return [HiddenDraw(number, np.where(hidden, np.nan, X), hidden) for number, hidden in hides if hidden.any()]
+
+
+def by_parts(losses: Array, hidden: Array, n_parts: int = LOOK.folds) -> tuple[Array, Array]:
+    """Mean losses (..., parts) of the hidden cells of a draw (..., cells), and how many cells each part has: rows are dealt in turn, so that a draw says how far its parts differ.
+
+    >>> import numpy as np
+    >>> hidden = np.array([[True, False], [True, True], [False, True]])
+    >>> by_parts(np.array([1.0, 2.0, 4.0, 5.0]), hidden, 2)
+    (array([3., 3.]), array([2, 2]))
+    """
+    part = hidden.nonzero()[0] % n_parts
+    counts = np.bincount(part, minlength=n_parts)
+    some = counts > 0
+    sums = np.stack([losses[..., part == k].sum(axis=-1) for k in np.flatnonzero(some)], axis=-1)
+    return sums / counts[some], counts[some]
 
 
 @dataclass(frozen=True)
@@ -176,7 +212,7 @@ class CellDraw:
     @property
     def _least_noise(self) -> float:
         """Noises are in units of the first draw: one that hides a wild cell has far smaller ones."""
-        return ZERO_NOISE * self.problem.scale**2
+        return ROUNDING * self.problem.scale**2
 
     def at(self, q: int) -> HiddenPredictions | None:
         """What the model of q components says of the hidden cells; None where no noise was left before."""
@@ -189,7 +225,7 @@ class CellDraw:
         self.parameters, self.model = found.point, self.problem.result(found)
         if self.problem.ends(found.point):
             self.ended = True
-            self.parameters = replace(found.point, noise_variance=np.full(1, ZERO_NOISE))
+            self.parameters = replace(found.point, noise_variance=np.full(1, ROUNDING))
         return self._predicted(self.parameters)
 
     def at_noise(self, noise: float, q: int) -> HiddenPredictions:
@@ -203,13 +239,13 @@ class CellDraw:
         return self._predicted(found.point)
 
     def _start(self, q: int) -> Parameters:
-        """The model before with further axes; beyond `EVERY` the covariance over pairs of cells, where that is likelier (it mostly is)."""
+        """The model before with further axes; beyond the first few the covariance over pairs of cells, where that is likelier (it mostly is)."""
         if self.parameters is None:
             return self.problem.start(q)
         before = self.parameters
         while before.n_components < q:
-            before = grown(before, self.problem.spread)
-        if q <= EVERY:
+            before = add_component(before, self.problem.spread)
+        if q < 8:  # one more axis than before
             return before
         fresh = self.problem.start(q)
         fresh_level, before_level = (
@@ -241,34 +277,16 @@ class CellDraw:
 
 
 def cell_draws(
-    X: Array, weights: Array, n_draws: int, noise_variance: Any, center: bool, blocks: Array | None
+    X: Array, weights: Array, n_draws: int | Folds, noise_variance: Any, center: bool, blocks: Array | None
 ) -> list[CellDraw]:
     """Draws of hidden cells of the rows of smallest hash."""
-    drawn = SmallestRows.of(X, weights, MOST_ROWS)
+    drawn = SmallestRows.of(X, weights, LOOK.rows)
     X, weights = drawn.rows.astype(np.float64), drawn.weights
-    hashes = row_hashes(X)
-    found = []
-    for number in range(n_draws):
-        hidden = hidden_cells(X, number, hashes)
-        if not hidden.any():
-            continue
-        draw = CellDraw.of(X, hidden, np.where(hidden, np.nan, X), weights, number, noise_variance, center, blocks)
-        if draw.problem.scale > 0.0:
-            found.append(draw)
-    return found
-
-
-def candidates(smallest: int, largest: int) -> list[int]:
-    """Every q up to `EVERY`, then each a quarter larger, up to ``largest``.
-
-    >>> candidates(0, 20)
-    [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 20]
-    """
-    out, q = [], smallest
-    while q < largest:
-        out.append(q)
-        q += max(1, q // 4) if q >= EVERY else 1
-    return [*out, largest] if largest >= smallest else [smallest]
+    found = [
+        CellDraw.of(X, draw.hidden, draw.table, weights, draw.number, noise_variance, center, blocks)
+        for draw in hidden_draws(X, n_draws)
+    ]
+    return [draw for draw in found if draw.problem.scale > 0.0]
 
 
 def choose_by_cells(
@@ -279,7 +297,7 @@ def choose_by_cells(
     smallest: int = 1,
     noise_variance: Any = None,
     center: bool = True,
-    n_draws: int = N_DRAWS,
+    n_draws: int | Folds = LOOK.folds,
     blocks: Array | None = None,
     by_error: bool = False,
 ) -> CellChoice | None:
@@ -292,14 +310,14 @@ def choose_by_cells(
     if len(draws) < 2:
         return None
     search = _Search(draws, by_error, "q")
-    for q in candidates(smallest, largest):
+    for q in ladder(smallest, largest):
         if search.ends_with(q, [draw.at(q) for draw in draws]):
             break
     return search.choice
 
 
 def choose_noise_by_cells(
-    X: Array, weights: Array, largest: int, *, center: bool = True, n_draws: int = N_DRAWS
+    X: Array, weights: Array, largest: int, *, center: bool = True, n_draws: int | Folds = LOOK.folds
 ) -> CellChoice | None:
     """The largest noise whose squared error of hidden cells is within one standard error of the best; None if none can be hidden.
 
@@ -354,7 +372,7 @@ def standing_out(model: MissingFit) -> MissingFit:
 
 @dataclass
 class _Search:
-    """Candidates as they come, simplest first, until `PATIENCE` of them in a row were worse."""
+    """Candidates as they come, simplest first, until the jury's patience ends."""
 
     draws: list[CellDraw]
     by_error: bool
@@ -363,13 +381,16 @@ class _Search:
     scores: list[Array] = field(default_factory=list)  # of each candidate, one per draw
     predictions: list[HiddenPredictions] = field(default_factory=list)
     models: list[list[MissingFit | None]] = field(default_factory=list)
-    worse: int = 0  # so many in a row
+
+    @property
+    def evidence(self) -> Evidence:
+        sizes = np.array([draw.weights[draw.where[0]].sum() for draw in self.draws])
+        loss = "squared error of hidden cells" if self.by_error else "log predictive density of hidden cells"
+        return Evidence(list(self.tried), -np.array(self.scores), sizes, self.what, loss)
 
     @property
     def selection(self) -> Selection:
-        sizes = np.array([draw.weights[draw.where[0]].sum() for draw in self.draws])
-        score = "squared error of hidden cells" if self.by_error else "log predictive density of hidden cells"
-        return choose(self.tried, np.column_stack(self.scores), sizes, what=self.what, score=score)
+        return choose_by(self.evidence)
 
     @property
     def choice(self) -> CellChoice:
@@ -385,8 +406,4 @@ class _Search:
         self.scores.append(np.array([part.score(self.by_error) for part in parts]))
         self.predictions.append(reduce(add, parts))
         self.models.append([draw.model for draw in self.draws])
-        selection = self.selection
-        best = int(selection.scores.argmax())
-        behind = selection.scores[best] - selection.scores[-1] > selection.errors[-1]
-        self.worse = self.worse + 1 if behind and best < len(self.tried) - 1 else 0
-        return self.worse >= PATIENCE
+        return ends(self.evidence)

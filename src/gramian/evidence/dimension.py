@@ -1,58 +1,61 @@
 """q by held-out evidence: the log-likelihood of rows that were not fitted, for all q at once [10].
 
-A fold says how its training rows spread (`HeldOutFold.eigenvalues`, ``trace``) and how each held-out row lies in their axes
-(``squared_scores``, ``squared_norms``). Folds come from moments (`moment_folds`) or from the blocks of one Gram matrix (`gram_folds`: wide
-tables and kernels); `choose_dimension` asks the jury.
+The path of a fold (`SpectrumPath`) says how the rows kept spread, and how each row held out lies in their axes. Families are moments
+(`MomentFamily`: tall tables) and the blocks of one Gram matrix (`GramFamily`: wide tables and kernels); `choose_dimension` asks the jury.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from gramian._arrays import Array, symmetrized
-from gramian._content import ContentFolds, GivenFolds, SmallestRows
+from gramian._arrays import Array, symmetric_part
+from gramian._content import Folds, SmallestRows
+from gramian._precision import ROUNDING
+from gramian.evidence.held_out import HeldOut, Part
 from gramian.evidence.leading_pairs import in_single, leading_pairs
 from gramian.evidence.selection import Evidence, Selection, choose_by
-from gramian.latent.dimension import FLAT
 from gramian.latent.gaussian import log_likelihoods_of_each_q
 from gramian.operators.centering import Centering
 from gramian.operators.covariance import Stored
 from gramian.operators.held_out_gram import HeldOutGram
 from gramian.operators.moments import Moments
+from gramian.policy import SIZES
 from gramian.solvers.krylov import Krylov
-from gramian.solvers.turned import Reflected, turned
+from gramian.solvers.turned import Reflected, turn_block
 
-RANK = 1e-12
-"""Training eigenvalues below this share of the largest are rounding."""
 WHOLE_SIZE = 600
 """Up to so many columns covariances are decomposed whole; beyond, leading pairs are grown by doubling until they are enough."""
-FIRST_PAIRS = 32
 BEYOND = 1.1
-"""So many times the best q of one fold, and `FIRST_PAIRS`, are pairs enough to show that the score of all folds falls again."""
+"""So many times the best q of one fold, and `SIZES.first_pairs`, are pairs enough to show that the score of all folds falls again."""
 MOST = 1 / 4
 """Beyond this share of the rows the leading pairs of a fold cost as much as all of them."""
 
 
 @dataclass(frozen=True)
-class HeldOutFold:
-    """One fold: the spectrum of the rows that were fitted, and how the others lie in its axes.
+class SpectrumPath:
+    """The models of all q: the spectrum of the rows that were fitted, and how the others lie in its axes.
 
     Attributes
     ----------
     eigenvalues : array (r,)
-        l of the training rows, largest first; the leading ones are enough.
+        l of the rows kept, largest first; the leading ones are enough.
     trace : float
-        Total variance of the training rows.
+        Total variance of the rows kept.
     squared_scores : array (n, r)
-        t_p² of each held-out row, t the scores about the training mean.
+        t_p² of each row held out, t the scores about the mean of the rows kept.
     squared_norms : array (n,)
-        |φ - μ|² of each held-out row.
+        |φ - μ|² of each row held out.
     weights : array (n,)
-        Raw weights of the held-out rows.
+        Raw weights of the rows held out.
+    dim : float
+        D; that of a kernel model is its number of rows.
+    floor : float
+        No noise, and no component, is below this share of the mean variance.
     """
 
     eigenvalues: Array
@@ -60,60 +63,58 @@ class HeldOutFold:
     squared_scores: Array
     squared_norms: Array
     weights: Array
+    dim: float
+    floor: float = ROUNDING
 
     @property
     def weight(self) -> float:
         return float(self.weights.sum())
 
-    def leading(self, count: int) -> HeldOutFold:
+    @property
+    def largest(self) -> int:
+        """The largest q: the rank, as far as components stand above the floor."""
+        least = self.floor if self.floor > ROUNDING else 0.0
+        rank = int((self.eigenvalues > least * self.trace / self.dim).sum())
+        return min(rank, max(int(self.dim) - 1, 1))
+
+    def leading(self, count: int) -> SpectrumPath:
         return replace(self, eigenvalues=self.eigenvalues[:count], squared_scores=self.squared_scores[:, :count])
 
-    def log_likelihoods(self, dim: float, floor: float = FLAT) -> Array:
-        """Of each held-out row under q = 0, 1, ..., r, (n, r + 1); l and σ² are floored at a share of the mean variance [10]."""
+    def log_likelihoods(self) -> Array:
+        """Of each row held out under q = 0, 1, ..., r, (n, r + 1); l and σ² are floored at a share of the mean variance [10]."""
         return log_likelihoods_of_each_q(
             self.eigenvalues,
             self.trace,
-            dim,
+            self.dim,
             self.squared_scores,
             self.squared_norms,
-            floor=max(floor * self.trace / dim, np.finfo(float).tiny),
+            floor=max(self.floor * self.trace / self.dim, np.finfo(float).tiny),
         )
 
+    def losses(self, held: Array | None, candidates: Sequence[int]) -> Array:
+        """Minus the log-likelihood of each row held out, (candidate, row); inf beyond the rank."""
+        found = -self.leading(max(candidates)).log_likelihoods().T
+        return np.array([found[q] if q < len(found) else np.full(found.shape[1], np.inf) for q in candidates])
 
-def choose_dimension(
-    folds: Sequence[HeldOutFold],
-    dims: float | Sequence[float],
-    *,
-    smallest: int = 1,
-    floor: float = FLAT,
-) -> Selection:
+
+def choose_dimension(paths: Sequence[SpectrumPath], *, smallest: int = 1) -> Selection:
     """The smallest q within one standard error of the best held-out log-likelihood, from ``smallest`` to the smallest rank [10].
-
-    ``dims`` is D, or one per fold (a kernel model's D is its number of rows). ``floor``: no noise is below this share of the mean variance,
-    and no component.
 
     >>> import numpy as np
     >>> one = np.ones(1)
-    >>> folds = [HeldOutFold(np.array([9.0, 1.1]), 13.0, np.array([[9.0, 1.0 + e]]), (13.0 + e) * one, 10.0 * one) for e in (0.0, 0.1, 0.2)]
-    >>> choose_dimension(folds, 5).chosen
+    >>> paths = [SpectrumPath(np.array([9.0, 1.1]), 13.0, np.array([[9.0, 1.0 + e]]), (13.0 + e) * one, 10.0 * one, 5) for e in (0.0, 0.1, 0.2)]
+    >>> choose_dimension(paths).chosen
     1
     """
-    dims = [float(dims)] * len(folds) if isinstance(dims, int | float) else list(dims)
-    least = floor if floor > FLAT else 0.0
-    ranks = [int((fold.eigenvalues > least * fold.trace / dim).sum()) for fold, dim in zip(folds, dims)]
-    count = max(smallest, min([*ranks, *(max(int(dim) - 1, 1) for dim in dims)]))
-    losses = []
-    for fold, dim in zip(folds, dims):
-        found = -fold.leading(count).log_likelihoods(dim, floor).T
-        losses.append(np.vstack([found, np.full((count + 1 - len(found), found.shape[1]), np.inf)])[smallest:])
+    candidates = range(smallest, max(smallest, min(path.largest for path in paths)) + 1)
+    losses = [path.losses(None, candidates) for path in paths]
     if not any(np.isfinite(found).any() for found in losses):  # no fold has a direction: nothing but the smallest
         for found in losses:
             found[0] = 0.0
-    weights = [fold.weights for fold in folds]
-    return choose_by(Evidence.of_rows(range(smallest, count + 1), losses, weights))
+    return choose_by(Evidence.of_rows(candidates, losses, [path.weights for path in paths]))
 
 
-# ---------------------------------------------------------------- where folds come from
+# ---------------------------------------------------------------- families
 
 
 @dataclass(frozen=True)
@@ -126,31 +127,77 @@ class JudgedMoments:
     fold: Array  # of each row that votes
 
     @classmethod
-    def of(
-        cls, parts: Sequence[Moments | None], folds: ContentFolds | GivenFolds, drawn: SmallestRows
-    ) -> JudgedMoments:
+    def of(cls, parts: Sequence[Moments | None], folds: Folds, drawn: SmallestRows) -> JudgedMoments:
         """A fold without rows is left out."""
         known = [number for number, part in enumerate(parts) if part is not None]
         fold = np.searchsorted(known, folds.assign(drawn.hashes))
         return cls([part for part in parts if part is not None], drawn.rows, drawn.weights, fold)
 
-    def folds(
-        self, center: bool = True, largest: int | None = None, *, rank_tol: float = RANK, rank_floor: float = 0.0
-    ) -> list[HeldOutFold]:
-        """Training is total minus fold, one decomposition per fold; ``largest`` leading pairs are enough where that is far below d [10]."""
-        found = []
-        for held_out in range(len(self.parts)):
-            training = merged([other for f, other in enumerate(self.parts) if f != held_out])
-            values, vectors, trace = _leading(training.covariance(center), largest)
-            rank = _rank(values, rank_tol, rank_floor)
-            out = self.fold == held_out
-            rows = self.rows[out]
-            rows = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
-            centred = rows - training.mean if center else rows
-            squares = (centred @ vectors[:, :rank]) ** 2
-            norms = np.einsum("nd,nd->n", centred, centred)
-            found.append(HeldOutFold(values[:rank], trace, squares, norms, self.weights[out]))
-        return found
+    @property
+    def held_out(self) -> HeldOut:
+        """The rows that vote, by fold."""
+        return HeldOut(self.fold, np.bincount(self.fold, minlength=len(self.parts)), self.weights)
+
+
+@dataclass(frozen=True)
+class MomentFamily:
+    """All q of a table from the moments of its folds: kept is total minus fold; ``pairs`` leading ones are enough where that is far below d [10]."""
+
+    judged: JudgedMoments
+    center: bool = True
+    dim: float | None = None  # None: the number of columns
+    pairs: int | None = None
+    rank_tol: float = ROUNDING
+    rank_floor: float = 0.0
+    floor: float = ROUNDING
+
+    def path(self, part: Part) -> SpectrumPath:
+        moments = self.judged.parts
+        training = merge_moments([other for number, other in enumerate(moments) if number != part.number])
+        values, vectors, trace = _leading(training.covariance(self.center), self.pairs)
+        rank = _rank(values, self.rank_tol, self.rank_floor)
+        rows: Any = self.judged.rows[part.held]
+        rows = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
+        centred = rows - training.mean if self.center else rows
+        squares = (centred @ vectors[:, :rank]) ** 2
+        norms = np.einsum("nd,nd->n", centred, centred)
+        dim = float(len(training.mean) if self.dim is None else self.dim)
+        return SpectrumPath(values[:rank], trace, squares, norms, self.judged.weights[part.held], dim, self.floor)
+
+    def paths(self) -> list[SpectrumPath]:
+        """One per fold."""
+        return self.judged.held_out.each(self.path)
+
+
+@dataclass(frozen=True)
+class GramFamily:
+    """All q from the blocks of one Gram matrix K₀ (n, n), with raw weights (n,): wide tables and kernels [1, 10].
+
+    ``dim`` None: the weight of the rows kept, as in a kernel model.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((30, 4))
+    >>> fold = np.arange(30) % 3
+    >>> held_out = HeldOut(fold, np.full(3, 10), np.ones(30))
+    >>> dual = held_out.each(GramFamily(X @ X.T, np.ones(30)).path)
+    >>> primal = MomentFamily(JudgedMoments([Moments.of(X[fold == f]) for f in range(3)], X, np.ones(30), fold)).paths()
+    >>> bool(np.allclose(dual[0].squared_scores, primal[0].squared_scores))
+    True
+    """
+
+    gram: Array
+    weights: Array
+    center: bool = True
+    dim: float | None = None
+    floor: float = ROUNDING
+
+    def path(self, part: Part) -> SpectrumPath:
+        return self.block(part).all_pairs()
+
+    def block(self, part: Part) -> _Block:
+        dim = float(self.weights[part.kept].sum()) if self.dim is None else float(self.dim)
+        gram = HeldOutGram.of(self.gram, self.weights, part.kept, part.held, self.center)
+        return _Block(gram, self.weights[part.held], dim, self.floor)
 
 
 def _leading(covariance: Array, largest: int | None) -> tuple[Array, Array, float]:
@@ -158,63 +205,44 @@ def _leading(covariance: Array, largest: int | None) -> tuple[Array, Array, floa
     d = len(covariance)
     trace = float(np.trace(covariance))
     if largest is None or d <= WHOLE_SIZE or largest > d // 8:
-        values, vectors = np.linalg.eigh(symmetrized(covariance))
+        values, vectors = np.linalg.eigh(symmetric_part(covariance))
         return values[::-1], vectors[:, ::-1], trace
     found = Krylov(tol=1e-6, random_state=0).solve(Stored(covariance), largest)
     return found.eigenvalues, found.eigenvectors, trace
 
 
-def choose_by_moments(
-    judged: JudgedMoments,
-    n_rows: int,
-    center: bool = True,
-    *,
-    smallest: int = 1,
-    rank_tol: float = RANK,
-    rank_floor: float = 0.0,
-    floor: float = FLAT,
-) -> Selection:
+def choose_by_moments(family: MomentFamily, n_rows: int, *, smallest: int = 1) -> Selection:
     """q of a table from the moments of its folds, exact structure kept whole; of many columns only as many pairs as are needed."""
-    parts = judged.parts
+    parts = family.judged.parts
     d = len(parts[0].mean)
-    largest = None if d <= WHOLE_SIZE else FIRST_PAIRS
+    pairs = None if d <= WHOLE_SIZE else SIZES.first_pairs
     while True:
-        folds = judged.folds(center, largest, rank_tol=rank_tol, rank_floor=rank_floor)
-        found = choose_dimension(folds, d, smallest=smallest, floor=floor)
-        if largest is None or largest > d // 8 or _passed(found):
+        paths = replace(family, pairs=pairs).paths()
+        found = choose_dimension(paths, smallest=smallest)
+        if pairs is None or pairs > d // 8 or _passed(found):
             break
-        largest *= 2
-    total = merged(parts)
-    spreads = np.diagonal(total.covariance(center))
-    varying = int((spreads > max(rank_floor, 0.0)).sum())
-    most = min(n_rows - int(center), varying)
-    if (largest is not None and largest <= d // 8) or floor > FLAT:
+        pairs *= 2
+    covariance = merge_moments(parts).covariance(family.center)
+    varying = int((np.diagonal(covariance) > max(family.rank_floor, 0.0)).sum())
+    most = min(n_rows - int(family.center), varying)
+    if (pairs is not None and pairs <= d // 8) or family.floor > ROUNDING:
         return found
-    if min(len(fold.eigenvalues) for fold in folds) >= min(most, d):
+    if min(len(path.eigenvalues) for path in paths) >= min(most, d):
         return found
-    rank = _rank(_leading(total.covariance(center), None)[0], rank_tol, rank_floor)
+    rank = _rank(_leading(covariance, None)[0], family.rank_tol, family.rank_floor)
     return kept_whole(found, rank) if 0 < rank < most else found
 
 
-def choose_by_gram(
-    gram: Array,
-    weights: Array,
-    fold: Array,
-    dim: int,
-    n_rows: int,
-    center: bool = True,
-    *,
-    smallest: int = 1,
-    floor: float = FLAT,
-) -> Selection:
+def choose_by_gram(family: GramFamily, held_out: HeldOut, n_rows: int, *, smallest: int = 1) -> Selection:
     """q of a wide table from the blocks of its Gram matrix, exact structure kept whole."""
-    folds = gram_folds(gram, weights, fold, center)
-    found = choose_dimension(folds, dim, smallest=smallest, floor=floor)
-    if floor > FLAT:
+    found = choose_dimension(held_out.each(family.path), smallest=smallest)
+    if family.floor > ROUNDING:
         return found
-    centred = Centering(weights / weights.sum(), center).gram(gram.copy())[0]
+    weights, dim = family.weights, family.dim
+    centred = Centering(weights / weights.sum(), family.center).gram(family.gram.copy())[0]
     rank = _rank(np.linalg.eigvalsh(centred)[::-1])
-    return kept_whole(found, rank) if 0 < rank < min(n_rows - int(center), dim) else found
+    most = n_rows - int(family.center)
+    return kept_whole(found, rank) if 0 < rank < (most if dim is None else min(most, int(dim))) else found
 
 
 def kept_whole(selection: Selection, rank: int) -> Selection:
@@ -239,45 +267,31 @@ def _passed(selection: Selection) -> bool:
     return bool(selection.scores[best] - selection.scores[-1] > selection.errors[-1])
 
 
-def gram_folds(gram: Array, weights: Array, fold: Array, center: bool = True) -> list[HeldOutFold]:
-    """Folds from the blocks of one Gram matrix K₀ (n, n), with raw weights (n,) and the fold of each row: wide tables and kernels [1, 10].
-
-    >>> import numpy as np
-    >>> X = np.random.default_rng(0).standard_normal((30, 4))
-    >>> fold = np.arange(30) % 3
-    >>> dual = gram_folds(X @ X.T, np.ones(30), fold)
-    >>> primal = JudgedMoments([Moments.of(X[fold == f]) for f in range(3)], X, np.ones(30), fold).folds()
-    >>> bool(np.allclose(dual[0].squared_scores, primal[0].squared_scores))
-    True
-    """
-    return [_Block.of(gram, weights, fold == held_out, center).all_pairs() for held_out in np.unique(fold)]
-
-
 def choose_by_kernel(
-    gram: Array, weights: Array, fold: Array, dims: Sequence[float], center: bool = True, *, semidefinite: bool = True
-) -> tuple[Selection, list[HeldOutFold]]:
-    """q of a kernel model and the folds it was chosen by: of many rows only as many pairs as are needed [10].
+    family: GramFamily, held_out: HeldOut, *, semidefinite: bool = True
+) -> tuple[Selection, list[SpectrumPath]]:
+    """q of a kernel model and the paths it was chosen by: of many rows only as many pairs as are needed [10].
 
-    ``dims`` holds D, one per fold. The first fold alone says how many pairs that may be. A kernel that is not ``semidefinite`` is
-    decomposed whole, for its trace is the sum of the positive eigenvalues.
+    The first fold alone says how many pairs that may be. A kernel that is not ``semidefinite`` is decomposed whole, for its trace is the
+    sum of the positive eigenvalues.
     """
-    held_out = [fold == f for f in np.unique(fold)]
-    if semidefinite and len(gram) > WHOLE_SIZE:
-        most = int(MOST * len(gram))
-        first = _Block.of(gram, weights, held_out[0], center)
-        single = in_single(first.matrix)
-        rough = first.rough(single).leading(most)
-        best = int((rough.weights @ rough.log_likelihoods(dims[0])).argmax())
-        count = FIRST_PAIRS + int(BEYOND * best)
+    n_rows = len(family.gram)
+    if semidefinite and n_rows > WHOLE_SIZE:
+        most = int(MOST * n_rows)
+        first, *others = held_out
+        block = family.block(first)
+        single = in_single(block.matrix)
+        rough = block.rough(single).leading(most)
+        best = int((rough.weights @ rough.log_likelihoods()).argmax())
+        count = SIZES.first_pairs + int(BEYOND * best)
         while count <= most:
-            others = (_Block.of(gram, weights, out, center) for out in held_out[1:])
-            folds = [first.leading(count, single), *(block.leading(count) for block in others)]
-            found = choose_dimension(folds, dims)
-            if min(len(part.eigenvalues) for part in folds) < count or _passed(found):
-                return found, folds
+            paths = [block.leading(count, single), *(family.block(part).leading(count) for part in others)]
+            found = choose_dimension(paths)
+            if min(len(path.eigenvalues) for path in paths) < count or _passed(found):
+                return found, paths
             count *= 2
-    folds = gram_folds(gram, weights, fold, center)
-    return choose_dimension(folds, dims), folds
+    paths = held_out.each(family.path)
+    return choose_dimension(paths), paths
 
 
 @dataclass(frozen=True)
@@ -285,39 +299,38 @@ class _Block:
     """What one Gram matrix says of a fold, with the weights of its held-out rows."""
 
     gram: HeldOutGram
-    weights: Array  # of the held-out rows
-
-    @classmethod
-    def of(cls, gram: Array, weights: Array, held_out: Array, center: bool) -> _Block:
-        out = np.flatnonzero(held_out)
-        return cls(HeldOutGram.of(gram, weights, np.flatnonzero(~held_out), out, center), weights[out])
+    weights: Array  # of the rows held out
+    dim: float
+    floor: float
 
     @property
     def matrix(self) -> Array:
         return self.gram.matrix
 
-    def all_pairs(self) -> HeldOutFold:
+    def all_pairs(self) -> SpectrumPath:
         """The fold with its whole spectrum; the matrix is spent."""
-        values, found = turned(self.matrix, self.gram.shown)
-        return self._fold(values, found, float(np.maximum(values, 0.0).sum()))
+        values, found = turn_block(self.matrix, self.gram.shown)
+        return self._path(values, found, float(np.maximum(values, 0.0).sum()))
 
-    def leading(self, count: int, single: Reflected | None = None) -> HeldOutFold:
+    def leading(self, count: int, single: Reflected | None = None) -> SpectrumPath:
         """The fold with its leading pairs."""
         values, vectors = leading_pairs(self.matrix, count, single)
-        return self._fold(values, vectors.T @ self.gram.shown, float(np.trace(self.matrix)))
+        return self._path(values, vectors.T @ self.gram.shown, float(np.trace(self.matrix)))
 
-    def rough(self, single: Reflected) -> HeldOutFold:
+    def rough(self, single: Reflected) -> SpectrumPath:
         """The fold as float32 shows it."""
         trace = float(np.trace(self.matrix))
-        return self._fold(trace * single.values.astype(np.float64), single.turned(self.gram.shown), trace)
+        return self._path(trace * single.values.astype(np.float64), single.turned(self.gram.shown), trace)
 
-    def _fold(self, values: Array, found: Array, trace: float) -> HeldOutFold:
-        rank = _rank(values, max(RANK, 4 * len(self.matrix) * np.finfo(float).eps))
+    def _path(self, values: Array, found: Array, trace: float) -> SpectrumPath:
+        rank = _rank(values, max(ROUNDING, 4 * len(self.matrix) * np.finfo(float).eps))
         squared_scores = np.square(found[:rank]).T / values[:rank]
-        return HeldOutFold(values[:rank], trace, squared_scores, self.gram.squared_norms, self.weights)
+        return SpectrumPath(
+            values[:rank], trace, squared_scores, self.gram.squared_norms, self.weights, self.dim, self.floor
+        )
 
 
-def merged(parts: Sequence[Moments]) -> Moments:
+def merge_moments(parts: Sequence[Moments]) -> Moments:
     """The moments of all parts together."""
     total = parts[0]
     for part in parts[1:]:
@@ -325,7 +338,7 @@ def merged(parts: Sequence[Moments]) -> Moments:
     return total
 
 
-def _rank(values: Array, tol: float = RANK, floor: float = 0.0) -> int:
+def _rank(values: Array, tol: float = ROUNDING, floor: float = 0.0) -> int:
     largest = float(values[0]) if values.size else 0.0
     share = max(tol, 4 * len(values) * np.finfo(float).eps)
     return int((values > max(share * largest, floor)).sum()) if largest > 0 else 0

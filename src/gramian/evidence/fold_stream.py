@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._content import RANKED_ROWS, ContentFolds, DistinctHashes, SmallestRows, row_hashes
+from gramian._content import DistinctHashes, Folds, SmallestRows, row_hashes
 from gramian.evidence.dimension import JudgedMoments
 from gramian.operators.moments import Moments
 from gramian.policy import LOOK
@@ -20,7 +20,7 @@ from gramian.rows.draws import FoldMoments, fold_moments
 class FoldStream:
     """The moments of each fold of all rows so far, their distinct hashes, and the rows that vote.
 
-    Up to `RANKED_ROWS` distinct rows, folds are dealt by rank, which only the last row settles: until then rows wait in ``kept``.
+    Up to `LOOK.drawn` distinct rows, folds are dealt by rank, which only the last row settles: until then rows wait in ``kept``.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).standard_normal((20, 3))
@@ -30,25 +30,33 @@ class FoldStream:
     (5, True)
     """
 
-    hashes: Array = field(default_factory=lambda: np.empty(0, dtype=np.uint64))  # at most RANKED_ROWS + 1
+    hashes: Array = field(default_factory=lambda: np.empty(0, dtype=np.uint64))  # at most LOOK.drawn + 1
     kept: list[Any] = field(default_factory=list)  # [rows, weights, rows, weights, ...] not yet summed
     summed: list[Moments | None] = field(default_factory=list)
-    drawn: SmallestRows | None = None  # at most RANKED_ROWS
+    drawn: SmallestRows | None = None  # at most LOOK.drawn
 
     def add(self, X: Any, weights: Array) -> FoldStream:
         """With the rows of one batch, all of positive weight."""
         of_rows = row_hashes(X)
         hashes = (DistinctHashes(self.hashes) + DistinctHashes.of(of_rows)).hashes
-        drawn = SmallestRows.of(X, weights, RANKED_ROWS, of_rows)
+        drawn = SmallestRows.of(X, weights, LOOK.drawn, of_rows)
         drawn = drawn if self.drawn is None else self.drawn + drawn
         waiting = replace(self, hashes=hashes, kept=[*self.kept, X, weights], drawn=drawn)
-        if len(hashes) <= RANKED_ROWS:
+        if len(hashes) <= LOOK.drawn:
             return waiting
         return replace(waiting, kept=[], summed=waiting._sum(of_rows))
 
+    def faded(self, share: float) -> FoldStream:
+        """With this share of the weight of all rows so far."""
+        if share == 1:
+            return self
+        kept = [part if k % 2 == 0 else share * part for k, part in enumerate(self.kept)]
+        drawn = self.drawn and replace(self.drawn, weights=share * self.drawn.weights)
+        return replace(self, kept=kept, summed=[part and part.faded(share) for part in self.summed], drawn=drawn)
+
     @property
-    def folds(self) -> ContentFolds:
-        return ContentFolds.of(DistinctHashes(self.hashes), LOOK.folds)
+    def folds(self) -> Folds:
+        return Folds.of(DistinctHashes(self.hashes), LOOK.folds)
 
     def _sum(self, last_hashes: Array | None = None) -> list[Moments | None]:
         """With the rows that waited; ``last_hashes`` are those of the last batch, where they are known."""

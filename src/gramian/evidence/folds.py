@@ -9,7 +9,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._checks import check_count
-from gramian._content import GivenFolds, row_hashes
+from gramian._content import Folds, row_hashes
 
 ADVICE = "Every row must be held out exactly once, and its model fitted to all others, as KFold, StratifiedKFold and GroupKFold do."
 
@@ -48,7 +48,7 @@ def as_folds(n_folds: Any, X: Any, y: Any = None) -> Any:
         number[held] = fold
     if len(splits) < 2 or (number < 0).any():
         raise ValueError(f"n_folds={n_folds!r} holds out {int((number >= 0).sum())} of {n_rows} rows. {ADVICE}")
-    return GivenFolds.of(row_hashes(X), number)
+    return Folds.given(row_hashes(X), number)
 
 
 def _positions(part: Any, n_rows: int, fold: int) -> Array:

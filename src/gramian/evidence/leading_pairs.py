@@ -8,11 +8,6 @@ from scipy import linalg
 from gramian._arrays import Array
 from gramian.solvers.turned import Reflected
 
-SPARE = 0.125
-"""Further columns, as a share of the pairs: the last pairs of a block are the worst."""
-SEEN = 1e-5
-"""Eigenvalues below this share of the largest are hardly seen in float32."""
-
 
 def in_single(matrix: Array) -> Reflected:
     """The decomposition in float32 of a matrix divided by its trace."""
@@ -31,9 +26,9 @@ def leading_pairs(matrix: Array, count: int, single: Reflected | None = None) ->
     [1.0, 0.5, 0.25]
     """
     single = in_single(matrix) if single is None else single
-    width = min(len(matrix), count + int(SPARE * count) + 8)
+    width = min(len(matrix), count + count // 8 + 8)  # the last pairs of a block are the worst
     axes = matrix @ single.leading(width).astype(np.float64)
-    if single.values[width - 1] > SEEN * single.values[0]:
+    if single.values[width - 1] > 1e-5 * single.values[0]:
         axes /= np.trace(matrix) * single.values[:width].astype(np.float64)
     else:  # columns of what float32 does not see are hardly independent
         axes = np.linalg.qr(axes)[0]

@@ -9,16 +9,24 @@ import numpy as np
 from scipy.special import gammaln, ndtri
 
 from gramian._arrays import Array
+from gramian.policy import DEFAULTS
 
-INTERVAL = 0.9
-"""The level at which standard deviations are calibrated: 1.645 of them cover 90 % of the held-out residuals."""
-OPTIMISM = 4.0
-"""Kernel and ridge were chosen on the residuals that calibrate: standard deviations are raised by the factor 1 + OPTIMISM / N."""
+COVERING = float(ndtri(0.5 + DEFAULTS.cover / 2))
+"""So many standard deviations of a normal law cover the level at which deviations are calibrated: 1.645 of them 90 %."""
 
 
-def raised(std: Array, total_weight: float) -> Array:
-    """Standard deviations, raised: residuals on which choices were made are a little too small."""
-    return std * (1.0 + OPTIMISM / total_weight)
+def less_optimistic(std: Array, total_weight: float, optimism: float = 4.0) -> Array:
+    """Standard deviations times 1 + ``optimism`` / N: residuals on which kernel and ridge were chosen are a little too small."""
+    return std * (1.0 + optimism / total_weight)
+
+
+def covering_rank(n_values: int) -> int:
+    """Which of n sorted sizes (from 1) covers 90 % of new ones, the new one counted too; above n where they are too few.
+
+    >>> covering_rank(9), covering_rank(8)
+    (9, 9)
+    """
+    return int(np.ceil((n_values + 1) * DEFAULTS.cover))
 
 
 def conformal_level(n_residuals: float) -> float:
@@ -27,16 +35,14 @@ def conformal_level(n_residuals: float) -> float:
     >>> conformal_level(9), conformal_level(90)
     (1.0, 0.91)
     """
-    return min(1.0, INTERVAL * (1.0 + 1.0 / n_residuals))
+    return min(1.0, DEFAULTS.cover * (1.0 + 1.0 / n_residuals))
 
 
 def calibrated_std(residuals: Array, leverages: Array, weights: Array, total_weight: float) -> Array:
     """s such that the 90 % normal interval with s√(1 + |z|²/N) covers 90 % of the held-out residuals (conformally)."""
     scaled = np.abs(residuals) / np.sqrt(1.0 + leverages)[:, None]
     level = conformal_level(total_weight)
-    return np.array([weighted_quantile(column, weights, level) for column in scaled.T]) / float(
-        ndtri(0.5 + INTERVAL / 2)
-    )
+    return np.array([weighted_quantile(column, weights, level) for column in scaled.T]) / COVERING
 
 
 def weighted_quantile(values: Array, weights: Array, level: float) -> float:
@@ -52,10 +58,6 @@ def threshold(scores: Array, weights: Array, share: float) -> float:
     below = np.cumsum(np.bincount(inverse, weights[weights > 0]))
     last = int(np.searchsorted(below, share * below[-1] * (1 - 1e-12)))
     return float((values[last] + values[min(last + 1, len(values) - 1)]) / 2)
-
-
-FARTHEST = 1e6
-"""Times the largest held-out value (on the scale of an exponential law), beyond which no limit is sought."""
 
 
 def log_share_beyond(times: Any, total: float) -> Any:
@@ -82,11 +84,11 @@ class Tally:
     def of(cls, values: Array, weights: Array, freedom: float | None = None) -> Tally:
         order = np.argsort(values)
         values, weights = values[order], weights[order]
-        if freedom is None:  # Box: the chi-squared law of the same mean and variance
+        if freedom is None and weights.sum() > 0:  # Box: the chi-squared law of the same mean and variance
             mean = np.average(values, weights=weights)
             spread = np.average((values - mean) ** 2, weights=weights)
             freedom = float(np.clip(2 * mean**2 / spread, 1.0, 1e6)) if spread > 0 else 1.0
-        return cls(values, np.cumsum(weights[::-1])[::-1], max(float(freedom), 1.0))
+        return cls(values, np.cumsum(weights[::-1])[::-1], max(float(freedom or 1.0), 1.0))
 
     @property
     def total(self) -> float:
@@ -104,8 +106,23 @@ class Tally:
             return np.where(found > largest, 0.0, shares)
         law = _chi_squared(self.freedom)
         times = law.logsf(found / largest * law.isf(1.0 / (1.0 + self.total))) / -np.log1p(self.total)
-        beyond = np.exp(log_share_beyond(times, self.total))
+        beyond = np.exp(log_share_beyond(np.minimum(times, 1e6), self.total))
         return np.where(place == len(self.values), np.minimum(beyond, shares), shares)
+
+    def exceeded(self, found: Array, level: float) -> bool:
+        """Whether values are together larger than those of new rows, beyond what chance explains at this level.
+
+        By the one-sided test of Kolmogorov and Smirnov, whose statistic exceeds √(-log(1 - level) (1/n + 1/N) / 2) with a chance of 1 - level at most.
+
+        >>> import numpy as np
+        >>> tally = Tally.of(np.linspace(0.0, 1.0, 200), np.ones(200))
+        >>> tally.exceeded(np.array([0.2, 0.7, 1.5]), 0.99), tally.exceeded(np.linspace(0.5, 0.9, 50), 0.99)
+        (False, True)
+        """
+        if not len(found) or not self.total > 0:
+            return False
+        ahead = np.arange(1, len(found) + 1) / len(found) - np.sort(self.p_values(found))
+        return bool(ahead.max() > np.sqrt(-np.log(1.0 - level) * (1.0 / len(found) + 1.0 / self.total) / 2.0))
 
     def limit(self, level: float) -> float:
         """The value that a share ``1 - level`` of new rows exceeds."""
@@ -117,11 +134,9 @@ class Tally:
 
             law = _chi_squared(self.freedom)
             far = 1.0
-            while log_share_beyond(far, self.total) > np.log(alpha) and far < FARTHEST:
+            while log_share_beyond(far, self.total) > np.log(alpha) and far < 1e6:
                 far *= 2.0
-            times = (
-                brentq(lambda c: log_share_beyond(c, self.total) - np.log(alpha), 1.0, far) if far < FARTHEST else far
-            )
+            times = brentq(lambda c: log_share_beyond(c, self.total) - np.log(alpha), 1.0, far) if far < 1e6 else far
             return float(self.values[-1] * law.isf(smallest**times) / law.isf(smallest))
         passed = (1.0 + self.above) / (1.0 + self.total) <= alpha
         return float(self.values[passed.argmax()] if passed.any() else self.values[-1])

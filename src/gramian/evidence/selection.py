@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._precision import ROUNDING
 from gramian.evidence.limits import weighted_quantile
 from gramian.policy import JURY, LOOK
-
-ROUNDING = 1e-12
-"""Scores that differ by less than this share of themselves are the same: which is larger is rounding."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class Evidence:
         what: str = "q",
         loss: str = "held-out log-likelihood",
     ) -> Evidence:
-        """From the losses of single held-out rows; wild rows do not vote.
+        """From the losses of single held-out rows; wild rows do not vote [10].
 
         Parameters
         ----------
@@ -81,10 +79,6 @@ class Evidence:
         Returns
         -------
         Evidence
-
-        References
-        ----------
-        [10] docs/theory.md, section 10: choosing, by what was not seen.
 
         Examples
         --------
@@ -133,8 +127,8 @@ def votes(losses: Array, weights: Array) -> Array:
     beyond the outer fence, a number of interquartile ranges above the upper quartile [10].
 
     >>> import numpy as np
-    >>> votes(np.array([1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 2.0, 900.0]), np.ones(8)).tolist()
-    [True, True, True, True, True, True, True, False]
+    >>> votes(np.array([1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 2.0, 1.0, 2.0, 900.0]), np.ones(10)).tolist()
+    [True, True, True, True, True, True, True, True, True, False]
     """
     known = np.isfinite(losses) & (weights > 0)
     if known.sum() < JURY.fewest_rows:
@@ -186,8 +180,9 @@ def choose(
     *,
     what: str = "q",
     score: str = "held-out log-likelihood",
+    n_errors: float = 1.0,
 ) -> Selection:
-    """The simplest candidate as good as the best, from scores (n_folds, n_candidates); candidates come simplest first.
+    """The simplest candidate as good as the best, from scores (n_folds, n_candidates); candidates come simplest first [10].
 
     Parameters
     ----------
@@ -201,14 +196,12 @@ def choose(
         What is chosen, for the reason.
     score : str
         What the scores are, for the reason.
+    n_errors : float, default=1.0
+        Standard errors within which a simpler candidate is as good: ``JURY.clear`` where the richer must clearly help.
 
     Returns
     -------
     Selection
-
-    References
-    ----------
-    [10] docs/theory.md, section 10: choosing, by what was not seen.
 
     Examples
     --------
@@ -217,12 +210,12 @@ def choose(
     """
     scores = np.array(fold_scores, dtype=np.float64)
     weights = np.full(len(scores), 1.0) if fold_weights is None else np.asarray(fold_weights, dtype=np.float64)
-    return choose_by(Evidence(list(candidates), -scores.T, weights, what, score))
+    return choose_by(Evidence(list(candidates), -scores.T, weights, what, score), n_errors)
 
 
-def choose_by(evidence: Evidence) -> Selection:
+def choose_by(evidence: Evidence, n_errors: float = 1.0) -> Selection:
     """The rule: with D_f(c) = loss_f(c) - loss_f(best), each fold weighted, c is as good as the best if mean D is at most
-    std(D, ddof=1) / √folds and D_f(c) <= 0 in at least one fold; the first such c is taken [10].
+    ``n_errors`` times std(D, ddof=1) / √folds and D_f(c) <= 0 in at least one fold; the first such c is taken [10].
 
     A D that is rounding is none. A loss of inf or NaN is a candidate that failed.
     """
@@ -244,16 +237,19 @@ def choose_by(evidence: Evidence) -> Selection:
         unit = np.ldexp(1.0, int(np.frexp(np.abs(gap - mean).max())[1]))
         spread = float(weights @ ((gap - mean) / unit) ** 2) * n_folds / (n_folds - 1) if n_folds > 1 else 0.0
         errors[c] = unit * np.sqrt(spread / n_folds)
-        as_good[c] = c == best or (mean <= errors[c] and bool((gap <= 0).any()))
+        as_good[c] = c == best or (mean <= n_errors * errors[c] and bool((gap <= 0).any()))
     chosen = int(as_good.argmax())
     if chosen == best:
-        reason = f"{what} = {_told(candidates[best])}: the best {score} of {len(candidates)} candidates"
+        reason = f"{what} = {_words(candidates[best])}: the best {score} of {len(candidates)} candidates"
     else:
-        reason = f"{what} = {_told(candidates[chosen])}: {score} within one standard error of the best ({_told(candidates[best])})"
+        errors_of = "one standard error" if n_errors == 1 else f"{n_errors:g} standard errors"
+        reason = f"{what} = {_words(candidates[chosen])}: {score} within {errors_of} of the best ({_words(candidates[best])})"
     return Selection(candidates, means, errors, candidates[chosen], reason, evidence)
 
 
-def _told(candidate: Any) -> str:
+def _words(candidate: Any) -> str:
     if isinstance(candidate, dict):
+        if len(candidate) == 1:
+            return str(next(iter(candidate.values())))
         return ", ".join(f"{name} {value}" for name, value in candidate.items())
     return str(candidate)

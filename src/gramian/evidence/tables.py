@@ -9,26 +9,22 @@ from scipy import sparse
 
 from gramian._arrays import Array
 from gramian._checks import check_scale
-from gramian._content import GivenFolds, SmallestRows, content_folds, row_hashes, smallest_positions
-from gramian.evidence.dimension import JudgedMoments, choose_by_gram, choose_by_moments
+from gramian._content import Folds, SmallestRows, content_folds, row_hashes, smallest_positions
+from gramian._precision import ROUNDING
+from gramian.evidence.dimension import GramFamily, JudgedMoments, MomentFamily, choose_by_gram, choose_by_moments
+from gramian.evidence.held_out import HeldOut
 from gramian.evidence.selection import Selection
-from gramian.latent.dimension import FLAT
 from gramian.latent.sample import MomentSample, TableSample
-from gramian.policy import DETECTOR, LOOK
+from gramian.policy import DEFAULTS, LOOK
 from gramian.rows.base import Block
 from gramian.rows.draws import fold_moments
 
 
 def choose_for_moments(judged: JudgedMoments, sample: MomentSample, smallest: int = 1) -> Selection:
     """From the moments of each fold, at the precision of the rows."""
-    return choose_by_moments(
-        judged,
-        max(sample.n_rows, int(sample.moments.weight)),  # integer weights equal repeated rows
-        sample.center,
-        smallest=smallest,
-        rank_tol=sample.rank_tol,
-        rank_floor=sample.rank_floor,
-    )
+    family = MomentFamily(judged, sample.center, rank_tol=sample.rank_tol, rank_floor=sample.rank_floor)
+    n_rows = max(sample.n_rows, int(sample.moments.weight))  # integer weights equal repeated rows
+    return choose_by_moments(family, n_rows, smallest=smallest)
 
 
 def choose_for_table(sample: TableSample, weights: Array) -> Selection | None:
@@ -37,19 +33,19 @@ def choose_for_table(sample: TableSample, weights: Array) -> Selection | None:
     return _choose_for_wide(sample.X, weights, mean, sample.center, LOOK.folds, row_hashes(sample.X))
 
 
-def choose_for_detector(X: Array, n_folds: int | GivenFolds, hashes: Array) -> Selection | None:
+def choose_for_detector(X: Array, n_folds: int | Folds, hashes: Array) -> Selection | None:
     """q of complete rows of which some may not belong, 0 included; the noise never falls below its floor. None where nothing can be held out."""
     weights = np.ones(len(X))
     if X.shape[1] > min(len(X), LOOK.rows):
         return _choose_for_wide(
-            X, weights, X.mean(axis=0), True, n_folds, hashes, smallest=0, floor=DETECTOR.noise_floor
+            X, weights, X.mean(axis=0), True, n_folds, hashes, smallest=0, floor=DEFAULTS.noise_floor
         )
     folds, _ = content_folds(None, n_folds, hashes)
     if not folds or not X.shape[1]:
         return None
     parts = fold_moments(Block(X, weights), folds, hashes).parts
     judged = JudgedMoments.of(parts, folds, SmallestRows.of(X, weights, LOOK.rows, hashes))
-    return choose_by_moments(judged, len(X), smallest=0, floor=DETECTOR.noise_floor)
+    return choose_by_moments(MomentFamily(judged, floor=DEFAULTS.noise_floor), len(X), smallest=0)
 
 
 def _choose_for_wide(
@@ -57,18 +53,18 @@ def _choose_for_wide(
     weights: Array,
     mean: Array | None,
     center: bool,
-    n_folds: int | GivenFolds,
+    n_folds: int | Folds,
     hashes: Array,
     *,
     smallest: int = 1,
-    floor: float = FLAT,
+    floor: float = ROUNDING,
 ) -> Selection | None:
     if X.shape[0] > LOOK.rows:
         rows = smallest_positions(hashes, LOOK.rows)
         X, weights = (X.tocsr()[rows] if sparse.issparse(X) else X[rows]), weights[rows]
         hashes = hashes[rows]
-    folds, fold = content_folds(None, n_folds, hashes)
-    if not folds:
+    held_out = HeldOut.of(None, n_folds, hashes=hashes, weights=weights)
+    if not held_out:
         return None
     if mean is None:
         gram = (X @ X.T).toarray().astype(np.float64)
@@ -77,4 +73,5 @@ def _choose_for_wide(
         check_scale(float(np.abs(centred).max(initial=0.0)))
         gram = centred @ centred.T
     n_rows = max(X.shape[0], int(weights.sum()))
-    return choose_by_gram(gram, weights, fold, X.shape[1], n_rows, center, smallest=smallest, floor=floor)
+    family = GramFamily(gram, weights, center, X.shape[1], floor)
+    return choose_by_gram(family, held_out, n_rows, smallest=smallest)

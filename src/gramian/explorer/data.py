@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import isqrt
 from typing import Any
 
@@ -16,14 +17,13 @@ from gramian.io.source import Source
 from gramian.io.table import ReadOptions
 from gramian.io.table_model import TableModel
 from gramian.io.tables import open_table, whole_table
+from gramian.tables.bounds import Bounds
 from gramian.tables.clocks import Clock, calendar_columns
+from gramian.tables.codes import find_codes
 from gramian.tables.frames import as_table
 from gramian.tables.preprocessing import Preprocessing, Roles
 from gramian.tables.table import Table, TableError
 
-MOST_VIEWS = 12
-SMALLEST_IMAGE = 16
-"""Pixels: 4 x 4."""
 _PREFIX = re.compile(r"([^\s._:/-]+)[\s._:/-]+\S")
 
 
@@ -39,6 +39,36 @@ class Data:
     views: dict[str, list[str]] = field(default_factory=dict)
     image: tuple[int, int] | None = None
     label: str | None = None  # a column that is not modelled and colours the map
+
+    @cached_property
+    def owner(self) -> Array:
+        """For each feature, the position of its column among those that are modelled."""
+        return self.prepare.owner
+
+    @cached_property
+    def first_feature(self) -> Array:
+        """The first feature of each modelled column: the features of a category are missing together."""
+        return np.searchsorted(self.owner, np.arange(len(self.prepare.names)))
+
+    @cached_property
+    def codes(self) -> dict[str, list[float]]:
+        """The numbers that the library takes for codes of missing, by column."""
+        numbers = [name for name, column in zip(self.table.names, self.table.columns) if column.dtype != object]
+        found: dict[str, list[float]] = {}
+        for code in find_codes([self.table[name] for name in numbers]):
+            for j in code.columns:
+                found.setdefault(numbers[j], []).append(code.value)
+        return found
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """What values its numbers may take."""
+        return Bounds.of_table(self.table, self.prepare)
+
+    def forget(self) -> None:
+        """A cell is another now: what was known of columns is looked up again."""
+        for name in ("codes", "bounds"):
+            self.__dict__.pop(name, None)
 
     @property
     def series(self) -> list[str]:
@@ -74,13 +104,13 @@ def _with_panels(data: Data) -> Data:
     return replace(
         data,
         views=data.views or views_of(columns.names),
-        image=image_of(columns.names, data.X) if numbers else None,
+        image=image_of(columns.names) if numbers else None,
         label=columns.target if columns.target is not None and columns.target in data.table else None,
     )
 
 
-def views_of(names: Sequence[str]) -> dict[str, list[str]]:
-    """Groups of columns that share the first word of their names, where all columns belong to one.
+def views_of(names: Sequence[str], most: int = 12) -> dict[str, list[str]]:
+    """Groups of columns that share the first word of their names, where all columns belong to one of at ``most`` so many.
 
     Examples
     --------
@@ -95,14 +125,14 @@ def views_of(names: Sequence[str]) -> dict[str, list[str]]:
         if found is None:
             return {}
         groups.setdefault(found[1], []).append(name)
-    fits = 2 <= len(groups) <= MOST_VIEWS and all(len(members) > 1 for members in groups.values())
+    fits = 2 <= len(groups) <= most and all(len(members) > 1 for members in groups.values())
     return groups if fits else {}
 
 
-def image_of(names: Sequence[str], X: Array) -> tuple[int, int] | None:
-    """Height and width where the columns are the pixels of square pictures, by their names."""
+def image_of(names: Sequence[str], fewest: int = 16) -> tuple[int, int] | None:
+    """Height and width where the columns are the pixels of square pictures, by their names; ``fewest``: 4 x 4."""
     side = isqrt(len(names))
-    if len(names) < SMALLEST_IMAGE or side * side != len(names):
+    if len(names) < fewest or side * side != len(names):
         return None
     return (side, side) if all(re.match(r"(pixel|px)", name, re.IGNORECASE) for name in names) else None
 

@@ -8,20 +8,10 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._content import content_folds, row_hashes, smallest_positions
+from gramian._content import content_folds, content_sample
 from gramian.explorer.data import Data
 from gramian.explorer.session import Clusters, Fitted, Session
-
-FIRST_ROWS = 500
-"""Of the first look, and of what is judged on held-out rows: drawn by content."""
-EXACT_ROWS, LANDMARKS = 2000, 400
-"""Kernel models of more rows are approximated, so that a page need not wait."""
-HELD_OUT_FOLDS = 5
-
-
-def sample_of(X: Array, most: int = FIRST_ROWS) -> Array:
-    """Rows drawn by what they hold, not by where they stand."""
-    return X if len(X) <= most else X[np.sort(smallest_positions(row_hashes(X), most))]
+from gramian.policy import KERNELS, LOOK
 
 
 def start(session: Session) -> None:
@@ -40,6 +30,7 @@ def again(session: Session, **asked: Any) -> None:
 
 
 def _first_look(session: Session) -> None:
+    """A map at once, along two axes; then as many as held-out cells of some rows prefer, then of all."""
     data = session.need_data()
     if data.X.shape[1] < 2:  # one column has no map
         session.changed(drawn=True)
@@ -51,28 +42,35 @@ def _first_look(session: Session) -> None:
     else:
         from gramian import PPCA
 
-        rows = sample_of(data.X)
-        first = PPCA(random_state=0).fit(rows)
-        linear = first if len(rows) == len(data.X) else PPCA(first.n_components_, random_state=0).fit(data.X)
-        words = "" if linear is first else f"A first look: q from {len(rows)} rows."
-        session.publish(fitted_of(data, linear, words=words, selection=getattr(first, "selection_", None)))
+        rows = content_sample(data.X, LOOK.few)
+        first = PPCA(min(2, rows.shape[1] - 1, len(rows) - 1), random_state=0).fit(rows)
+        session.publish(fitted_of(data, first, words="A first look: how many axes there are is being found out."))
         if name == "KernelPPCA":
             assert session.fitted is not None
             session.publish(with_map(session.fitted, inner, "kernel", "The model that was given."))
-        if linear is not first:
-            session.jobs.add("whole", "All rows", lambda: _whole(session))
+        session.jobs.add("axes", "How many axes", lambda: _axes(session, LOOK.few))
     if name in ("PPCAMixture", "KernelPPCAMixture"):
         labels = np.asarray(inner.predict(data.X))
         session.amend(clusters=Clusters(inner, labels, getattr(inner, "selection_", None)))
+    if len(data.X) > LOOK.few and session.jobs.has("axes"):
+        session.jobs.add("whole", "All rows", lambda: _axes(session, len(data.X)))
     _afterwards(session)
 
 
-def _whole(session: Session) -> None:
+def _axes(session: Session, most: int) -> None:
+    """The model of all rows, with as many axes as held-out cells of at most so many prefer."""
     from gramian import PPCA
 
     data, before = session.need()
-    linear = PPCA(random_state=0).fit(data.X)
-    session.publish(_keeping(before, fitted_of(data, linear, selection=getattr(linear, "selection_", None))))
+    rows, edits = content_sample(data.X, most), session.edited_cells
+    linear = PPCA(random_state=0).fit(rows)
+    selection, words = getattr(linear, "selection_", None), ""
+    if len(rows) < len(data.X):
+        linear = PPCA(linear.n_components_, random_state=0).fit(data.X)
+        words = f"How many axes there are is said by {len(rows)} of the rows so far."
+    found = _keeping(before, fitted_of(data, linear, words=words, selection=selection))
+    session.fitted_edits = edits
+    session.publish(with_map(found, before.model, "kernel", before.words) if before.kind == "kernel" else found)
 
 
 def _keeping(before: Fitted, now: Fitted) -> Fitted:
@@ -86,19 +84,21 @@ def _chosen(session: Session, options: dict[str, Any]) -> None:
     data, before = session.need()
     q, n = options.get("q"), len(data.X)
     by_kernel = "kernel" in options
-    linear, edits = before.linear, {(row, j) for row, columns in session.edited.items() for j in columns}
+    linear, edits = before.linear, session.edited_cells
     wanted = int(linear.n_components_) if by_kernel else q
-    if wanted is None or int(linear.n_components_) != wanted or edits != session.fitted_edits:
+    if wanted is None or int(linear.n_components_) != wanted or edits != session.fitted_edits or session.stale:
         linear = PPCA("auto" if wanted is None else wanted, random_state=0).fit(data.X)
     chosen = getattr(linear, "selection_", None)
     found = _keeping(before, fitted_of(data, linear, selection=chosen, options=options))
     if by_kernel:
         found = _calibrated(data, found)  # the kernel sees the cells that the page shows
-        more: dict[str, Any] = {"approximation": "nystroem", "n_landmarks": LANDMARKS} if n > EXACT_ROWS else {}
+        more: dict[str, Any] = (
+            {"approximation": "nystroem", "n_landmarks": KERNELS.landmarks} if n > KERNELS.exact_rows else {}
+        )
         kernel = kernel_of(options)
         model = KernelPPCA("auto" if q is None else int(q), kernel=kernel, random_state=0, **more).fit(found.full)
         found = with_map(found, model, "kernel", "")
-    session.fitted_edits = edits
+    session.fitted_edits, session.stale = edits, False
     session.publish(found)
     _afterwards(session)
 
@@ -164,7 +164,7 @@ def _calibrated(data: Data, fitted: Fitted) -> Fitted:
     if fitted.filler is not fitted.linear or not np.isnan(data.X).any():
         return fitted
     q = int(fitted.linear.n_components_)
-    filler = LatentImputer(PPCA(q, random_state=0), standardize=False).fit(sample_of(data.X, EXACT_ROWS))
+    filler = LatentImputer(PPCA(q, random_state=0), standardize=False).fit(content_sample(data.X, LOOK.rows))
     full, std = (np.array(part) for part in filler.impute(data.X, return_std=True))
     found = replace(fitted, filler=filler, full=full, std=std)
     return replace(found, latents=np.asarray(found.model.transform(full))) if found.kind == "kernel" else found
@@ -175,7 +175,7 @@ def _limits(session: Session) -> None:
 
     data, _ = session.need()
     try:
-        detector = LatentOutlierDetector(standardize=False).fit(sample_of(data.X, EXACT_ROWS))
+        detector = LatentOutlierDetector(standardize=False).fit(content_sample(data.X, LOOK.rows))
     except ValueError:  # too few rows to hold any out
         return
     session.amend(detector=detector, oddness=-np.asarray(detector.score_samples(data.X)))
@@ -186,7 +186,7 @@ def _clusters(session: Session, options: dict[str, Any]) -> None:
 
     _, fitted = session.need()
     count = options.get("clusters")
-    rows = sample_of(fitted.full)
+    rows = content_sample(fitted.full, LOOK.few)
     selection = fitted.clusters.selection if fitted.clusters is not None else None
     if count is None:
         mixture = PPCAMixture(n_clusters="auto", random_state=0).fit(rows)
@@ -213,7 +213,7 @@ def _views(session: Session) -> None:
 
     data, fitted = session.need()
     X, columns = fitted.full, view_features(data)
-    folds, fold = content_folds(X, HELD_OUT_FOLDS)
+    folds, fold = content_folds(X, LOOK.folds)
     skill: dict[str, float | None] = {}
     if folds and (fold == 0).any():
         kept = MultiViewRKM(views=columns, random_state=0).fit(X[fold != 0])
@@ -230,7 +230,7 @@ def _views(session: Session) -> None:
 
 def view_features(data: Data) -> dict[str, list[int]]:
     """The features of every view."""
-    owner = [data.prepare.names[j] for j in data.prepare.owner]
+    owner = [data.prepare.names[j] for j in data.owner]
     return {view: [k for k, name in enumerate(owner) if name in set(members)] for view, members in data.views.items()}
 
 
@@ -252,8 +252,10 @@ def _series(session: Session, column: str) -> None:
     clock = data.clock
     assert clock is not None
     hidden = max(1, min(len(values) // 5, 2 * max(clock.seasons, default=12)))
-    model = RKMForecaster(random_state=0).fit(values)
-    past = RKMForecaster(random_state=0).fit(values[:-hidden])
+    model, past = RKMForecaster(random_state=0), RKMForecaster(random_state=0)
+    for forecaster, part in ((model, values), (past, values[:-hidden])):
+        forecaster._usual_seasons = clock.seasons  # as `gramian forecast` does
+        forecaster.fit(part)
     session.series[column] = {"model": model, "past": past, "hidden": hidden}
     session.changed(drawn=True)
 
@@ -267,7 +269,7 @@ def _tune(session: Session, trials: int) -> None:
     from gramian import PPCA, BayesSearch, KernelPPCA
 
     _, fitted = session.need()
-    rows = sample_of(fitted.full)
+    rows = content_sample(fitted.full, LOOK.few)
     if fitted.kind == "kernel":
         search = BayesSearch(KernelPPCA(random_state=0), n_trials=trials, cv=3, random_state=0).fit(rows)
         found = search.best_estimator_

@@ -10,6 +10,7 @@ from gramian.explorer.data import Data, data_of, demo_data, plain_model, read_da
 from gramian.explorer.session import Session
 from gramian.io.table import ReadOptions
 from gramian.io.table_model import TableModel
+from gramian.policy import LOOK
 
 
 def is_model(value: Any) -> bool:
@@ -81,10 +82,6 @@ def _fitting_names(model: TableModel, table: Any) -> TableModel:
     return model
 
 
-DRAWN_ROWS = 500
-"""Rows that are drawn from a model that comes without a table: enough for a map."""
-
-
 def _drawn(model: TableModel) -> Data:
     """Rows drawn from a model that comes without a table."""
     from gramian.tables.table import Table
@@ -92,7 +89,7 @@ def _drawn(model: TableModel) -> Data:
     estimator = getattr(model.estimator, "estimator_", model.estimator)
     if not hasattr(estimator, "sample"):
         raise ValueError(f"a {type(estimator).__name__} cannot draw rows: give a table beside the model.")
-    rows = estimator.sample(DRAWN_ROWS, random_state=0)
+    rows = estimator.sample(LOOK.few, random_state=0)
     rows = rows[0] if isinstance(rows, tuple) else rows
     prepare = model.preprocessing
     return data_of(Table(list(prepare.names), prepare.columns(rows)), "rows drawn from the model", model)

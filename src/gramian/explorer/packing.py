@@ -13,24 +13,24 @@ from gramian._arrays import Array
 KINDS = {"f4": "<f4", "i4": "<i4", "u1": "|u1"}
 
 
-def packed(values: Any, kind: str = "f4") -> dict[str, str]:
+def pack(values: Any, kind: str = "f4") -> dict[str, str]:
     """An array as ``{"kind": ..., "data": ...}``; what the page reads as a typed array.
 
     Examples
     --------
-    >>> packed([1.0, 2.0])
+    >>> pack([1.0, 2.0])
     {'kind': 'f4', 'data': 'AACAPwAAAEA='}
     """
     array = np.ascontiguousarray(np.asarray(values), dtype=KINDS[kind])
     return {"kind": kind, "data": base64.b64encode(array.tobytes()).decode("ascii")}
 
 
-def unpacked(value: dict[str, str]) -> Array:
+def unpack(value: dict[str, str]) -> Array:
     """The array again.
 
     Examples
     --------
-    >>> unpacked(packed([1.0, 2.0])).tolist()
+    >>> unpack(pack([1.0, 2.0])).tolist()
     [1.0, 2.0]
     """
     return np.frombuffer(base64.b64decode(value["data"]), dtype=KINDS[value["kind"]])
@@ -59,7 +59,7 @@ def plains(values: Any) -> list[float | None]:
     return [value if value == value and abs(value) != np.inf else None for value in rounded.tolist()]
 
 
-def written(value: Any) -> bytes:
+def write_json(value: Any) -> bytes:
     """Strict JSON: never a bare NaN."""
     return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian.explorer.fitting import EXACT_ROWS, FIRST_ROWS, LANDMARKS
 from gramian.explorer.session import Fitted, Session
+from gramian.policy import KERNELS, LOOK
 
 
 def python_code(session: Session) -> str:
@@ -20,7 +20,7 @@ def python_code(session: Session) -> str:
     names = {"PPCA"} | ({"LatentImputer"} if calibrated else set()) | ({"KernelPPCA"} if by_kernel else set())
     fits = [f"linear = PPCA({q}, random_state=0).fit(X)"]
     if calibrated:
-        rows = _drawn("X", n, EXACT_ROWS)
+        rows = _drawn("X", n, LOOK.rows)
         fits.append(f"filler = LatentImputer(PPCA({q}, random_state=0), standardize=False).fit({rows})")
     looks = ["odd = linear.anomaly(X)"] if fitted.odd is not None else []
     filler = "filler" if calibrated else "linear"
@@ -31,29 +31,32 @@ def python_code(session: Session) -> str:
         fits.append(_kernel_model(fitted, n))
     if fitted.clusters is not None:
         names.add("PPCAMixture")
-        asked, rows = fitted.options.get("clusters") or "auto", _drawn("full", n, FIRST_ROWS)
+        asked, rows = fitted.options.get("clusters") or "auto", _drawn("full", n, LOOK.few)
         fits.append(f"clusters = PPCAMixture(n_clusters={asked!r}, random_state=0).fit({rows}).predict(full)")
     looks.append(f"latents = {'model.transform(full)' if by_kernel else 'linear.transform(X)'}")
     lines = [*_table(session), *before, "X = prepare.matrix(table)", "", *fits, "", *after]
     lines += ["X = prepare.matrix(table)"] if after else []
-    lines += [*looks, "columns = prepare.columns(full)  # in the units of the table"]
+    lines += [
+        *looks,
+        "columns = Bounds.of_table(table, prepare).columns(prepare, full)  # as the table has them, possible values",
+    ]
     head = [f"# What the page about {session.title[:60]!r} showed.", "import numpy as np", ""]
     head.append(f"from gramian import {', '.join(sorted(names))}")
     if by_kernel:
         head.append(f"from gramian.kernels import {type(fitted.model.kernel_).__name__}")
-    if any("smallest_positions" in line for line in lines):
-        head.append("from gramian._content import row_hashes, smallest_positions")
+    if any("content_sample" in line for line in lines):
+        head.append("from gramian._content import content_sample")
     return "\n".join([*head, *lines]) + "\n"
 
 
 def _drawn(rows: str, n: int, most: int) -> str:
     """The rows that were drawn by content, where there are many."""
-    return rows if n <= most else f"{rows}[np.sort(smallest_positions(row_hashes({rows}), {most}))]"
+    return rows if n <= most else f"content_sample({rows}, {most})"
 
 
 def _kernel_model(fitted: Fitted, n: int) -> str:
     kernel = fitted.model.kernel_
-    more = f", approximation='nystroem', n_landmarks={LANDMARKS}" if n > EXACT_ROWS else ""
+    more = f", approximation='nystroem', n_landmarks={KERNELS.landmarks}" if n > KERNELS.exact_rows else ""
     parameters = ", ".join(f"{name}={value!r}" for name, value in kernel.get_params(deep=False).items())
     return (
         f"model = KernelPPCA({fitted.q}, kernel={type(kernel).__name__}({parameters}), random_state=0{more}).fit(full)"
@@ -76,11 +79,14 @@ def _table(session: Session) -> list[str]:
     """The table as it was read, and what its columns are."""
     data = session.need_data()
     prepare = data.prepare
-    lines = ["from gramian.io import Preprocessing, read_table", "from gramian.tables.preprocessing import Roles"]
+    lines = ["from gramian.io import Preprocessing, read_table", "from gramian.tables.bounds import Bounds"]
+    lines.append("from gramian.tables.preprocessing import Roles")
     if session.title == "digits":
         lines += ["from gramian.explorer.data import demo_data", "", "table = demo_data().table"]
     else:
         lines += ["", f"table = read_table({data.title!r})"]
+    for name, old, new in session.replaced:
+        lines.append(f"table[{name!r}][table[{name!r}] == {_cell(old)}] = {_cell(new)}")
     if (prepare.mean == 0).all() and (prepare.scale == 1).all():  # a bare estimator: columns in their own units
         width = len(prepare.names)
         made = f"Preprocessing({prepare.names!r}, [[] for _ in range({width})], np.zeros({width}), np.ones({width}))"

@@ -6,15 +6,16 @@ import asyncio
 import os
 import secrets
 import socket
+import sys
 import tempfile
 import threading
 import webbrowser
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from gramian.explorer.answers import answered
+from gramian.explorer.answers import answer_verb
 from gramian.explorer.bundle import index_page, static_files
-from gramian.explorer.packing import written
+from gramian.explorer.packing import write_json
 from gramian.explorer.session import Limits, Session
 
 try:
@@ -29,8 +30,6 @@ except ImportError as missing:
     raise ImportError("the page needs Starlette and uvicorn: pip install 'gramian[explore]'.") from missing
 
 HOST = "127.0.0.1"
-CHUNK_SECONDS = 30.0
-"""An upload that sends nothing for so long is ended."""
 QUICK = frozenset(("decode", "fill", "row"))
 """Verbs that answer while the mouse moves."""
 POLICY = (
@@ -89,6 +88,9 @@ class Guard:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > self.sessions.limits.head_bytes:
+            await answer(431, {"error": "The head of the request is too large."})(scope, receive, send)
+            return
         request = Request(scope)
         session = self._session(request) if self._is_ours(request) else None
         if session is None:
@@ -102,7 +104,7 @@ class Guard:
         return len(hosts) == 1 and hosts[0] in self.hosts and all(origin in self.origins for origin in origins)
 
     def _session(self, request: Request) -> Session | None:
-        parts = request.url.path.split("/")
+        parts = request.scope["path"].split("/")
         in_path = parts[2] if len(parts) > 3 and parts[1] == "static" else ""
         given = request.headers.get("x-gramian-token") or request.query_params.get("token") or in_path
         return self.sessions.get(given) if given else None
@@ -110,7 +112,7 @@ class Guard:
 
 def answer(status: int, value: Any) -> Response:
     """Strict JSON."""
-    return Response(written(value), status, HEADERS, "application/json")
+    return Response(write_json(value), status, HEADERS, "application/json")
 
 
 def app_of(sessions: Sessions, port: int) -> Guard:
@@ -128,10 +130,10 @@ def app_of(sessions: Sessions, port: int) -> Guard:
         return Response(found[0], 200, HEADERS, found[1])
 
     async def call(request: Request) -> Response:
-        given, name = await _body(request, sessions.limits.call_bytes), request.path_params["name"]
+        given, name = await _body(request, sessions.limits), request.path_params["name"]
         if name in QUICK:  # a thread would cost more than the answer
-            return called(request.state.session, name, given)
-        return await run_in_threadpool(called, request.state.session, name, given)
+            return call_verb(request.state.session, name, given)
+        return await run_in_threadpool(call_verb, request.state.session, name, given)
 
     async def upload(request: Request) -> Response:
         return await _uploaded(request, sessions)
@@ -153,19 +155,19 @@ def app_of(sessions: Sessions, port: int) -> Guard:
     )
 
 
-def called(session: Session, name: str, body: bytes) -> Response:
+def call_verb(session: Session, name: str, body: bytes) -> Response:
     """The answer of a verb: 200, 404 where there is none, 409 while it is being fitted, 422 for a wrong input."""
-    status, value = answered(session, name, body)
+    status, value = answer_verb(session, name, body)
     return answer(status, value)
 
 
-async def _body(request: Request, most: int) -> bytes:
+async def _body(request: Request, limits: Limits) -> bytes:
     parts, size = [], 0
     try:
-        async with asyncio.timeout(CHUNK_SECONDS):
+        async with asyncio.timeout(limits.chunk_seconds):
             async for chunk in request.stream():
                 size += len(chunk)
-                if size > most:
+                if size > limits.call_bytes:
                     raise HTTPException(413)
                 parts.append(chunk)
     except TimeoutError as error:
@@ -175,12 +177,12 @@ async def _body(request: Request, most: int) -> bytes:
     return b"".join(parts)
 
 
-async def _chunks(request: Request) -> AsyncIterator[bytes]:
+async def _chunks(request: Request, seconds: float) -> AsyncIterator[bytes]:
     """The body piece by piece; an end where nothing comes any more."""
     stream = request.stream().__aiter__()
     while True:
         try:
-            yield await asyncio.wait_for(stream.__anext__(), CHUNK_SECONDS)
+            yield await asyncio.wait_for(stream.__anext__(), seconds)
         except StopAsyncIteration:
             return
         except TimeoutError as error:
@@ -199,7 +201,7 @@ async def _uploaded(request: Request, sessions: Sessions) -> Response:
     with tempfile.NamedTemporaryFile(prefix="gramian-", delete=False) as file:
         try:
             size, deadline = 0, asyncio.get_running_loop().time() + limits.upload_seconds
-            async for chunk in _chunks(request):
+            async for chunk in _chunks(request, limits.chunk_seconds):
                 size += len(chunk)
                 if size > limits.upload_bytes:
                     raise HTTPException(413)
@@ -262,6 +264,7 @@ class Server(uvicorn.Server):
             lifespan="off",
             ws="none",
             timeout_graceful_shutdown=1,
+            h11_max_incomplete_event_size=1 << 20,  # so that too large a head is answered in words
         )
         super().__init__(config)
 
@@ -296,11 +299,19 @@ class Server(uvicorn.Server):
         return f"<gramian explorer at {self.url}>"
 
 
-def serve(session: Session, *, port: int = 0, open_browser: bool = True, block: bool = True) -> Server:
-    """Serve a session; prints the address when it listens."""
+def serve(
+    session: Session,
+    *,
+    port: int = 0,
+    open_browser: bool = True,
+    block: bool = True,
+    say: Callable[[str], None] = print,
+) -> Server:
+    """Serve a session; says the address when it listens."""
 
     def ready(url: str) -> None:
-        print(url, flush=True)
+        say(url)
+        sys.stdout.flush()
         if open_browser:
             threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 

@@ -13,13 +13,12 @@ import numpy as np
 from gramian._arrays import Array
 from gramian.explorer.jobs import Job, Jobs
 from gramian.explorer.packing import plains
+from gramian.policy import DEFAULTS
 
 if TYPE_CHECKING:
     from gramian.explorer.data import Data  # reads tables: half of a second that the page need not wait for
 
 PANELS = ("map", "table", "odd", "evidence", "samples", "views", "series", "clusters", "columns")
-FEWEST_CLUSTERED, WIDEST_CLUSTERED = 30, 200
-"""Rows and features from and up to which clusters are looked for: as in the report."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,11 @@ class Limits:
     cells: int = 50_000_000
     call_bytes: int = 8 << 20
     sessions: int = 8
+    head_bytes: int = 16 << 10
+    chunk_seconds: float = 30.0  # an upload that sends nothing for so long is ended
+    clustered_rows: int = 30  # from here on clusters are looked for, up to so many features
+    clustered_features: int = 200
+    ellipses: int = 5000  # drawn on the map: more are a blot
 
 
 class NotYet(Exception):  # noqa: N818  (not an error: it comes)
@@ -120,9 +124,16 @@ class Session:
         self.options: dict[str, Any] = {}  # what the user chose: q, kernel, clusters
         self.edited: dict[int, set[int]] = {}
         self.fitted_edits: set[tuple[int, int]] = set()  # edited cells that the models have seen
+        self.replaced: list[tuple[str, Any, Any]] = []  # column, value, what it was replaced by
+        self.stale = False  # the table is another than the models have seen
         self.lock = threading.RLock()
         self.jobs = Jobs(self.changed, self._failed)
         self._undo: list[tuple[str, Callable[[], None]]] = []
+
+    @property
+    def edited_cells(self) -> set[tuple[int, int]]:
+        """Row and column of every cell that was edited."""
+        return {(row, j) for row, columns in self.edited.items() for j in columns}
 
     def changed(self, *, drawn: bool = False) -> None:
         """Something is new, and is to be ``drawn``: pages ask again."""
@@ -161,7 +172,7 @@ class Session:
             allowed |= {"map", "evidence", "samples"}
             if self.fitted is None or self.fitted.odd is not None:
                 allowed.add("odd")
-            if n >= FEWEST_CLUSTERED and d <= WIDEST_CLUSTERED:
+            if n >= self.limits.clustered_rows and d <= self.limits.clustered_features:
                 allowed.add("clusters")
         if self.data.views:
             allowed.add("views")
@@ -225,32 +236,33 @@ class Session:
             self.note = f"{job.title}: {text}"
 
 
-def cells_of(data: Data, X: Array, std: Array | None = None) -> list[list[Any]]:
-    """Rows of features as cells for people: ``[value, low, high]`` of numbers (90 % interval), ``[text, chance]`` of categories."""
+def cells_of(data: Data, X: Array, std: Array | None = None, *, possible: bool = False) -> list[list[Any]]:
+    """Rows of features as cells for people: ``[value, low, high]`` of numbers (90 % interval), ``[text, chance]`` of categories.
+
+    ``possible``: values and ends of intervals that the columns may hold, as `LatentImputer` fills them.
+    """
+    from scipy.special import ndtri
+
     prepare = data.prepare
-    columns = prepare.columns(X)
-    chances = prepare.probabilities(X) if any(prepare.categories) else {}
-    spreads = prepare.spread(std) if std is not None else None
-    out: list[list[Any]] = [[] for _ in range(len(X))]
     numbers = [j for j, values in enumerate(prepare.categories) if not values]
-    middle = np.array([columns[j] for j in numbers]).reshape(len(numbers), len(X))
-    half = NORMAL_90 * np.array([spreads[j] for j in numbers]).reshape(middle.shape) if spreads is not None else 0.0
-    told = np.array(plains(np.stack([middle, middle - half, middle + half], axis=2).ravel()), dtype=object)
-    ready = told.reshape(*middle.shape, 3).tolist()
-    place = iter(ready)
-    for j, (name, column) in enumerate(zip(prepare.names, columns)):
-        if prepare.categories[j]:
-            best = plains(chances[name].max(axis=1))
-            for i, row in enumerate(out):
-                row.append([shown_cell(column[i]), best[i]])
-        else:
-            for row, cell in zip(out, next(place)):
-                row.append(cell)
+    place = data.first_feature[numbers]
+    middle = prepare.restore(X)[:, place]
+    reach = ndtri((1 + DEFAULTS.cover) / 2)
+    half = reach * (std * prepare.scale)[:, place] if std is not None else 0.0
+    ends = np.stack([middle, middle - half, middle + half])
+    told = plains(np.moveaxis(data.bounds.held(slice(None), ends) if possible else ends, 0, 2).ravel())
+    triples = zip(*[iter(told)] * 3)
+    out: list[list[Any]] = [[None] * len(prepare.names) for _ in range(len(X))]
+    for row in out:
+        for j in numbers:
+            row[j] = list(next(triples))
+    if len(numbers) < len(prepare.names):
+        for name, chances in prepare.probabilities(X).items():
+            j = prepare.names.index(name)
+            best, texts = plains(chances.max(axis=1)), [prepare.categories[j][k] for k in chances.argmax(axis=1)]
+            for row, text, chance in zip(out, texts, best):
+                row[j] = [shown_cell(text), chance]
     return out
-
-
-NORMAL_90 = 1.6448536269514722
-"""Half the width of a 90 % interval, in standard deviations."""
 
 
 def shown_cell(value: Any, width: int = 200) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+from contextvars import copy_context
 from typing import Any
 
-from gramian.explorer.answers import answered
+from gramian.explorer.answers import answer_verb
 from gramian.explorer.bundle import style, widget_module
 from gramian.explorer.session import Session
 
@@ -35,14 +36,15 @@ def _widget_class() -> Any:
             self.on_msg(self._heard)
 
         def _heard(self, _: Any, message: Any, buffers: Any) -> None:
-            """Answer in a thread: a drag does not wait for a page of the table."""
-            threading.Thread(target=self.answer, args=(message, buffers), daemon=True).start()
+            """Answer in a thread: a drag does not wait for a page of the table. Kernels know by the context whom they answer."""
+            here = copy_context()
+            threading.Thread(target=here.run, args=(self.answer, message, buffers), daemon=True).start()
 
         def answer(self, message: Any, buffers: Any = None) -> None:
             """The answer to one message."""
             if not isinstance(message, dict) or not isinstance(message.get("verb"), str):
                 return
-            status, output = answered(self.session, message["verb"], message.get("input") or {})
+            status, output = answer_verb(self.session, message["verb"], message.get("input") or {})
             self.send({"id": message.get("id"), "status": status, "output": output})
 
         def close(self) -> None:

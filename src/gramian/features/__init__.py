@@ -5,34 +5,52 @@ from __future__ import annotations
 from inspect import signature
 from typing import Any
 
+from gramian._plug_ins import Rows
 from gramian._types import RandomState
 from gramian.features.base import FeatureMap
 from gramian.features.identity import Identity
 from gramian.features.nystroem import Nystroem
 from gramian.features.polynomial import Polynomial
 from gramian.features.random_fourier import RandomFourier
+from gramian.features.with_inputs import WithInputs
 from gramian.kernels.base import EXPLICIT_FEATURES, Kernel
 
-FEATURE_MAPS: dict[str, type[FeatureMap]] = {
+_OWN: dict[str, type[FeatureMap]] = {
     "nystroem": Nystroem,
     "rff": RandomFourier,
     "polynomial": Polynomial,
     "identity": Identity,
+    "with_inputs": WithInputs,
 }
+FEATURE_MAPS = Rows("features", _OWN)
+"""What names of feature maps stand for. Other packages add rows by entry points of the group ``gramian.features``."""
 EXPLICIT_FEATURES.update({name: made for name, made in FEATURE_MAPS.items() if made.size_parameter is not None})
 
 
-def approximations() -> tuple[str, ...]:
-    """The names that ``approximation=`` accepts: maps of a kernel with a given number of landmarks or features.
+def approximations(asked: str = "nystroem") -> tuple[str, ...]:
+    """The names that ``approximation=`` accepts: maps of a kernel with a given number of landmarks or features [3].
 
+    Parameters
+    ----------
+    asked : str
+        A name that is looked for in other packages too.
+
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
+    >>> from gramian.features import approximations
     >>> approximations()
     ('nystroem', 'rff')
     """
-    return tuple(name for name, made in FEATURE_MAPS.items() if made.size_parameter is not None)
+    known = FEATURE_MAPS if asked in FEATURE_MAPS else _OWN
+    return tuple(name for name, made in known.items() if made.size_parameter is not None)
 
 
 def approximation_of(name: str, kernel: Kernel | str, count: int, random_state: RandomState = None) -> FeatureMap:
-    """The feature map of that name for a kernel, with ``count`` landmarks or features.
+    """The feature map of that name for a kernel, with ``count`` landmarks or features [3].
 
     Parameters
     ----------
@@ -45,10 +63,6 @@ def approximation_of(name: str, kernel: Kernel | str, count: int, random_state: 
     Returns
     -------
     FeatureMap
-
-    References
-    ----------
-    [3] docs/theory.md, section 3: generation in the kernel space.
 
     Examples
     --------
@@ -63,7 +77,7 @@ def approximation_of(name: str, kernel: Kernel | str, count: int, random_state: 
 
 
 def as_feature_map(feature_map: Any) -> FeatureMap:
-    """The feature map that a name or an object stands for.
+    """The feature map that a name or an object stands for [1].
 
     Parameters
     ----------
@@ -72,10 +86,6 @@ def as_feature_map(feature_map: Any) -> FeatureMap:
     Returns
     -------
     FeatureMap
-
-    References
-    ----------
-    [1] docs/theory.md, section 1: weighted moments in primal and dual.
 
     Examples
     --------
@@ -100,6 +110,7 @@ __all__ = [
     "Nystroem",
     "Polynomial",
     "RandomFourier",
+    "WithInputs",
     "approximation_of",
     "approximations",
     "as_feature_map",

@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 from gramian._arrays import Array
 from gramian._checks import check_table, check_weights
 from gramian._types import Points, Weights
-from gramian.kernels._scales import MEDIAN_ROWS
+from gramian.policy import LOOK
 
-DRAWN_ROWS = MEDIAN_ROWS
+DRAWN_ROWS = LOOK.gram
 """Rows that settle a kernel's length scale; landmarks may need more."""
 
 
@@ -32,7 +32,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """Whether ``inverse_transform`` gives back the rows."""
 
     def fit(self, X: Points, y: object = None, sample_weight: Weights = None) -> Any:
-        """Settle what depends on the rows of X; rows of zero weight do not count.
+        """Settle what depends on the rows of X; rows of zero weight do not count [1].
 
         Parameters
         ----------
@@ -45,10 +45,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         -------
         FeatureMap
             Itself.
-
-        References
-        ----------
-        [1] docs/theory.md, section 1: weighted moments in primal and dual.
 
         Examples
         --------
@@ -79,10 +75,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         -------
         FeatureMap
 
-        References
-        ----------
-        [13] docs/theory.md, section 13: faster, the same numbers.
-
         Examples
         --------
         >>> import numpy as np
@@ -100,7 +92,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return None
 
     def transform(self, X: Points) -> Array:
-        """φ(xᵢ), shape (n, dim), in the dtype of X.
+        """φ(xᵢ), shape (n, dim), in the dtype of X [1].
 
         Parameters
         ----------
@@ -110,10 +102,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Returns
         -------
         ndarray of shape (n, dim)
-
-        References
-        ----------
-        [1] docs/theory.md, section 1: weighted moments in primal and dual.
 
         Examples
         --------

@@ -31,7 +31,7 @@ class Identity(FeatureMap):
         return int(self.n_features_in_)
 
     def inverse_transform(self, F: Any) -> Array:
-        """x = φ(x).
+        """x = φ(x) [4].
 
         Parameters
         ----------
@@ -41,10 +41,6 @@ class Identity(FeatureMap):
         Returns
         -------
         ndarray of shape (n, d)
-
-        References
-        ----------
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
 
         Examples
         --------

@@ -8,18 +8,17 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, row_chunks, symmetrized
+from gramian._arrays import Array, row_chunks, symmetric_part
 from gramian._checks import check_count, check_seed, check_table
 from gramian._content import SmallestRows
+from gramian._precision import ROUNDING
 from gramian._threads import single_blas_thread, thread_count, thread_map
 from gramian._types import DType, Points, RandomState
 from gramian.features.base import DRAWN_ROWS, FeatureMap
 from gramian.kernels import Precomputed, as_kernel, finite_gram
-from gramian.kernels.base import TILE_ROWS, Kernel
+from gramian.kernels.base import Kernel
 from gramian.kernels.gram_checks import warn_of_negative
-
-CUT = 1e-12
-"""Directions of the landmarks' Gram matrix below this fraction of its largest eigenvalue are left out."""
+from gramian.policy import SIZES
 
 
 class Nystroem(FeatureMap):
@@ -86,7 +85,7 @@ class Nystroem(FeatureMap):
         return largest * float(np.mean(self.kernel_.diagonal(self.landmarks_)))
 
     def kernel_values(self, X: Points, dtype: DType = np.float64) -> Array:
-        """k_m(x), shape (n, m).
+        """k_m(x), shape (n, m) [3].
 
         Parameters
         ----------
@@ -99,10 +98,6 @@ class Nystroem(FeatureMap):
         -------
         ndarray of shape (n, m)
             m is the number of landmarks.
-
-        References
-        ----------
-        [3] docs/theory.md, section 3: generation in the kernel space.
 
         Examples
         --------
@@ -119,7 +114,7 @@ class Nystroem(FeatureMap):
         return np.asarray(self.kernel_.tiles(X, self.landmarks_, dtype)(rows, landmarks))
 
     def landmark_weights(self, F: Any) -> Array:
-        """γ with Φ_m γ = f for feature points f in the rows of F: γ = V L^-½ f, shape (n, m).
+        """γ with Φ_m γ = f for feature points f in the rows of F: γ = V L^-½ f, shape (n, m) [3].
 
         Parameters
         ----------
@@ -129,10 +124,6 @@ class Nystroem(FeatureMap):
         Returns
         -------
         ndarray of shape (n, m)
-
-        References
-        ----------
-        [3] docs/theory.md, section 3: generation in the kernel space.
 
         Examples
         --------
@@ -148,7 +139,7 @@ class Nystroem(FeatureMap):
         return np.asarray(F) @ self.normalization_.T
 
     def approximation_error(self, X: Points) -> float:
-        """The mean over rows of k(x, x) - |φ(x)|² >= 0: what of the kernel's trace the landmarks do not see.
+        """The mean over rows of k(x, x) - |φ(x)|² >= 0: what of the kernel's trace the landmarks do not see [3].
 
         Parameters
         ----------
@@ -158,10 +149,6 @@ class Nystroem(FeatureMap):
         Returns
         -------
         float
-
-        References
-        ----------
-        [3] docs/theory.md, section 3: generation in the kernel space.
 
         Examples
         --------
@@ -203,11 +190,11 @@ class Nystroem(FeatureMap):
         X = drawn[:n_landmarks]
         # in float64 whatever the rows: L^-½ magnifies rounding a millionfold
         wide = X.astype(np.float64)
-        gram = finite_gram(symmetrized(np.asarray(kernel(wide))), kernel)
+        gram = finite_gram(symmetric_part(np.asarray(kernel(wide))), kernel)
         values, vectors = linalg.eigh(gram)
         if not kernel.positive_semidefinite:
             warn_of_negative(values, float(np.trace(gram)), X.dtype)
-        keep = values > CUT * max(values[-1], 0.0)
+        keep = values > ROUNDING * max(values[-1], 0.0)
         if not keep.any():
             raise ValueError(f"{kernel!r} is zero (or negative) at all {X.shape[0]} landmarks: there are no features.")
         self.kernel_ = kernel
@@ -224,5 +211,5 @@ class Nystroem(FeatureMap):
 
         n_threads = thread_count()
         with single_blas_thread():
-            thread_map(fill, row_chunks(X.shape[0], TILE_ROWS), n_threads)
+            thread_map(fill, row_chunks(X.shape[0], SIZES.tile), n_threads)
         return features

@@ -16,20 +16,17 @@ from gramian._arrays import Array
 from gramian.io.source import Source
 from gramian.tables.table import MISSING
 
-SMALLEST = 1 << 18
-"""Bytes below which the import of pyarrow takes longer than the parsing."""
-BLOCK = 1 << 22
 DELIMITERS = ",;\t|"
 _STRANGE = (b'"', b"\0", b"\n\n", b"\n\r", b"\r\r", b"\n#")
 
 
-def body_offset(source: Source, first_line: int, *also: bytes) -> int | None:
+def body_offset(source: Source, first_line: int, *also: bytes, block: int = 1 << 22) -> int | None:
     """Where the line begins in the file, if all below it is plain, without the marks ``also``; None where it is not."""
     strange = (*_STRANGE, *also)
     with source.open() as file:
         offset = sum(len(file.readline()) for _ in range(first_line - 1))
         last = b"\n"
-        while chunk := file.read(BLOCK):
+        while chunk := file.read(block):
             joint = last + chunk[:2]
             if any(mark in chunk or mark in joint for mark in strange) or _has_lone_return(chunk, joint):
                 return None
@@ -61,7 +58,7 @@ class ArrowBody:
             label: pyarrow.float64() if kind == "number" else pyarrow.string()
             for label, kind in zip(labels, self._kinds)
         }
-        self._read = csv.ReadOptions(column_names=labels, block_size=BLOCK, use_threads=False)
+        self._read = csv.ReadOptions(column_names=labels, block_size=1 << 22, use_threads=False)
         self._parse = csv.ParseOptions(delimiter=delimiter, quote_char=False, ignore_empty_lines=False)
         # other spellings make the conversion fail, and the own parser go on
         spelled = {form for token in MISSING for form in (token, token.upper(), token.capitalize())} | {"NaN"}

@@ -15,6 +15,21 @@ _DRESSED = re.compile(
     rf"(?P<digits>(?:\d|[.,]\d)(?:[\d.,'\u2019 ]*[\d.,])?(?:[eE][+-]?\d+)?)"
     rf"(?P<after>\s?{_MONEY}|\s?%)?\s*(?P<tail>-)?(?P<close>\))?",
 )
+_WORDS_OF_UNITS = (
+    "kg g mg µg μg lb lbs oz t m cm mm µm μm nm km mi ft in yd l L ml mL cl dl gal s ms sec min h hr hrs Hz kHz MHz GHz W kW MW GW Wh "
+    "kWh MWh V mV kV mA °C °F °K ° Pa hPa kPa MPa bar mbar psi mph km/h kmh m/s kn kcal cal J kJ MJ ppm ppb px MB GB KB kB TB mmHg bpm "
+    "mpg rpm cc hp PS m² m2 cm² km² m³ m3 cm³ mol mmol mmol/l mg/dl mg/l mg/L g/l g/dl U/l IU dB lx N kN Nm ha"
+)
+UNITS = frozenset(_WORDS_OF_UNITS.split())
+"""Units that may stand right behind the digits; behind a blank any word is a unit that all cells of a column share."""
+_UNITED = re.compile(
+    r"(?P<number>.*[\d.,])(?P<after>\s?(?P<unit>[^\W\d_°µ/%][^\W\d]{0,11}(?:/[^\W\d]{1,6})?[²³23]?|°[CFK]?|[µμ]\w{1,2}))"
+)
+_OTHER_WORDS = (
+    "am pm st nd rd th bc ad bce ce e x jan feb mar apr may jun jul aug sep sept oct nov dec january february march april june july "
+    "august september october november december mon tue wed thu fri sat sun"
+)
+_NO_UNITS = frozenset(_OTHER_WORDS.split())
 _BLANKS = str.maketrans(dict.fromkeys("\u00a0\u2007\u2009\u202f", " "))
 _SIGNS = str.maketrans(dict.fromkeys(MINUSES, "-"))
 _GROUPS = {
@@ -91,6 +106,36 @@ def dressed_number(cell: str, decimal: str = ".") -> tuple[float, Dress] | None:
     return -value if negative else value, Dress(found["before"] or "", found["after"] or "", group)
 
 
+def united_number(cell: str, decimal: str = ".") -> tuple[float, Dress] | None:
+    """The value of a cell such as ``12 kg``, and its unit as a dress; None where the cell is not a number with a unit.
+
+    Examples
+    --------
+    >>> united_number("12 kg"), united_number("1,234.5km/h")
+    ((12.0, Dress(before='', after=' kg', group='')), (1234.5, Dress(before='', after='km/h', group=',')))
+    >>> united_number("12B"), united_number("3 May"), united_number("12")
+    (None, None, None)
+    """
+    found = _UNITED.fullmatch(cell.strip().translate(_BLANKS))
+    if found is None or found["unit"].lower() in _NO_UNITS:
+        return None
+    if found["after"] == found["unit"] and found["unit"] not in UNITS:
+        return None
+    number = dressed_number(found["number"], decimal)
+    if number is None or number[1].before or number[1].after:
+        return None
+    return number[0], Dress("", found["after"], number[1].group)
+
+
+def one_unit(dresses: Iterable[Dress]) -> Dress | None:
+    """The dress of a column all of whose cells have one unit, whether of one or of many (``1 year``, ``2 years``); None where units differ."""
+    found: dict[str, Dress] = {}
+    for dress in dresses:
+        word = dress.after.strip()
+        found[word[:-1] if len(word) > 2 and word.endswith("s") else word] = dress
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
 def looks_numeric(cell: str) -> bool:
     """Whether a cell is a number with either decimal mark."""
     return dressed_number(cell, ".") is not None or dressed_number(cell, ",") is not None
@@ -118,7 +163,7 @@ def decimal_evidence(cells: Iterable[str]) -> DecimalEvidence:
     for cell in cells:
         if "," not in cell and "." not in cell:
             continue
-        with_comma, with_point = dressed_number(cell, ","), dressed_number(cell, ".")
+        with_comma, with_point = (dressed_number(cell, mark) or united_number(cell, mark) for mark in ",.")
         if with_comma is None and with_point is None:
             continue
         if with_point is None:

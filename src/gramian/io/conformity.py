@@ -1,7 +1,7 @@
 """Whether the objects of a model are what their classes say: names, fields and kinds of attributes, shapes that agree.
 
-Names come from the class (parameters of its constructor, fields of a dataclass, fitted and private attributes), kinds of
-fields from the annotations of dataclasses, shapes from the table of :mod:`gramian.io.schemas`. It holds for what `save` writes
+Names and kinds come from the annotations of the class, of the classes it is made of and of its constructor: what is not declared is not data. Shapes
+come from the table of :mod:`gramian.io.schemas`. It holds for what `save` writes
 and for what `load` has read, so that a file with the wrong state is refused at once and not by a method later.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 import types
 import typing
 from collections.abc import Iterator, Sequence
@@ -42,8 +43,8 @@ def problem_of(model: Any) -> str | None:
         elif isinstance(value, dict):
             waiting.extend(value.values())
         else:
-            name = registered(_class(value)) or type(value).__name__
-            wrong = _names(value) or _fields(value) or _row(value, name) or _own(value)
+            name = registered_name(_class(value)) or type(value).__name__
+            wrong = _names(value) or _row(value, name) or _kinds(value) or _own(value)
             if wrong:
                 return f"{name}: {wrong}"
             waiting.extend(held(value).values())
@@ -66,7 +67,7 @@ def held(value: Any) -> dict[str, Any]:
 
 
 @cache
-def registered(cls: type) -> str | None:
+def registered_name(cls: type) -> str | None:
     """The name of a class in files, found once."""
     return name_of(cls)
 
@@ -93,52 +94,85 @@ def fill(cls: type, state: dict[str, Any]) -> None:
             state[name] = default() if is_dataclass(cls) and callable(default) else default
 
 
-# ---------------------------------------------------------------- names
+# ---------------------------------------------------------------- names and kinds, from the annotations of classes
 
 
 def _names(value: Any) -> str | None:
-    cls, known = _class(value), defaults(_class(value))
-    state = held(value)
+    """An object holds all its parameters and fields, and nothing that its class does not declare."""
+    cls, known, state = _class(value), defaults(_class(value)), held(value)
     for name in known:
         if name not in state:
             return f"the attribute {name!r} is missing"
-        if isinstance(state[name], float) and np.isnan(state[name]) and not is_dataclass(cls):
-            return f"the parameter {name!r} is NaN"
-    for name in state:
-        if name in known:
-            continue
-        kept = isinstance(getattr(cls, name, None), cached_property)
-        fitted = not is_dataclass(cls) and (
-            name.startswith("_") or name.endswith("_") or not hasattr(cls, "get_params")
-        )
-        if not (kept or fitted):
-            return f"there is no attribute {name!r}"
+    for name in state.keys() - known.keys():
         there = inspect.getattr_static(cls, name, None)
         if callable(there) or isinstance(there, staticmethod | classmethod):  # a property cannot be hidden
             return f"the attribute {name!r} would hide a method"
+        if name not in declarations(cls) and name not in getattr(cls, "_transient", ()) and not _of_others(cls, name):
+            return f"there is no attribute {name!r}"
     return None
 
 
-# ---------------------------------------------------------------- kinds of the fields of dataclasses
+def _of_others(cls: type, name: str) -> bool:
+    """Whether a class of another package, added by a plug-in, has learned this: it need not declare what ends in an underscore."""
+    return name.endswith("_") and cls.__module__.partition(".")[0] != "gramian"
+
+
+def _kinds(value: Any) -> str | None:
+    """Each attribute is of the type that its class declares."""
+    cls, known, types_of = _class(value), defaults(_class(value)), declarations(_class(value))
+    for name, found in held(value).items():
+        hint, parameter = types_of.get(name, Any), name in known and not is_dataclass(cls)
+        if parameter and isinstance(found, float) and np.isnan(found):
+            return f"the parameter {name!r} is NaN"
+        if not (parameter and _number(found) and _takes_numbers(hint)) and not fits(found, hint):
+            return f"{name!r} is a {type(found).__name__}, not of the type {_said(hint)}"
+    return None
 
 
 @cache
-def _hints(cls: type) -> dict[str, Any]:
+def declarations(cls: type) -> dict[str, Any]:
+    """Name -> type of all that an object may hold: annotations of its class and of the classes it is made of, parameters of its constructor,
+    what is kept on first need, and the attributes that :mod:`gramian.io.schemas` describes."""
+    found: dict[str, Any] = {}
+    for row in ROWS.get(registered_name(cls) or "", {}).values():
+        found |= {_STEP.match(path)[1]: Any for path in row if "|" not in path}  # type: ignore[index]
+    for base in reversed(cls.__mro__):
+        names = vars(sys.modules[base.__module__])
+        for name, hint in vars(base).get("__annotations__", {}).items():
+            found[name] = _type_of(hint, names)
+        for name, there in vars(base).items():
+            if isinstance(there, cached_property):
+                found[name] = Any
+    if not is_dataclass(cls) and hasattr(cls, "get_params"):
+        names = vars(sys.modules[cls.__module__])
+        for parameter in inspect.signature(cls).parameters.values():
+            hint = parameter.annotation
+            found[parameter.name] = Any if hint is parameter.empty else _type_of(hint, names)
+    return {**INHERITED, **found}
+
+
+INHERITED = {"n_features_in_": int, "feature_names_in_": np.ndarray, "_coding": Any}
+"""What scikit-learn gives every estimator, and what the front door does."""
+
+
+def _type_of(hint: Any, names: dict[str, Any]) -> Any:
     try:
-        return typing.get_type_hints(cls)
+        return eval(hint, names) if isinstance(hint, str) else hint
     except NameError:  # a name that is only imported for the type checker
-        return {}
+        return Any
 
 
-def _fields(value: Any) -> str | None:
-    if not is_dataclass(value):
-        return None
-    hints = _hints(_class(value))
-    for field in fields(value):
-        found = held(value).get(field.name)
-        if field.name in hints and not fits(found, hints[field.name]):
-            return f"{field.name!r} is a {type(found).__name__}, not of the type {field.type}"
-    return None
+def _said(hint: Any) -> str:
+    return hint.__name__ if isinstance(hint, type) else str(hint).replace("gramian.", "")[:80]
+
+
+def _number(value: Any) -> bool:
+    return _real(value) or isinstance(value, bool | np.bool_)
+
+
+def _takes_numbers(hint: Any) -> bool:
+    """Whether a parameter of that type may be a number: 1 for True, True for 1 and 2.0 for 2 are checked in use, where they are said or taken."""
+    return any(part in (int, float, bool, Any) for part in (hint, *typing.get_args(hint)))
 
 
 def fits(value: Any, hint: Any) -> bool:
@@ -161,8 +195,13 @@ def fits(value: Any, hint: Any) -> bool:
         return isinstance(value, kinds) and all(fits(item, inner[0]) for item in value)
     if origin is dict:
         return isinstance(value, dict) and all(fits(k, inner[0]) and fits(v, inner[1]) for k, v in value.items())
-    if isinstance(hint, type) and hint.__module__.startswith("gramian"):
-        return not isinstance(value, ATOMS) if getattr(hint, "_is_protocol", False) else isinstance(value, hint)
+    home = origin if isinstance(origin, type) else hint
+    if isinstance(home, type) and home.__module__.startswith("gramian"):
+        return (
+            registered_name(_class(value)) is not None
+            if getattr(home, "_is_protocol", False)
+            else isinstance(value, home)
+        )
     return True
 
 
@@ -209,9 +248,15 @@ def _row(value: Any, name: str) -> str | None:
 
 
 def _own(value: Any) -> str | None:
-    """What the class itself finds wrong: for rules that a table cannot say, a class has the method ``_wrong_state``."""
+    """What the class itself finds wrong: the parameters of a fitted model are those that its `fit` takes, and for rules that a table cannot say
+    a class has the method ``_wrong_state``."""
     rule = getattr(type(value), "_wrong_state", None)
     found: str | None = None if rule is None else rule(value)
+    if found is None and hasattr(type(value), "_check_params") and held(value).keys() - defaults(_class(value)).keys():
+        try:
+            value._check_params()
+        except (ValueError, TypeError) as error:
+            return str(error)
     return found
 
 
@@ -284,8 +329,8 @@ def _wrong_array(value: Any, words: list[str], lengths: dict[str, int]) -> str |
     if rule == "labels":
         return None
     numbers = value.data if sparse.issparse(value) else value
-    if numbers.dtype.kind not in "biuf":
-        return None if rule == "~" and numbers.dtype.kind in "OU" else "does not hold numbers"
+    if numbers.dtype.kind not in ("iuf" if rule in ("", "+", "++", "%") else "biuf"):
+        return "does not hold numbers"
     if rule != "~" and numbers.dtype.kind == "f" and not _finite(numbers):
         return "is not finite"
     if rule == "%" and numbers.size and max(numbers.max(), -numbers.min()) > ORDER_OF_ONE:
@@ -321,7 +366,7 @@ def _same(lengths: dict[str, int], letter: str, length: int) -> str | None:
 
 
 def _belongs(value: Any, group: str) -> bool:
-    name = "" if isinstance(value, ATOMS) else registered(_class(value)) or ""
+    name = "" if isinstance(value, ATOMS) else registered_name(_class(value)) or ""
     if group == "Kernel":
         return name.startswith(("kernels.", "sklearn."))
     if group == "GPKernel":
@@ -333,6 +378,10 @@ def _belongs(value: Any, group: str) -> bool:
     if group == "Preimage":
         return name.startswith("preimage.")
     return name == group
+
+
+def _belongs_to_gramian(value: Any) -> bool:
+    return not isinstance(value, ATOMS) and registered_name(_class(value)) is not None
 
 
 def _scales(value: Any) -> bool:
@@ -353,21 +402,29 @@ _SCALARS: dict[str, Any] = {
     "order": lambda value: _real(value) and bool(1 / ORDER_OF_ONE <= value <= ORDER_OF_ONE),
     "above zero": lambda value: _real(value) and bool(value > 0),
     "scales": lambda value: _scales(value),
+    "noises": lambda value: (_real(value) and value == 0) or (not isinstance(value, str) and _scales(value)),
     "never": lambda value: False,
     "any": lambda value: True,
     "flag": lambda value: isinstance(value, bool | np.bool_),
     "text": lambda value: isinstance(value, str),
     "filled": lambda value: isinstance(value, list | tuple) and len(value) > 0,
-    "object": lambda value: not isinstance(value, ATOMS) and registered(_class(value)) is not None,
-    "model": lambda value: value == "auto" if isinstance(value, ATOMS) else registered(_class(value)) is not None,
+    "dtype": lambda value: value in ("float32", "float64"),
+    "natural": lambda value: _whole(value) and value > 0,
+    "fitted": lambda value: _belongs_to_gramian(value) and bool(held(value).keys() - defaults(_class(value)).keys()),
+    "object": lambda value: _belongs_to_gramian(value),
+    "model": lambda value: value == "auto" if isinstance(value, ATOMS) else registered_name(_class(value)) is not None,
 }
 _SAID = {
     "nonnegative": "a number of at least zero",
     "positive": "a number above zero",
     "above zero": "a number above zero",
     "scales": "a number above zero, nor an array of them",
+    "noises": "a number of at least zero, nor an array of numbers above zero",
     "never": "data",
     "filled": "a list of one or more",
     "object": "an object of gramian",
+    "fitted": "a fitted model of gramian",
+    "natural": "a whole number above zero",
+    "dtype": "the name of a dtype of numbers",
     "model": "an object of gramian",
 }

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-MAX_DEPTH = 64
 PLAIN_KINDS = "biuf"
-MAX_COPIED = 64 << 20
-"""Bytes that the values of a model may take beside its tensors: texts, copied indices, objects."""
-OBJECT_MEMORY = 1_000
 
 
 def text_memory(n: int, n_bytes: int) -> int:

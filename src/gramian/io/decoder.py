@@ -12,9 +12,9 @@ from scipy import sparse
 from gramian._arrays import Array
 from gramian.exceptions import ModelFileError
 from gramian.io.conformity import fill
-from gramian.io.data_limits import MAX_COPIED, MAX_DEPTH, OBJECT_MEMORY, PLAIN_KINDS, text_memory
-from gramian.io.older import complete
+from gramian.io.data_limits import PLAIN_KINDS, text_memory
 from gramian.io.registry import class_of
+from gramian.policy import FILES
 
 
 class Decoder:
@@ -24,11 +24,12 @@ class Decoder:
         self.tensors = tensors
         self.arrays: dict[str, tuple[Any, Any]] = {}
         self.objects: dict[int, Any] = {}
-        self.left = MAX_COPIED
+        self.numbers: set[int] = set()
+        self.left = FILES.spare
 
     def decode(self, tree: Any, depth: int) -> Any:
-        if depth > MAX_DEPTH:
-            raise ModelFileError(f"the model file's manifest is nested deeper than {MAX_DEPTH} levels.")
+        if depth > FILES.depth:
+            raise ModelFileError(f"the model file's manifest is nested deeper than {FILES.depth} levels.")
         if tree is None or isinstance(tree, bool | int | float | str):
             return tree
         if isinstance(tree, list):
@@ -48,7 +49,7 @@ class Decoder:
         """Memory beside the tensors, which take as much as the file: bounded for all of a file together."""
         self.left -= n_bytes
         if self.left < 0:
-            raise ModelFileError(f"the model file would take more than {MAX_COPIED >> 20} MiB above its own size.")
+            raise ModelFileError(f"the model file would take more than {FILES.spare >> 20} MiB above its own size.")
 
     def once(self, name: Any, reading: Any, make: Callable[[], Any]) -> Any:
         """What ``make`` makes of a tensor, made once. A tensor is read in one way only, as it was written."""
@@ -177,25 +178,27 @@ class Decoder:
     def decode_object(self, tree: Any, depth: int) -> Any:
         cls = class_of(tree["object"])
         value: Any = object.__new__(cls)
-        if not isinstance(tree["number"], int) or tree["number"] in self.objects:
+        if not isinstance(tree["number"], int) or tree["number"] in self.numbers:
             raise ModelFileError("the model file numbers two objects alike.")
-        self.spend(OBJECT_MEMORY)
-        self.objects[tree["number"]] = value
+        self.spend(1000)  # bytes of an object
+        self.numbers.add(tree["number"])
         state: dict[str, Any] = {}
         for name, item in tree["state"].items():
             if not name.isidentifier() or name.startswith("__") or name in getattr(cls, "_transient", ()):
                 raise ModelFileError(f"the model file sets the attribute {name[:40]!r}, which is not allowed.")
             state[name] = self.decode(item, depth)
-        complete(tree["object"], state)
         fill(cls, state)
         for name, decoded in state.items():
             if hasattr(value, "__dict__"):
                 value.__dict__[name] = decoded  # past any property: data only
             else:
                 object.__setattr__(value, name, decoded)
+        self.objects[tree["number"]] = value  # only now: nothing can hold itself
         return value
 
     def decode_again(self, tree: Any, depth: int) -> Any:
+        if tree["again"] not in self.objects:
+            raise ModelFileError("the model file has an object inside itself, or one that it does not describe.")
         return self.objects[tree["again"]]
 
 

@@ -10,9 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from gramian._arrays import Array
-from gramian.io.data_limits import MAX_COPIED, MAX_DEPTH, PLAIN_KINDS, text_memory
+from gramian.io.data_limits import PLAIN_KINDS, text_memory
 from gramian.io.refusals import refusal
 from gramian.io.registry import name_of
+from gramian.policy import FILES
 
 
 class Encoder:
@@ -25,8 +26,8 @@ class Encoder:
         self.alive: list[Any] = []  # an id is only unique while its object lives
 
     def encode(self, value: Any, path: str, depth: int) -> Any:
-        if depth > MAX_DEPTH:
-            raise ValueError(f"{path} is nested deeper than {MAX_DEPTH} levels and cannot be saved.")
+        if depth > FILES.depth:
+            raise ValueError(f"{path} is nested deeper than {FILES.depth} levels and cannot be saved.")
         if value is None or type(value) in (bool, str, int):
             return value
         if type(value) is float:
@@ -117,7 +118,7 @@ class Encoder:
                 )
         pieces = [str(item).encode("utf-8", "surrogatepass") for item in items]
         ends = np.cumsum([len(piece) for piece in pieces], dtype=np.int64)
-        if text_memory(len(ends), sum(map(len, pieces))) > MAX_COPIED:
+        if text_memory(len(ends), sum(map(len, pieces))) > FILES.spare:
             raise ValueError(f"{path} is an object array of too much text to be saved: turn it into one of dtype str.")
         text = np.frombuffer(b"".join(pieces), dtype=np.uint8)
         return {"texts": self._tensor(text), "ends": self._tensor(ends), "shape": list(value.shape)}

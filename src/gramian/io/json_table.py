@@ -9,7 +9,7 @@ from typing import Any
 from gramian.io.layout import Record
 from gramian.io.record_table import RecordReader
 from gramian.io.source import check_bytes
-from gramian.io.table import MAX_COLUMNS, TEXT_BYTES
+from gramian.policy import FILES
 from gramian.tables.table import shown
 
 
@@ -26,7 +26,7 @@ class JsonReader(RecordReader):
             raise self.source.fail(f"the byte 0x{raw[error.start]:02x} is not UTF-8.") from error
         rows = self._parsed(text)
         names = self._names(rows)
-        check_bytes(self.source, TEXT_BYTES * len(rows) * max(1, len(names)), "the table needs")
+        check_bytes(self.source, FILES.text * len(rows) * max(1, len(names)), "the table needs")
         self._given = [
             names,
             *([_text(self, name, cell) for name, cell in zip(names, _cells(row, names))] for row in rows),
@@ -82,8 +82,8 @@ class JsonReader(RecordReader):
                 names.update(dict.fromkeys(f"x{j}" for j in range(1, len(row) + 1)))
             else:
                 raise self.source.fail(f"row {number} is neither an object nor a list.")
-            if len(names) > MAX_COLUMNS:
-                raise self.source.fail(f"more than {MAX_COLUMNS} different keys: this is no table.")
+            if len(names) > FILES.columns:
+                raise self.source.fail(f"more than {FILES.columns} different keys: this is no table.")
         if not names:
             raise self.source.fail("the rows have no keys.")
         return list(names)

@@ -10,7 +10,6 @@ from typing import Any
 from gramian.io.cells import dressed_number
 from gramian.tables.dates import are_dates
 
-MOST_BANNER_LINES = 30
 _UNIT = re.compile(r"[\[(<].{1,20}[\])>]|[^\d\W]{0,6}[%°µ/·²³^*].{0,12}|[a-zA-Z]{1,3}")
 _ERROR = re.compile(r"#(N/A|NAME\?|NUM!|VALUE!|DIV/0!|REF!|NULL!)", re.IGNORECASE)
 
@@ -40,6 +39,31 @@ def is_comment(cells: Sequence[str]) -> bool:
     """Whether a record begins like a comment. ``#`` alone is a name of a column, ``#N/A`` a missing cell."""
     first = cells[0].lstrip()
     return first.startswith("#") and first != "#" and _ERROR.match(first) is None
+
+
+_NOTE = re.compile(
+    r"([*†‡§]|\(?\d{1,2}\)|sources?\b|notes?\b|footnotes?\b|nb\b|n\.b\.|data (from|by|source)|quelle\b|anmerkung|hinweis|fuente|nota\b|fonte|remarque|bron\b|©|"
+    r"copyright|last updated|updated\b|generated|exported|downloaded|created|printed|page \d|end of)",
+    re.IGNORECASE,
+)
+
+
+def is_footnote(cells: Sequence[str], width: int) -> bool:
+    """Whether a record may be a note below the table: narrower than its rows or with nothing but its first cell, and it reads like one.
+
+    A row that was cut off is none: a note begins with a sign or a word of notes, or is a sentence of at least three words.
+
+    Examples
+    --------
+    >>> is_footnote(["Source: the Bureau", " 2020"], 4), is_footnote(["* revised", "", ""], 3), is_footnote(["n11", "2"], 3)
+    (True, True, False)
+    """
+    filled = [cell for cell in cells if cell.strip()]
+    if width < 2 or not filled or not cells[0].strip() or (len(cells) >= width and len(filled) > 1):
+        return False
+    text = cells[0].strip()
+    sentence = len(text.split()) >= 3 and not any(c.strip().replace(".", "", 1).isdigit() for c in filled)
+    return _NOTE.match(text) is not None or sentence
 
 
 class LayoutFinder:
@@ -95,16 +119,16 @@ class LayoutFinder:
         below = [cells for _, cells in self.records[first:] if len(cells) == self.width]
         return (first, names) if below and any(self._number(cell) for cell in below[0]) else (first, None)
 
-    def _banner(self, first: int) -> int:
+    def _banner(self, first: int, most: int = 30) -> int:
         """How many records above the table are no part of it, where that is clear."""
         records = [cells for _, cells in self.records[first:]]
         if self.width < 2:
             return 0
         count = 0
-        while count < min(MOST_BANNER_LINES, len(records) - 1) and self._is_banner(records[count], records[count + 1]):
+        while count < min(most, len(records) - 1) and self._is_banner(records[count], records[count + 1]):
             count += 1
         if not count:
-            full = [i for i, cells in enumerate(records[: MOST_BANNER_LINES + 1]) if len(cells) == self.width]
+            full = [i for i, cells in enumerate(records[: most + 1]) if len(cells) == self.width]
             if full and full[0] and self._is_names(records[full[0]]):
                 count = full[0]
         below = records[count:]

@@ -28,13 +28,12 @@ from gramian.io.atomic import atomic_path
 from gramian.io.conformity import problem_of
 from gramian.io.encoding import decode, encode
 from gramian.io.registry import check_whole
-from gramian.io.strict_json import MAX_MARKS, marks, parse
+from gramian.io.strict_json import marks, parse
 from gramian.io.tensors import places, read
+from gramian.policy import FILES
 
 FORMAT = "gramian model"
 VERSION = 1
-MAX_HEADER = 1 << 24
-"""Bytes of the header, which is parsed in memory: what a model has much of stands in arrays."""
 
 ZEROS = b"0" * 64
 
@@ -94,9 +93,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     text = json.dumps(manifest, ensure_ascii=True, allow_nan=False)
     content = to_bytes(tensors, metadata={"gramian": text})
     length = int.from_bytes(content[:8], "little")
-    if length > MAX_HEADER or marks(content[8 : 8 + length]) > MAX_MARKS:
+    if length > FILES.header or marks(content[8 : 8 + length]) > FILES.values:
         raise ValueError(
-            f"the model's description takes {length} bytes, above the {MAX_HEADER} bytes or the {MAX_MARKS} values that a model "
+            f"the model's description takes {length} bytes, above the {FILES.header} bytes or the {FILES.values} values that a model "
             "file can hold, so it cannot be saved."
         )
     digest = hashlib.sha256(content).hexdigest().encode()
@@ -259,7 +258,7 @@ def _check_magic(head: bytes, last: bytes, size: int) -> None:
     if not looks_right:
         kind = next((what for magic, what in _FOREIGN.items() if head.startswith(magic)), "not a model file")
         raise ModelFileError(f"the file is {kind}: a model file written by gramian.save is expected.")
-    if length > MAX_HEADER or length > size - 8:
+    if length > FILES.header or length > size - 8:
         raise ModelFileError(
             f"the file is truncated or damaged: its header claims {length} bytes, the file has {size}."
         )

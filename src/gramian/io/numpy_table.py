@@ -12,14 +12,14 @@ import numpy as np
 from numpy.lib import format as npy
 
 from gramian._arrays import Array
-from gramian.io.packing import bound, too_large
+from gramian.io.packing import most_bytes, too_large
 from gramian.io.source import Source, check_cells
 from gramian.io.table import ReadOptions, batch_rows, checked_names
+from gramian.policy import FILES
 from gramian.tables.table import Table, TableError, shown
 
 COLUMN_NAMES = ("columns", "column_names", "feature_names", "names", "num_names")
 TABLE_NAMES = ("X", "x", "data", "table", "values", "x_train")
-MAX_MEMBERS = 1000
 
 
 class NumpyReader:
@@ -170,8 +170,8 @@ class Archive:
             entries = self._zip.infolist()
         except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError, EOFError) as error:
             raise source.fail(f"the archive is damaged ({error}).") from error
-        if len(entries) > MAX_MEMBERS:
-            raise source.fail(f"{len(entries)} members; an NPZ table has at most {MAX_MEMBERS}.")
+        if len(entries) > FILES.members:
+            raise source.fail(f"{len(entries)} members; an NPZ table has at most {FILES.members}.")
         self.members: dict[str, zipfile.ZipInfo] = {}
         for entry in entries:
             self._add(entry)
@@ -199,7 +199,7 @@ class Archive:
     def read(self, name: str) -> Array:
         """One array, unpacked in memory."""
         entry = self.members[name]
-        if entry.file_size > bound(entry.compress_size):
+        if entry.file_size > most_bytes(entry.compress_size):
             raise self.source.fail(f"the array {shown(name)}: {too_large(entry.compress_size)}")
         check_cells(self.source, entry.file_size // 8, 1)
         try:

@@ -1,7 +1,7 @@
 """Packed files: gzip and zstd streams and zip members, unpacked within bounds.
 
 A file that unpacks to much more than its size is a mistake or an attack. It is refused before memory is spent on it:
-beyond ``FREE`` bytes nothing may unpack to more than ``RATIO`` times its packed size. Real tables pack 3 to 50 times.
+beyond ``FILES.spare`` bytes nothing may unpack to more than ``FILES.unpacked`` times its packed size. Real tables pack 3 to 50 times.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import zlib
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-RATIO = 200
-FREE = 1 << 26
+from gramian.policy import FILES
+
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 SUFFIXES = {".gz": "gzip", ".zst": "zstd"}
 _BLOCK = 1 << 18
@@ -24,15 +24,15 @@ class PackingError(ValueError):
     """A packed stream that is damaged, or that unpacks to far more than a table would."""
 
 
-def bound(packed: int) -> int:
+def most_bytes(packed: int) -> int:
     """How many bytes so many packed bytes may become."""
-    return max(FREE, RATIO * packed)
+    return max(FILES.spare, FILES.unpacked * packed)
 
 
 def too_large(packed: int) -> PackingError:
     """The refusal."""
     return PackingError(
-        f"it unpacks to more than {bound(packed) // 2**20} MB, over {RATIO} times its size, as no table does. "
+        f"it unpacks to more than {most_bytes(packed) // 2**20} MB, over {FILES.unpacked} times its size, as no table does. "
         "If it is meant so, unpack it first and give the unpacked file."
     )
 
@@ -52,7 +52,7 @@ class Unpacked(io.RawIOBase):
         except (OSError, EOFError, ValueError, zlib.error) as error:
             raise self._fail(f"the packed file is damaged or cut ({str(error)[:80]}).") from error
         self._count += len(data)
-        if self._count > bound(self._size):
+        if self._count > most_bytes(self._size):
             raise self._fail(str(too_large(self._size)))
         buffer[: len(data)] = data
         return len(data)
@@ -63,9 +63,9 @@ class Unpacked(io.RawIOBase):
         super().close()
 
 
-def unpacked(packing: str, file: BinaryIO, size: int, fail: Callable[[str], Exception]) -> BinaryIO:
+def open_unpacked(packing: str, file: BinaryIO, size: int, fail: Callable[[str], Exception]) -> BinaryIO:
     """A stream of the unpacked bytes of ``file``; what is wrong with it is raised as ``fail(words)``."""
-    if packing == "gzip" and _claimed(file) > bound(size):
+    if packing == "gzip" and _claimed(file) > most_bytes(size):
         with file:  # is it so? it is counted before a line is read
             file = io.BytesIO(file.read())
         whole = _reader(packing, file, size, fail)
@@ -88,7 +88,7 @@ def _claimed(file: BinaryIO) -> int:
     return size
 
 
-def packed(packing: str, path: Any) -> BinaryIO:
+def open_packed(packing: str, path: Any) -> BinaryIO:
     """A stream that packs what is written to it into the file at ``path``."""
     if packing == "gzip":
         file = open(path, "wb")  # noqa: SIM115 - closed with the stream
@@ -115,11 +115,11 @@ def check_members(archive: zipfile.ZipFile, file: BinaryIO, size: int) -> None:
     A small archive cannot: deflate packs at most 1032 times. Of a larger one the members are unpacked once, and
     counted.
     """
-    if sum(entry.file_size for entry in archive.infolist()) > bound(size):
+    if sum(entry.file_size for entry in archive.infolist()) > most_bytes(size):
         raise too_large(size)
-    if 1032 * size <= FREE:
+    if 1032 * size <= FILES.spare:
         return
-    room = bound(size)
+    room = most_bytes(size)
     for entry in archive.infolist():
         if entry.compress_type == zipfile.ZIP_DEFLATED:
             room -= _inflated(file, entry, room)

@@ -11,10 +11,11 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.io.numpy_table import finite_or_missing
-from gramian.io.packing import bound, too_large
+from gramian.io.packing import most_bytes, too_large
 from gramian.io.source import Source, check_bytes
-from gramian.io.table import TEXT_BYTES, ReadOptions, batch_rows, checked_names
-from gramian.tables.table import Table, joined, shown
+from gramian.io.table import ReadOptions, batch_rows, checked_names
+from gramian.policy import FILES
+from gramian.tables.table import Table, join_pieces, shown
 
 
 def pyarrow() -> Any:
@@ -29,6 +30,10 @@ def pyarrow() -> Any:
     return arrow
 
 
+NUMBER = 8
+"""Bytes of a cell once it is read, at least."""
+
+
 class ParquetReader:
     """A Parquet file, read a batch of rows at a time."""
 
@@ -36,11 +41,13 @@ class ParquetReader:
 
     def __init__(self, source: Source, options: ReadOptions) -> None:
         self.source, self.options, self.notes = source, options, list[str]()
-        self._arrow = pyarrow()
+        self._arrow, self._texts = pyarrow(), 0
         with self._opened() as file:
-            schema = file.schema_arrow
+            schema = self._schema(file)
             self.n_rows, unpacked = self._sizes(file)
-        if max(unpacked, self.n_rows * len(schema.names)) > bound(source.size):
+        if max(unpacked, NUMBER * self.n_rows * len(schema.names)) > most_bytes(
+            source.size
+        ):  # one value can stand for all rows
             raise source.fail(str(too_large(source.size)))
         types = self._arrow.types
         self._types = [kind.value_type if types.is_dictionary(kind) else kind for kind in schema.types]
@@ -50,13 +57,28 @@ class ParquetReader:
         if self.n_rows == 0:
             raise source.fail("the file has columns, but no rows.")
 
+    def _schema(self, file: Any) -> Any:
+        """The types as they are written, whatever they are read as."""
+        return file.metadata.schema.to_arrow_schema()
+
     def _sizes(self, file: Any) -> tuple[int, int]:
         """How many rows, and how many bytes once unpacked."""
         metadata = file.metadata
         return metadata.num_rows, sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
 
     def _file(self, stream: Any) -> Any:
-        return self._arrow.parquet.ParquetFile(stream, pre_buffer=False)
+        # texts as numbers of a list, as they are stored: one long text for all rows is then counted before it is repeated
+        file = self._arrow.parquet.ParquetFile(stream, pre_buffer=False)
+        types = self._arrow.types
+        texts = [
+            field.name
+            for field in file.schema_arrow
+            if types.is_string(field.type) or types.is_large_string(field.type)
+        ]
+        if not texts:
+            return file
+        stream.seek(0)
+        return self._arrow.parquet.ParquetFile(stream, pre_buffer=False, read_dictionary=texts)
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
@@ -90,13 +112,13 @@ class ParquetReader:
     def whole(self) -> Table | None:
         """All rows, without a copy of the numbers; None where something is wrong: the pieces say what, and where."""
         width = len(self.names)
-        needed = self.n_rows * sum(8 if self._is_number(j) else TEXT_BYTES for j in range(width))
+        needed = self.n_rows * sum(8 if self._is_number(j) else FILES.text for j in range(width))
         try:
             check_bytes(self.source, needed, "the table needs")
             lines = np.arange(1, self.n_rows + 1)
             with self._opened() as file:
                 read = [column.chunks for column in file.read().columns]  # let go column by column
-            columns = [joined([self._column(chunk, j, lines) for chunk in read.pop(0)]) for j in range(width)]
+            columns = [join_pieces([self._column(chunk, j, lines) for chunk in read.pop(0)]) for j in range(width)]
         except Exception:
             return None
         table = Table(self.names, columns, lines, self.source, self.notes)
@@ -120,6 +142,7 @@ class ParquetReader:
             return finite_or_missing(self.source, self._numbers(values, kind), name, lines)
         is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_temporal(kind)
         if is_text or name in self.options.text:
+            self._check_texts(values)
             column = np.empty(len(values), dtype=object)
             try:
                 column[:] = [None if value is None else str(value) for value in values.to_pylist()]
@@ -127,6 +150,21 @@ class ParquetReader:
                 raise self.source.fail(f"a {shown(kind)} cannot be read ({error}).", column=name) from None
             return column
         raise self.source.fail(f"a column of type {shown(kind)} is neither numbers nor text. Drop it.", column=name)
+
+    def _check_texts(self, values: Any) -> None:
+        """Refuse a list of texts whose repetition takes more than the bound."""
+        if not self._arrow.types.is_dictionary(values.type) or not len(values.dictionary):
+            return
+        compute = self._arrow.compute
+        if self._arrow.types.is_temporal(values.type.value_type):
+            return
+        longest = compute.max(compute.binary_length(values.dictionary.cast("string"))).as_py() or 0
+        if longest * len(values) <= FILES.spare:
+            return
+        lengths = compute.binary_length(values.dictionary.cast("string"))
+        self._texts += compute.sum(compute.take(lengths, values.indices)).as_py() or 0
+        if self._texts > most_bytes(self.source.size):
+            raise self.source.fail(str(too_large(self.source.size)))
 
     def _numbers(self, values: Any, kind: Any) -> Array:
         """The values as float64, NaN where missing; each as ``float`` rounds it."""
@@ -151,19 +189,65 @@ class ArrowReader(ParquetReader):
 
     kind = "Arrow"
 
+    def _schema(self, file: Any) -> Any:
+        return file.schema_arrow
+
     def _sizes(self, file: Any) -> tuple[int, int]:
-        batches = [file.reader.get_batch(i) for i in range(file.reader.num_record_batches)]
-        return sum(batch.num_rows for batch in batches), sum(batch.nbytes for batch in batches)
+        return file.n_rows, file.unpacked
 
     def _file(self, stream: Any) -> Any:
-        return _Batches(self._arrow, self._arrow.ipc.open_file(stream))
+        messages = self._arrow.ipc.MessageReader.open_stream(stream) if stream.seek(8) == 8 else ()
+        sizes = [batch_sizes(bytes(message.metadata), message.body) for message in messages]
+        return _Batches(self._arrow, self._arrow.ipc.open_file(stream), *(sum(part) for part in zip(*sizes)))
+
+
+def batch_sizes(metadata: bytes, body: Any) -> tuple[int, int]:
+    """Rows and unpacked bytes that a message of an Arrow file claims, without unpacking it: (0, 0) for a schema.
+
+    A message is a flatbuffer (format/Message.fbs of Arrow): a table {version, kind, header, ...}, whose header is a record batch {rows, nodes,
+    buffers, compression}, or a dictionary {id, record batch}. A packed buffer begins with its unpacked size.
+    """
+    kind = _field(metadata, _reference(metadata, 0), 1)
+    header = _field(metadata, _reference(metadata, 0), 2)
+    if not kind or not header or metadata[kind] not in (2, 3):
+        return 0, 0
+    batch = _reference(metadata, header)
+    rows = metadata[kind] == 3
+    if not rows:
+        batch = _reference(metadata, _field(metadata, batch, 1))
+    at, packed = _field(metadata, batch, 2), _field(metadata, batch, 3)
+    first = _reference(metadata, at) + 4 if at else 0
+    total = 0
+    for i in range(_whole(metadata, first - 4, 4) if at else 0):
+        start, size = _whole(metadata, first + 16 * i, 8), _whole(metadata, first + 16 * i + 8, 8)
+        claimed = _whole(bytes(body[start : start + 8]), 0, 8) if packed and size >= 8 else size
+        total += size if claimed < 0 else claimed  # -1: stored as it is
+    length = _field(metadata, batch, 0)
+    return (_whole(metadata, length, 8) if rows and length else 0), total
+
+
+def _whole(data: bytes, at: int, size: int) -> int:
+    return int.from_bytes(data[at : at + size], "little", signed=True)
+
+
+def _reference(data: bytes, at: int) -> int:
+    return at + _whole(data, at, 4)
+
+
+def _field(data: bytes, table: int, number: int) -> int:
+    """Where a field of a flatbuffer's table stands; 0 where it has none."""
+    names = table - _whole(data, table, 4)
+    there = 4 + 2 * number < int.from_bytes(data[names : names + 2], "little")
+    offset = int.from_bytes(data[names + 4 + 2 * number : names + 6 + 2 * number], "little") if there else 0
+    return table + offset if offset else 0
 
 
 class _Batches:
     """An Arrow file with the verbs of a Parquet file."""
 
-    def __init__(self, arrow: Any, reader: Any) -> None:
+    def __init__(self, arrow: Any, reader: Any, n_rows: int = 0, unpacked: int = 0) -> None:
         self.arrow, self.reader, self.schema_arrow = arrow, reader, reader.schema
+        self.n_rows, self.unpacked = n_rows, unpacked
 
     def __enter__(self) -> _Batches:
         return self

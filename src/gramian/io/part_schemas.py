@@ -4,9 +4,7 @@ from __future__ import annotations
 
 Rows = dict[str, dict[str, dict[str, str]]]
 
-NOTHING: dict[str, dict[str, str]] = {"": {}}
 SCALES = {"length_scale": "scales"}
-PAIR = {"": {"k1": "Kernel", "k2": "Kernel"}}
 GP_PAIR = {"": {"k1": "GPKernel", "k2": "GPKernel"}}
 ITERATION = {"tol?": "nonnegative", "max_iter": "count", "random_state?": "count"}
 DEEP = {
@@ -17,21 +15,15 @@ DEEP = {
         "_layout": "estimators.ViewLayout",
         "_layout.widths": "list v",
         "_errors*": "deep.HeldOutError",
-        "_dtype": "text",
+        "_dtype": "dtype",
         "n_epochs_": "count",
     }
 }
 
 PART_ROWS: Rows = {
     # kernels and feature maps
-    "kernels.Sum": PAIR,
-    "kernels.Product": PAIR,
-    "kernels.Scaled": {"": {"kernel": "Kernel", "scale": "number"}},
-    "kernels.Expected": {"": {"kernel": "Kernel"}},
+    "kernels.Scaled": {"": {"scale": "number"}},
     "kernels.Constant": {"": {"value": "nonnegative"}},
-    "kernels.Cosine": NOTHING,
-    "kernels.Linear": NOTHING,
-    "kernels.Precomputed": NOTHING,
     "kernels.CallableKernel": {"": {"function": "never"}},  # code is no data
     "kernels.GaussianProcessKernel": {"": {"kernel": "GPKernel"}},
     "kernels.Laplacian": {"": SCALES},
@@ -41,7 +33,6 @@ PART_ROWS: Rows = {
     "kernels.RationalQuadratic": {"": {**SCALES, "alpha": "positive"}},
     "kernels.Polynomial": {"": {"degree": "count", "gamma?": "positive", "coef0": "number"}},
     "kernels.Sigmoid": {"": {"gamma?": "positive", "coef0": "number"}},
-    "features.Identity": NOTHING,
     # scikit-learn's kernels, inside kernels.GaussianProcessKernel
     "sklearn.RBF": {"": SCALES},
     "sklearn.Matern": {"": {**SCALES, "nu": "above zero"}},
@@ -55,43 +46,57 @@ PART_ROWS: Rows = {
     "sklearn.Exponentiation": {"": {"kernel": "GPKernel", "exponent": "number"}},
     # solvers
     "solvers.Auto": {"": ITERATION},
-    "solvers.Budgeted": {"": {"solver": "Solver", "budget": "count"}},
-    "solvers.Eigh": NOTHING,
-    "solvers.Em": {"": {**ITERATION, "accelerate": "flag"}},
+    "solvers.Budgeted": {"": {"budget": "count"}},
+    "solvers.Em": {"": {**ITERATION}},
     "solvers.Krylov": {"": ITERATION},
     "solvers.Arpack": {"": ITERATION},
     "solvers.Randomized": {"": {**ITERATION, "n_oversamples": "count"}},
-    "solvers.Stiefel": {"": {**ITERATION, "learning_rate": "positive", "accelerate": "flag", "rotate": "flag"}},
+    "solvers.Stiefel": {"": {**ITERATION, "learning_rate": "positive"}},
     # parts of models
-    "preimage.Exact": NOTHING,
-    "arrays.Kept": NOTHING,
     "latent.Projection": {"": {"scores": "n q", "squared_norm": "n", "overlap?": "..."}},
     "latent.Posterior": {"": {"mean": "n q", "covariance": "..."}},
     "latent.ExplicitView": {"": {"features": "~ n r", "feature_map?": "object"}},
     "latent.KernelView": {"": {"kernel": "Kernel", "raw": "object"}},
     "latent.PartialView": {"": {"view": "object", "rows": "# n", "weights": "+ n"}},
     "latent.NoiseFit": {"": {"noise_variances": "+ v", "log_likelihoods": "*", "n_iter": "count", "latents": "n q"}},
-    "latent.MissingFit": {
-        "": {"mean": "d", "loadings": "d q", "log_likelihoods": "list", "log_likelihoods*": "number", "n_iter": "count"}
-    },
+    "latent.MissingFit": {"": {"mean": "d", "loadings": "d q", "log_likelihoods*": "number", "n_iter": "count"}},
     "choosing.LandmarkLoss": {
         "": {"n_landmarks": "count", "n_rows": "count", "approximate": "number", "exact": "number"}
     },
-    "choosing.FoldStream": {
-        "": {"hashes": "*", "kept*": "...", "summed*?": "operators.Moments", "drawn?": "content.SmallestRows"}
-    },
-    "tables.Code": {"": {"value": "number", "count": "count", "columns": "list"}},
+    "choosing.FoldStream": {"": {"hashes": "*", "kept*": "...", "summed*?": "operators.Moments"}},
+    "tables.Code": {"": {"value": "number", "count": "count"}},
     "content.SmallestRows": {"": {"limit": "count", "hashes": "m", "rows": "m d", "weights": "+ m"}},
     "estimators.ClassRule": {"": {"noise_variance": "nonnegative", "n_clusters": "count"}},
-    "estimators.ViewLayout": {
-        "": {"kind": "text", "names": "list v", "widths": "list v", "widths*": "count", "columns?*": "# *"}
-    },
-    "operators.Centering": {"": {"weights": "+ n", "center": "flag"}},
+    "estimators.ViewLayout": {"": {"names": "list v", "widths": "list v", "widths*": "count", "columns?*": "# *"}},
+    "operators.Centering": {"": {"weights": "+ n"}},
     "operators.DenseGram": {"": {"matrix": "n n"}},
-    "operators.LazyGram": {"": {"kernel": "Kernel", "memory?": "count"}},
+    "operators.LazyGram": {"": {"memory?": "count"}},
     "operators.SumGram": {"": {"parts": "list p", "parts*": "object", "scales": "list p", "scales*": "number"}},
     # tables
-    "tables.Bounds": {"": {"whole": "c"}},
+    "tables.Bounds": {"": {"whole": "~ c"}},
+    "tables.Margin": {
+        "": {
+            "shift": "number",
+            "scale": "positive",
+            "origin": "number",
+            "inner?": "* k",
+            "knots?": "* m",
+            "slopes?": "+ *",
+        }
+    },
+    "latent.Tails": {"": {"middle": "d", "bends": "+ * d", "units": "++ * d", "scale": "++ d"}},
+    "latent.CellSeer": {
+        "": {
+            "tails.middle": "d",
+            "mean": "d",
+            "loadings": "d q",
+            "spread": "++ d",
+            "able": "d",
+            "rare": "d",
+        }
+    },
+    "tables.Margins": {"": {"columns": "filled", "columns*": "tables.Margin"}},
+    "filling.Limits": {"": {"columns": "filled", "values": "filled"}},
     "tables.Chances": {"": {"shares": "++ k", "temperature": "positive", "weight": "nonnegative"}},
     "TablePreprocessor": {
         "*": {
@@ -108,9 +113,8 @@ PART_ROWS: Rows = {
     "deep.TorchMap": {"dim_": {"encoder": "object", "decoder?": "object", "dim_": "count", "n_features_in_": "count"}},
     "deep.Net": {"": {"spec": "object", "role": "text", "wiring": "deep.Wiring", "arrays": "any"}},
     "deep.Wiring": {"": {"n_columns": "count", "n_features": "count", "image_shape?*": "count"}},
-    "deep.MLP": {"": {"hidden*": "count", "activation": "text"}},
-    "deep.Conv": {"": {"channels*": "count", "activation": "text"}},
-    "deep.Identity": NOTHING,
+    "deep.MLP": {"": {"hidden*": "count"}},
+    "deep.Conv": {"": {"channels*": "count"}},
     "deep.Anchored": {"": {"inner": "object", "kernel": "Kernel", "n_anchors": "count"}},
     "deep.HeldOutError": {"": {"shown*": "count", "view": "count", "std": "+ d", "noise": "+ d"}},
 }

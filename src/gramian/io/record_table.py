@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.io.cells import Dress, decimal_evidence, dressed_number
-from gramian.io.layout import LayoutFinder, Record, is_comment
+from gramian.io.cells import Dress, decimal_evidence, dressed_number, one_unit, united_number
+from gramian.io.layout import LayoutFinder, Record, is_comment, is_footnote
 from gramian.io.source import Source
 from gramian.io.table import ReadOptions, batch_rows, checked_names
+from gramian.policy import FILES
+from gramian.tables.limits import is_limit
 from gramian.tables.table import MISSING, NO_SUCH_THING, Table, is_total, shown
 
-SAMPLE_RECORDS = 200
-MOST_TOTALS = 0.1
-"""Rows called total or mean that are a larger share of a table are rows like the others: a long table of means and deviations."""
 NAMES = {"\t": "tab", ";": "';'", "|": "'|'", ",": "','", " ": "space"}
 
 
@@ -39,7 +40,7 @@ class RecordReader(ABC):
         self.missing = MISSING | {token.strip().lower() for token in options.missing}
         self.delimiter, self.encoding = options.delimiter or ",", options.encoding or "utf-8-sig"
         self._prepare()
-        sample = list(self._records(limit=SAMPLE_RECORDS))
+        sample = list(self._records(limit=FILES.records))
         if not sample:
             raise source.fail("the file has no rows.")
         decimal = options.decimal or self._decimal(sample)
@@ -51,7 +52,7 @@ class RecordReader(ABC):
         )
         self._set_names(sample)
         body = [cells for line, cells in sample if line >= self.layout.start]
-        few = sum(map(is_total, body)) <= max(1, MOST_TOTALS * len(body))
+        few = sum(map(is_total, body)) <= max(1, 0.1 * len(body))
         self.drop_totals = few if options.drop_totals is None else options.drop_totals
         self.kinds: list[str | None] = [None] * self.width
         self.dresses: list[Dress | None] = [None] * self.width
@@ -125,9 +126,15 @@ class RecordReader(ABC):
         if self.layout.header:
             next(record for record in records if record[0] >= self.layout.start)
         self.totals = self.comments = 0
-        for line, cells in records:
+        ahead: deque[Record] = deque()
+        while (record := ahead.popleft() if ahead else next(records, None)) is not None:
+            line, cells = record
             if line < self.layout.start or line <= after or line == self.layout.units:
                 continue
+            if len(cells) < self.width or not cells[-1].strip():
+                ahead.extend(islice(records, FILES.notes - len(ahead)))
+                if len(ahead) < FILES.notes and self._are_footnotes([record, *ahead]):
+                    return
             if len(cells) != self.width:
                 if is_comment(cells):
                     self.comments += 1
@@ -145,6 +152,19 @@ class RecordReader(ABC):
             if is_total(cells) and self._takes_total(line):
                 continue
             yield line, cells
+
+    def _are_footnotes(self, records: list[Record]) -> bool:
+        """Whether the last records are notes below the table, which are no part of it; said. Blank ones may stand above and between them."""
+        notes = [record for record in records if any(map(str.strip, record[1]))]
+        if not notes or not all(is_footnote(cells, self.width) for _, cells in notes):
+            return False
+        (line, cells), count = notes[0], len(notes)
+        self.comments += count
+        text = shown(" ".join(cells).strip())
+        lines = f"line {line}" if count == 1 else f"{count} lines from line {line} on"
+        note = f"{lines} below the table left out as a note ({text})"
+        self.notes += [] if note in self.notes else [note]
+        return True
 
     def _takes_total(self, line: int) -> bool:
         """Whether a row of totals is left out; said in any case."""
@@ -195,7 +215,12 @@ class RecordReader(ABC):
         if name in self.options.text or self.kinds[j] == "text":
             return self._texts(name, cells)
         values, others = self._numbers(j, cells, lines)
+        if others and (united := self._united(j, cells)) is not None:
+            self.kinds[j] = "number"
+            return united
         if others:
+            if self.options.limits and all(is_limit(cells[i]) for i in others):
+                return self._texts(name, cells)
             counted = int(np.isfinite(values).sum())
             if self.kinds[j] == "number" or counted >= len(others):
                 cell = shown(cells[others[0]].strip())
@@ -210,6 +235,27 @@ class RecordReader(ABC):
             return self._texts(name, cells)
         if np.isfinite(values).any():
             self.kinds[j] = "number"
+        return values
+
+    def _united(self, j: int, cells: list[str]) -> Array | None:
+        """The numbers of a column all of whose cells have one unit, as in ``12 kg``; None of any other."""
+        values, worn = np.full(len(cells), np.nan), []
+        for i, cell in enumerate(cells):
+            if self._is_missing(cell):
+                continue
+            found = united_number(cell, self.dialect.decimal)
+            if found is None:
+                return None
+            values[i] = found[0]
+            worn.append(found[1])
+        before = self.dresses[j]
+        dress = one_unit(worn if before is None else [before, *worn])
+        if dress is None or len(worn) < 2:
+            return None
+        if before is None:
+            self.dresses[j] = dress
+            unit, name = shown(dress.after.strip()), shown(self.names[j])
+            self.notes.append(f"column {name}: numbers in {unit} (--text {name} takes it as text)")
         return values
 
     def _texts(self, name: str, cells: list[str]) -> Array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 from importlib import import_module
+from typing import Any
 
 from gramian._catalogue import ESTIMATORS
 from gramian.exceptions import ModelFileError
@@ -36,6 +37,7 @@ CLASSES: dict[str, str] = {
     "features.Nystroem": "gramian.features.nystroem:Nystroem",
     "features.Polynomial": "gramian.features.polynomial:Polynomial",
     "features.RandomFourier": "gramian.features.random_fourier:RandomFourier",
+    "features.WithInputs": "gramian.features.with_inputs:WithInputs",
     "preimage.Exact": "gramian.preimage.exact:Exact",
     "preimage.FixedPoint": "gramian.preimage.fixed_point:FixedPoint",
     "preimage.Gradient": "gramian.preimage.gradient:Gradient",
@@ -62,7 +64,7 @@ CLASSES: dict[str, str] = {
     "latent.Squash": "gramian.targets.squash:Squash",
     "latent.TargetReach": "gramian.targets.reach:TargetReach",
     "choosing.LandmarkLoss": "gramian.targets.landmarks:LandmarkLoss",
-    "latent.HeldOut": "gramian.targets.path:HeldOut",
+    "latent.HeldOut": "gramian.targets.path:HeldOutPredictions",
     "latent.NoiseField": "gramian.latent.noise_field:NoiseField",
     "latent.ExplicitView": "gramian.views.view:ExplicitView",
     "latent.KernelView": "gramian.views.view:KernelView",
@@ -75,7 +77,11 @@ CLASSES: dict[str, str] = {
     "forecast.Member": "gramian.series.paths:Member",
     "forecast.SmoothingMember": "gramian.series.paths:SmoothingMember",
     "forecast.Panel": "gramian.series.panel:Panel",
+    "forecast.PanelNames": "gramian.series.long_table:PanelNames",
     "forecast.Smoothing": "gramian.series.smoothing:Smoothing",
+    "forecast.Line": "gramian.series.lines:Line",
+    "forecast.Law": "gramian.series.recursion:RateLaw",
+    "forecast.Effects": "gramian.series.block:Effects",
     "forecast.WindowModel": "gramian.series.window_model:WindowModel",
     "forecast.SeriesTransform": "gramian.series.transform:SeriesTransform",
     "estimators.ClassRule": "gramian.classes.models:ClassRule",
@@ -84,6 +90,8 @@ CLASSES: dict[str, str] = {
     "single.InputLaw": "gramian.single.input_law:InputLaw",
     "latent.Tail": "gramian.latent.anomaly:Tail",
     "latent.MissingFit": "gramian.latent.missing:MissingFit",
+    "latent.Tails": "gramian.latent.tails:Tails",
+    "latent.CellSeer": "gramian.latent.cell_seer:CellSeer",
     "choosing.FoldStream": "gramian.evidence.fold_stream:FoldStream",
     "operators.Moments": "gramian.operators.moments:Moments",
     "operators.Centering": "gramian.operators.centering:Centering",
@@ -103,6 +111,9 @@ CLASSES: dict[str, str] = {
     "io.Preprocessing": "gramian.tables.preprocessing:Preprocessing",
     "tables.Bounds": "gramian.tables.bounds:Bounds",
     "tables.Chances": "gramian.tables.chances:Chances",
+    "tables.Margin": "gramian.tables.margins:Margin",
+    "tables.Margins": "gramian.tables.margins:Margins",
+    "filling.Limits": "gramian.filling.cells_known:Limits",
     "TablePreprocessor": "gramian.estimators.table_preprocessor:TablePreprocessor",
     "estimators.ViewLayout": "gramian.views.tables:ViewLayout",
     "deep.DeepRKM": "gramian.deep.deep_rkm:DeepRKM",
@@ -141,10 +152,14 @@ def _names() -> dict[str, str]:
     return {home: name for name, home in CLASSES.items()}
 
 
+def _table(table: str) -> Any:
+    module, attribute = TABLES[table]
+    return getattr(import_module(module), attribute)
+
+
 def _plug_ins(table: str) -> dict[str, type]:
     """Name in files -> class, for the rows of a table."""
-    module, attribute = TABLES[table]
-    made = (row.func if isinstance(row, partial) else row for row in getattr(import_module(module), attribute).values())
+    made = (row.func if isinstance(row, partial) else row for row in _table(table).values())
     return {f"{table}.{cls.__name__}": cls for cls in made if isinstance(cls, type)}
 
 
@@ -173,13 +188,14 @@ def name_of(cls: type) -> str | None:
 
 
 def class_of(name: object) -> type:
-    """The class that stands in the tables under ``name``; any other name is refused, and nothing is imported for it."""
+    """The class that stands in the tables under ``name``; or that an installed package offers by an entry point; any other name is refused, and
+    nothing is imported for it."""
     if isinstance(name, str) and name in CLASSES:
         module, _, attribute = CLASSES[name].partition(":")
         found: type = getattr(import_module(module), attribute)
         return found
-    table = name.partition(".")[0] if isinstance(name, str) else ""
-    if table in TABLES and name in _plug_ins(table):
+    table, _, short = name.partition(".") if isinstance(name, str) else ("", "", "")
+    if table in TABLES and (name in _plug_ins(table) or _table(table).named(short)) and name in _plug_ins(table):
         return _plug_ins(table)[str(name)]
     raise ModelFileError(
         f"the model file names the class {str(name)[:80]!r}, which is not one of the registered classes. Nothing was loaded."

@@ -12,11 +12,11 @@ and ``name*`` is a list, of which every item is meant (``name*?`` where items ma
 ``"% q q"``        the same, below 1e100: what is of the order of one
 ``"# n"``          the same, whole numbers, not negative; ``"#m n"`` and below m, ``"#=m n"`` and at most m
 ``"..."``          an array of finite numbers of any shape
-``"scales"``       numbers above zero: one, a list or an array of them; or a text ("median")
+``"scales"``       numbers above zero: one, a list or an array of them; or a text ("median"); ``noises``: the same or 0, no text
 ``"order"``        a number between 1e-100 and 1e100
 ``"=d"``           a whole number, equal to that letter
 ``"number"``       a finite number; also ``filled`` (a list of one or more), ``positive``, ``nonnegative``, ``above zero`` (or infinite), ``count`` (whole, not
-                   negative), ``flag``, ``text``; ``model`` (an object, or "auto"); ``never``: what no file may hold
+                   negative), ``natural`` (whole, above zero), ``dtype`` (a name), ``flag``, ``text``; ``fitted`` (an object that is); ``model`` (an object, or "auto"); ``never``: what no file may hold
 ``"Kernel"``       an object of that group (Kernel, GPKernel, Solver, Subspace, Preimage), or of the registered class of that
                    name
 =================  ====================================================================================================
@@ -45,8 +45,8 @@ REGRESSION = {
     "_shift!": "d",
     "_scale!": "++ d",
     "n_features_in_": "=d",
-    "_squash?": "latent.Squash",
-    "_squash?.center": "d",
+    "_squash!": "latent.Squash",
+    "_squash!.center": "d",
     "n_components_": "=q",
     "trust_?": "number",
     "_law?": "single.InputLaw",
@@ -74,7 +74,7 @@ PREIMAGE = {
         "lower_": "d",
         "upper_": "d",
         "row_weights_?": "+ n",
-        "n_neighbors?": "count",
+        "n_neighbors?": "natural",
         "smoother_?": "preimage.KernelSmoother",
         "smoother_?.X_": "n d",
         "half_diagonal_?": "n",
@@ -97,10 +97,12 @@ ROWS: Rows = {
     "PPCA": {
         "components_": {
             **LATENT,
+            "noise_variance_": "noises",
             "n_features_in_": "=d",
             "mean_": "d",
             "components_": "q d",
             "loadings_": "d q",
+            "rotation_?": "q q",
             "_model.subspace": "latent.PrimalSubspace",
             "_model.subspace.mean": "d",
             "n_samples_": "positive",
@@ -112,8 +114,7 @@ ROWS: Rows = {
             "_n_rows": "count",
             "n_features_in_": "=d",
             "_moments.mean": "d",
-            "_stream?": "choosing.FoldStream",
-            "_dtype": "text",
+            "_dtype": "dtype",
         },
         "_model": {"components_": "* *"},
         "*": {"components_|_moments": "any"},
@@ -148,7 +149,6 @@ ROWS: Rows = {
             "noise_variance_!": "nonnegative",
             "evidence_scale_?": "number",
             "evidence_offsets_?": "k",
-            "_blend?": "choosing.Blend",
             "kernel_": "Kernel",
             "_shift?": "d",
             "_scale?": "++ d",
@@ -159,6 +159,8 @@ ROWS: Rows = {
     "KernelPPCAMixture": {
         "*": {
             **MIXTURE,
+            "_width": "count",
+            "X_fit_!": "~ * *",
             "_columns!": "#d *",
             "_components": "list k",
             "kernel_": "Kernel",
@@ -199,6 +201,9 @@ ROWS: Rows = {
             "preimages_*?": "Preimage",
             "_input_std?": "list v",
             "_container": "text",
+            "_dtype?": "dtype",
+            "_counts?": "list v",
+            "_counts?*": "+ *",
         }
     },
     "RKMRegressor": {"*": {**REGRESSION, "_single": "flag"}},
@@ -208,8 +213,6 @@ ROWS: Rows = {
         "_members": {
             "_members": "list",
             "_members*": "forecast.Member",
-            "_smoothing?": "forecast.SmoothingMember",
-            "_panel?": "forecast.Panel",
             "_members*.model.shift": "d",
             "_members*.transforms": "list d",
             "_series": "~ * d",
@@ -222,7 +225,6 @@ ROWS: Rows = {
             "lags_": "count",
             "residual_std_?": "+ d",
             "_spread": "+ h *",
-            "_panel_names?": "any",
             "_single": "flag",
             "_seed?": "count",
         },
@@ -247,13 +249,12 @@ ROWS: Rows = {
     "LatentImputer": {
         "*": {
             "estimator?": "model",
-            "estimator_": "object",
+            "estimator_": "fitted",
             "n_features_in_": "=d",
             "std_scales_": "+ d",
-            "_wild_model?": "PPCA",
+            "_others?": "LatentImputer",
             "_spreads": "+ d",
             "_shown_columns?": "# d",
-            "_bounds?": "tables.Bounds",
             "_indicated?": "# *",
             "_units?.mean": "d",
             "_units?.scale": "++ d",
@@ -262,7 +263,7 @@ ROWS: Rows = {
     "LatentOutlierDetector": {
         "*": {
             "estimator?": "object",
-            "estimator_": "object",
+            "estimator_": "fitted",
             "n_features_in_": "=d",
             "_units?.mean": "d",
             "_fold_models?*": "object",
@@ -288,29 +289,26 @@ ROWS: Rows = {
     },
     "latent.LatentGaussian": {"": {"eigenvalues": "+ q", "noise_variance": "nonnegative"}},
     "solvers.Spectrum": {"": {"eigenvalues": "q", "eigenvectors": "% * q", "trace": "number", "gamma?": "* *"}},
-    "latent.PrimalSubspace": {"": {"mean": "d", "components": "% q d"}},
+    "latent.PrimalSubspace": {"": {"mean": "d", "components": "% q d", "scale?": "++ d"}},
     "latent.DualSubspace": {
         "": {
-            "kernel": "Kernel",
             "points?": "~ n *",
             "affine": "% n",
             "axes": "n q",
             "raw_mean": "% n",
             "images": "n q",
             "gram?": "% n n",
-            "kept": "arrays.Kept",
         }
     },
     "latent.FeatureSubspace": {"": FEATURES},
     "latent.NystroemSubspace": {"": FEATURES},
-    "latent.AnchoredSubspace": {"": {**FEATURES, "kept": "arrays.Kept"}},
+    "latent.AnchoredSubspace": {"": {**FEATURES}},
     "latent.RandomFeatureSubspace": {"": {**FEATURES, "affine": "m", "axes": "m q", "primal.components": "q r"}},
-    "latent.MappedSubspace": {"": {"feature_map": "object", "primal": "latent.PrimalSubspace"}},
+    "latent.MappedSubspace": {"": {"feature_map": "object"}},
     "latent.ViewPart": {"": {"subspace": "Subspace", "scale": "number", "overlap": "% q q", "trust": "number"}},
-    "latent.ViewSubspace": {"": {"parts": "list", "parts*": "latent.ViewPart"}},
+    "latent.ViewSubspace": {"": {"parts*": "latent.ViewPart"}},
     "latent.TargetFit": {
         "": {
-            "model": "latent.LatentModel",
             "model.subspace": "latent.ViewSubspace",
             "model.subspace.parts": "list v",
             "noise_variances": "+ v",
@@ -331,19 +329,17 @@ ROWS: Rows = {
             "low": "m",
             "high": "m",
             "farthest": "number",
-            "middle?": "m",
+            "middle": "m",
         }
     },
-    "latent.TargetSpread": {"": {"intercept": "m", "coefficients": "* m", "units?": "latent.Units"}},
+    "latent.TargetSpread": {"": {"intercept": "m", "coefficients": "* m"}},
     "latent.Squash": {"": {"center": "d", "unit": "+ d"}},
     "latent.HeldOut": {"": {"predictions": "~ n m", "leverages": "~ n"}},
     "latent.NoiseField": {"": {"factor": "n r", "pivots": "r", "rest": "n"}},
     "latent.Units": UNITS,
     "single.InputLaw": {
         "": {
-            "units": "latent.Units",
             "units.mean": "d",
-            "model": "latent.LatentModel",
             "model.subspace": "latent.PrimalSubspace",
             "model.subspace.mean": "d",
             "scales": "++ d",
@@ -351,46 +347,49 @@ ROWS: Rows = {
     },
     "latent.Tail": {"": {"theta1": "nonnegative"}},  # the higher powers overflow for data beyond 1e77
     "choosing.Blend": {"": {"counts": "# b", "noises": "++ b", "shares": "+ b"}},
-    "choosing.Selection": {"": {"candidates": "list c", "reason": "text", "evidence?": "evidence.Evidence"}},
+    "choosing.Selection": {"": {"candidates": "list c"}},
     "evidence.Evidence": {
         "": {
             "candidates": "list c",
             "losses": "~ c f",
             "weights": "++ f",
-            "what": "text",
-            "loss": "text",
             "row_losses?": "~ c n",
             "voted?": "~ n",
         }
     },
-    "forecast.Member": {
-        "": {"transforms*": "forecast.SeriesTransform", "model": "forecast.WindowModel", "weight": "order"}
-    },
-    "forecast.SmoothingMember": {"": {"smoothing": "forecast.Smoothing", "weight": "order"}},
+    "forecast.Member": {"": {"transforms*": "forecast.SeriesTransform", "weight": "order"}},
+    "forecast.SmoothingMember": {"": {"weight": "order"}},
     "forecast.Smoothing": {
-        "": {"seasons*": "count", "transform?": "text", "priors": "list", "priors*": "+ *"},
+        "": {
+            "seasons*": "count",
+            "effects*": "forecast.Effects",
+            "lines": "list",
+            "lines*": "forecast.Line",
+        },
     },
+    "forecast.Line": {"": {"transform": "forecast.SeriesTransform", "lags": "count", "share": "nonnegative"}},
+    "forecast.Law": {"": {"drift": "number", "evidence": "number"}},
+    "forecast.Effects": {"": {"mean": "k", "spread": "++ k"}},
+    "forecast.PanelNames": {"": {"inputs*": "text"}},
     "forecast.Panel": {
         "": {
             "ids": "list n",
             "values": "~ *",
             "lengths": "# n",
             "firsts": "# n",
-            "clock!": "any",
             "n_times": "count",
-            "names": "list",
             "names*": "text",
-            "container": "text",
+            "inputs": "~ * *",
+            "input_names*": "text",
         }
     },
     "forecast.SeriesTransform": {
-        "": {"season": "count", "difference": "count", "log": "flag", "season_rate": "number", "level_rate": "number"}
+        "": {"season": "count", "difference": "count", "season_rate": "number", "level_rate": "number"}
     },
     "forecast.WindowModel": {
         "": {
-            "target": "latent.TargetFit",
-            "lags": "count",
-            "ahead": "count",
+            "lags": "natural",
+            "ahead": "natural",
             "shift": "d",
             "scale": "++ d",
             "input_shift": "e",
@@ -412,6 +411,10 @@ ROWS: Rows = {
         "frequencies_": {"frequencies_": "d *", "n_features_in_": "=d", "phase_": "number", "kernel_": "Kernel"},
         "n_features_in_": {"frequencies_": "* *"},
     },
+    "features.WithInputs": {
+        "curves_": {"curves_": "features.Nystroem", "unit_": "positive", "n_features_in_": "count"},
+        "n_features_in_": {"curves_": "features.Nystroem"},
+    },
     "preimage.FixedPoint": {
         **PREIMAGE,
         "smoother_": {"spread_": "nonnegative", "smoother_": "preimage.KernelSmoother"},
@@ -421,16 +424,21 @@ ROWS: Rows = {
     "preimage.KernelSmoother": PREIMAGE,
     "preimage.KernelRidge": {
         **PREIMAGE,
-        "coefficients_": {"coefficients_": "m d", "mean_": "d", "scores_": "m *", "length_scale_": "positive"},
+        "coefficients_": {
+            "X_": "n d",
+            "coefficients_": "m d",
+            "mean_": "d",
+            "scores_": "n *",
+            "length_scale_": "positive",
+        },
     },
     "preimage.Transport": {
         **PREIMAGE,
-        "prices_": {"X_": "n d", "scores_": "m *", "prices_": "m", "half_norms_": "m", "blur_": "above zero"},
+        "prices_": {"X_": "n d", "scores_": "n *", "prices_": "m", "half_norms_": "m", "blur_": "above zero"},
     },
     "io.TableModel": {
         "": {
             "estimator": "object",
-            "preprocessing": "io.Preprocessing",
             "filler?": "object",
             "detector?": "LatentOutlierDetector",
         }

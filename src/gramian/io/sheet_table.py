@@ -14,10 +14,9 @@ from typing import Any, BinaryIO
 from gramian.io.layout import Record
 from gramian.io.packing import PackingError, check_members
 from gramian.io.record_table import RecordReader
+from gramian.policy import FILES
 from gramian.tables.table import TableError, shown
 
-MOST_CELLS = 50_000_000
-"""A sheet is held as a full rectangle: this many cells take 1.2 GB."""
 _XLSX_CELL = re.compile(rb'<c\b[^>]*?\br="([A-Z]{1,3})(\d{1,7})"')
 _ODS_TAG = re.compile(rb"<table:(table-row|table-cell|covered-table-cell)\b([^>]*)>")
 _ODS_ROWS = re.compile(rb'number-rows-repeated="(\d+)"')
@@ -54,9 +53,9 @@ class SheetReader(RecordReader):
                 check_members(archive, file, self.source.size)
                 for entry in archive.infolist():
                     cells = self._cells_claimed(archive, entry)
-                    if cells > MOST_CELLS:
+                    if cells > FILES.cells:
                         raise self.source.fail(
-                            f"a sheet of {cells} cells; at most {MOST_CELLS} are read. Delete stray cells far below "
+                            f"a sheet of {cells} cells; at most {FILES.cells} are read. Delete stray cells far below "
                             "or far right of the table, or export it as CSV."
                         )
         except PackingError as error:

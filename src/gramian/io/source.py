@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from gramian._memory import available_memory
 from gramian.io.model_file import is_pickle
-from gramian.io.packing import MAGIC, unpacked
+from gramian.io.packing import MAGIC, open_unpacked
 from gramian.tables.table import TableError, shown
 
 STDIN = "-"
@@ -41,7 +41,9 @@ class Source:
     def open(self) -> BinaryIO:
         """A fresh binary stream from the beginning, unpacked where the file is packed."""
         packing = self.packing
-        return self.open_packed() if packing is None else unpacked(packing, self.open_packed(), self.size, self.fail)
+        return (
+            self.open_packed() if packing is None else open_unpacked(packing, self.open_packed(), self.size, self.fail)
+        )
 
     def open_packed(self) -> BinaryIO:
         """A fresh binary stream of the file as it lies on disk."""

@@ -11,9 +11,7 @@ import math
 from typing import Any, NoReturn
 
 from gramian.exceptions import ModelFileError
-
-MAX_MARKS = 1_000_000
-"""Brackets, commas and colons in one text: about 70 bytes of memory each."""
+from gramian.policy import FILES
 
 
 def marks(text: str | bytes) -> int:
@@ -31,8 +29,8 @@ def parse(text: str | bytes, what: str) -> Any:
     """The value of a JSON text that must be strict; ``what`` names the text in the error."""
     if not text.isascii():
         raise ModelFileError(f"the model file is damaged: its {what} is not JSON in ASCII.")
-    if marks(text) > MAX_MARKS:
-        raise ModelFileError(f"the model file's {what} has more than {MAX_MARKS} values, which no saved model has.")
+    if marks(text) > FILES.values:
+        raise ModelFileError(f"the model file's {what} has more than {FILES.values} values, which no saved model has.")
     try:
         return json.loads(text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_once)
     except ModelFileError:

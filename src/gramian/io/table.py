@@ -7,12 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gramian.io.source import Source
+from gramian.policy import FILES
 from gramian.tables.table import Table
-
-MAX_COLUMNS = 10_000
-BATCH_CELLS = 1_000_000
-TEXT_BYTES = 64
-"""What a cell of text takes, about; a number takes 8."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +17,8 @@ class ReadOptions:
 
     ``text`` are columns taken as text whatever they hold, ``skip`` columns that are not looked at. ``skip_lines`` lines
     stand above the table; ``sheet`` is the name or number of a sheet; ``drop_totals`` leaves rows out that are called
-    total or mean (None: where they are few); ``memory`` bytes may be spent on the table.
+    total or mean (None: where they are few); ``memory`` bytes may be spent on the table. With ``limits`` a column of numbers may hold
+    cells such as ``<0.5``: it is read as text, for `gramian.tables.limits`.
     """
 
     delimiter: str | None = None
@@ -36,6 +33,7 @@ class ReadOptions:
     sheet: str | None = None
     drop_totals: bool | None = None
     memory: int | None = None
+    limits: bool = False
 
 
 class TableReader(Protocol):
@@ -52,14 +50,14 @@ class TableReader(Protocol):
 
 def batch_rows(n_columns: int, rows: int | None) -> int:
     """Rows a piece: about a million cells unless told."""
-    return rows if rows is not None else max(1, BATCH_CELLS // max(1, n_columns))
+    return rows if rows is not None else max(1, FILES.batch // max(1, n_columns))
 
 
 def checked_names(source: Source, header: Sequence[Any]) -> list[str]:
     """Column names: not too many, none twice; a nameless column is called by its position."""
-    if len(header) > MAX_COLUMNS:
+    if len(header) > FILES.columns:
         raise source.fail(
-            f"{len(header)} columns; the command line reads at most {MAX_COLUMNS}. "
+            f"{len(header)} columns; the command line reads at most {FILES.columns}. "
             "Give fewer columns, or use gramian from Python."
         )
     names = [str(name).strip() or f"column {position}" for position, name in enumerate(header, start=1)]

@@ -23,7 +23,7 @@ class TableModel:
     ``estimator`` works on the features that ``preprocessing.matrix(table)`` gives; ``kind`` is the word of ``--model``;
     ``detector`` says which rows are odd;
     ``clock`` holds the last cells of the column that tells the time of a series, by its name;
-    ``filler`` fills the holes of rows for an estimator that takes none, and has never seen a target.
+    ``filler`` fills the holes of rows for an estimator that was tuned, or fitted to batches, without any, and has never seen a target.
     """
 
     kind: str
@@ -66,11 +66,11 @@ class TableModel:
 
 
 def filler_of(estimator: Any, X: Array) -> Any:
-    """What fills the holes of rows for an estimator that takes none, from the inputs alone: the target stays unseen."""
+    """What fills the holes of rows for a search, whose objectives compare whole rows, from the inputs alone: the target stays unseen."""
     from gramian.estimators.imputer import LatentImputer
     from gramian.estimators.ppca import PPCA
 
-    if ESTIMATORS[type(estimator).__name__].holes:
+    if ESTIMATORS[type(estimator).__name__].batches_with_holes:
         return None
     if not np.isnan(X).any():
         return PPCA().fit(X)  # no hole to choose a filling by: the model of all rows, for rows to come

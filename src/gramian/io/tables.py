@@ -18,16 +18,18 @@ import numpy as np
 from gramian._arrays import Array
 from gramian.io.atomic import atomic_path
 from gramian.io.cells import looks_numeric
+from gramian.io.frame_table import FrameReader, reader_for
 from gramian.io.json_table import JsonReader
 from gramian.io.numpy_table import NumpyReader
 from gramian.io.packing import SUFFIXES as PACKED_SUFFIXES
-from gramian.io.packing import packed
+from gramian.io.packing import open_packed
 from gramian.io.parquet_table import ArrowReader, ParquetReader, as_type, pyarrow
 from gramian.io.sheet_table import SheetReader
 from gramian.io.source import Source, check_bytes
-from gramian.io.table import TEXT_BYTES, ReadOptions, TableReader
+from gramian.io.table import ReadOptions, TableReader
 from gramian.io.text_table import Dialect, TextReader
-from gramian.tables.table import Table, TableError, concatenated
+from gramian.policy import FILES
+from gramian.tables.table import Table, TableError, concatenate_tables
 
 __all__ = ["ReadOptions", "Table", "TableError", "TableWriter", "open_table", "read_table", "write_table"]
 
@@ -62,6 +64,8 @@ def open_table(path: str | os.PathLike[str] | Source, options: ReadOptions | Non
     source = path if isinstance(path, Source) else Source(path)
     options = options or ReadOptions()
     source.memory = options.memory
+    if not source.is_stdin and Path(source.path).suffix.lower() not in _SUFFIXES and (read := reader_for(source)):
+        return FrameReader(source, options, read)
     reader: TableReader = _READERS[source.format](source, options)
     return reader
 
@@ -74,9 +78,9 @@ def whole_table(reader: TableReader) -> Table:
     needed = 0
     for part in reader.batches():
         parts.append(part)
-        needed += sum((TEXT_BYTES if column.dtype == object else 8) * len(column) for column in part.columns)
+        needed += sum((FILES.text if column.dtype == object else 8) * len(column) for column in part.columns)
         check_bytes(reader.source, needed, "the rows so far need")
-    return concatenated(parts)
+    return concatenate_tables(parts)
 
 
 def read_table(path: str | os.PathLike[str] | Source, options: ReadOptions | None = None) -> Table:
@@ -151,14 +155,14 @@ def _json_cell(value: Any, digits: int) -> Any:
     return int(value) if abs(value) < 2**53 and value == int(value) else float(f"{value:.{digits}g}")
 
 
-def escaped(cell: str) -> str:
+def escape_formula(cell: str) -> str:
     """A cell that a spreadsheet does not take for a formula: an apostrophe before ``= + - @`` TAB and CR.
 
     Numbers stay as they are.
 
     Examples
     --------
-    >>> escaped("=1+1"), escaped("-3.5"), escaped("plain")
+    >>> escape_formula("=1+1"), escape_formula("-3.5"), escape_formula("plain")
     ("'=1+1", '-3.5', 'plain')
     """
     if cell.startswith(("=", "+", "-", "@", "\t", "\r")) and not looks_numeric(cell):
@@ -224,7 +228,9 @@ class TableWriter:
             self._temporary = self._stack.enter_context(atomic_path(self.path))
             if self.format in ("csv", "tsv", "json", "jsonl"):
                 # never a BOM on the way out, and always UTF-8
-                file = self._temporary.open("wb") if self._packing is None else packed(self._packing, self._temporary)
+                file = (
+                    self._temporary.open("wb") if self._packing is None else open_packed(self._packing, self._temporary)
+                )
                 self._stack.enter_context(file)
                 self._text = self._stack.enter_context(io.TextIOWrapper(file, encoding="utf-8", newline=""))
         if self.format in ("csv", "tsv"):
@@ -251,7 +257,7 @@ class TableWriter:
     def write_rows(self, rows: Sequence[Sequence[str]]) -> None:
         """Append rows of cells as they are; CSV and TSV only."""
         self._write_head()
-        self._csv.writerows([[escaped(cell) for cell in row] for row in rows] if self.escape_formulas else rows)
+        self._csv.writerows([[escape_formula(cell) for cell in row] for row in rows] if self.escape_formulas else rows)
 
     def cell(self, value: float) -> str:
         """A number as this file writes it."""
@@ -261,7 +267,7 @@ class TableWriter:
         if column.dtype.kind in "fiub":
             return self._numbers(column.astype(np.float64))
         texts = ["" if value is None else str(value) for value in column.tolist()]
-        return [escaped(text) for text in texts] if self.escape_formulas else texts
+        return [escape_formula(text) for text in texts] if self.escape_formulas else texts
 
     def _numbers(self, values: Array) -> list[str]:
         if self.dialect.decimal == "." and self.digits >= 10 and (np.abs(values) < 1e10).all():

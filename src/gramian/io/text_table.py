@@ -15,17 +15,15 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.io.arrow_text import DELIMITERS as PLAIN_DELIMITERS
-from gramian.io.arrow_text import SMALLEST, ArrowBody, body_offset
+from gramian.io.arrow_text import ArrowBody, body_offset
 from gramian.io.cells import looks_numeric, plain_number
-from gramian.io.record_table import SAMPLE_RECORDS, Dialect, RecordReader
+from gramian.io.record_table import Dialect, RecordReader
+from gramian.policy import FILES
 from gramian.tables.table import Table, is_total
 
 __all__ = ["Dialect", "TextReader"]
 
 DELIMITERS = ("\t", ";", "|", ",")
-SAMPLE_BYTES = 1 << 20
-MAX_LINE = 1 << 26
-FIELD_LIMIT = 131_072
 OLD_ENCODINGS = ("cp1252", "latin-1")
 """Of text that is not UTF-8."""
 _SEP = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
@@ -36,7 +34,7 @@ class TextReader(RecordReader):
 
     def _prepare(self) -> None:
         with self.source.open() as file:
-            head = file.read(SAMPLE_BYTES)
+            head = file.read(FILES.looked)
         self.encoding = self.options.encoding or _encoding(head)
         if self.encoding in OLD_ENCODINGS and not self.options.encoding:
             self.notes.append(f"the text is not UTF-8: read as {self.encoding} (--encoding says otherwise)")
@@ -55,7 +53,7 @@ class TextReader(RecordReader):
         for _, line in self._lines():
             lines.append(line)
             size += len(line)
-            if size > SAMPLE_BYTES or len(lines) >= 4 * SAMPLE_RECORDS:
+            if size > FILES.looked or len(lines) >= 4 * FILES.records:
                 break
         if not any(line.strip() for line in lines):
             skipped = " below the lines skipped" if self.options.skip_lines else ""
@@ -72,13 +70,13 @@ class TextReader(RecordReader):
                 ]
             except csv.Error:
                 continue
-            rows = rows[:-1] if len(rows) > SAMPLE_RECORDS else rows  # the last record of a sample may be cut
+            rows = rows[:-1] if len(rows) > FILES.records else rows  # the last record of a sample may be cut
             widths = [len(row) for row in rows]
             width = max(set(widths), key=widths.count)
             if width < 2:
                 continue
             alike = sum(w == width for w in widths) / len(widths)
-            cells = [cell for row in rows[:SAMPLE_RECORDS] for cell in row]
+            cells = [cell for row in rows[: FILES.records] for cell in row]
             good = sum(looks_numeric(cell) or self._is_missing(cell) for cell in cells) / max(1, len(cells))
             score = (round(alike, 1), round(good, 1), width)
             if score > best_score:
@@ -116,7 +114,7 @@ class TextReader(RecordReader):
     def _plain_body(self, raw: bool) -> ArrowBody | None:
         """The body of the file for pyarrow, where the file is large and plain and pyarrow is there."""
         if (
-            self.source.size < SMALLEST
+            self.source.size < FILES.quick
             or self.delimiter not in PLAIN_DELIMITERS
             or self.width < 2
             or self._is_translated
@@ -125,7 +123,7 @@ class TextReader(RecordReader):
             or find_spec("pyarrow") is None
         ):
             return None
-        sample = [(line, cells) for line, cells in self._records(limit=SAMPLE_RECORDS) if line >= self.layout.start]
+        sample = [(line, cells) for line, cells in self._records(limit=FILES.records) if line >= self.layout.start]
         sample = [(line, cells) for line, cells in sample[self.layout.header :] if line != self.layout.units]
         # blanks before cells are no part of them: where cells are kept as they stand, the own parser takes them off
         blanks = (b"\n ", (self.delimiter + " ").encode()) if raw else ()
@@ -153,7 +151,7 @@ class TextReader(RecordReader):
             if isinstance(column, np.ndarray):
                 if np.isinf(column).any():
                     return False
-            elif any(is_total([cell]) or len(cell) > FIELD_LIMIT for cell in set(column)):
+            elif any(is_total([cell]) or len(cell) > FILES.field for cell in set(column)):
                 return False
         return True
 
@@ -182,10 +180,10 @@ class TextReader(RecordReader):
                 yield from self._translated(file)
                 return
             number = 0
-            while raw := file.readline(MAX_LINE):
+            while raw := file.readline(FILES.spare):
                 number += 1
-                if len(raw) >= MAX_LINE:
-                    raise self.source.fail(f"the line is longer than {MAX_LINE} bytes.", line=number)
+                if len(raw) >= FILES.spare:
+                    raise self.source.fail(f"the line is longer than {FILES.spare} bytes.", line=number)
                 if b"\0" in raw:
                     raise self.source.fail(
                         "a NUL byte: the file is damaged, or is UTF-16 (--encoding utf-16).", line=number
@@ -224,7 +222,7 @@ class TextReader(RecordReader):
                 position[0] = number
                 yield " ".join(line.split()) + "\n" if delimiter == " " else line
 
-        csv.field_size_limit(FIELD_LIMIT)
+        csv.field_size_limit(FILES.field)
         reader = csv.reader(lines(), delimiter=delimiter, strict=True, skipinitialspace=True)
         count = 0
         while limit is None or count < limit:
@@ -246,7 +244,7 @@ class TextReader(RecordReader):
             return self.source.fail(f"a quote opened here is never closed (read up to line {end}).", line=start)
         if "field larger" in text:
             return self.source.fail(
-                f"a cell of more than {FIELD_LIMIT} characters: an unclosed quote, or not a table.", line=start
+                f"a cell of more than {FILES.field} characters: an unclosed quote, or not a table.", line=start
             )
         if "expected after" in text:
             return self.source.fail("text after a closing quote. A quote inside a cell is written twice.", line=end)

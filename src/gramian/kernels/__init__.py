@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from gramian._plug_ins import Rows
 from gramian.kernels.algebra import Constant, Product, Scaled, Sum
 from gramian.kernels.base import Kernel
 from gramian.kernels.cosine import Cosine
@@ -23,7 +24,7 @@ from gramian.kernels.rational_quadratic import RationalQuadratic
 from gramian.kernels.rbf import RBF
 from gramian.kernels.sigmoid import Sigmoid
 
-KERNELS: dict[str, Callable[[], Kernel]] = {
+_OWN: dict[str, Callable[[], Kernel]] = {
     "rbf": partial(RBF, "median"),
     "linear": Linear,
     "polynomial": Polynomial,
@@ -36,11 +37,13 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "sigmoid": Sigmoid,
     "precomputed": Precomputed,
 }
-"""What a name stands for: call the entry to get the kernel. Stationary ones take the median distance as their scale."""
+KERNELS = Rows("kernels", _OWN)
+"""What a name stands for: call the entry to get the kernel. Stationary ones take the median distance as their scale. Other packages
+add rows by entry points of the group ``gramian.kernels``."""
 
 
 def as_kernel(kernel: Any) -> Kernel:
-    """The kernel that a name, a kernel object, a function ``k(X, Y)`` or a scikit-learn GP kernel stands for.
+    """The kernel that a name, a kernel object, a function ``k(X, Y)`` or a scikit-learn GP kernel stands for [1].
 
     Parameters
     ----------
@@ -49,10 +52,6 @@ def as_kernel(kernel: Any) -> Kernel:
     Returns
     -------
     Kernel
-
-    References
-    ----------
-    [1] docs/theory.md, section 1: weighted moments in primal and dual.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from scipy import sparse
 from gramian._arrays import Array
 from gramian._checks import check_number
 from gramian._types import DType, Points
-from gramian.kernels._rows import as_rows, dense, pair_of_rows, squared_norms
+from gramian.kernels._rows import dense, kernel_rows, pair_of_rows, squared_norms
 from gramian.kernels.base import Kernel, Tile
 
 
@@ -21,7 +21,7 @@ class DotProduct(Kernel):
     accepts_sparse: Any = True
 
     def rate(self, n_columns: int) -> float:
-        """γ for rows of so many columns.
+        """γ for rows of so many columns [1].
 
         Parameters
         ----------
@@ -32,10 +32,6 @@ class DotProduct(Kernel):
         -------
         float
 
-        References
-        ----------
-        [1] docs/theory.md, section 1: weighted moments in primal and dual.
-
         Examples
         --------
         >>> from gramian.kernels import Polynomial
@@ -45,7 +41,7 @@ class DotProduct(Kernel):
         return 1.0
 
     def slope(self, products: Array) -> Array:
-        """f' at the products, in place.
+        """f' at the products, in place [4].
 
         Parameters
         ----------
@@ -56,10 +52,6 @@ class DotProduct(Kernel):
         -------
         ndarray
             The same array.
-
-        References
-        ----------
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
 
         Examples
         --------
@@ -72,7 +64,7 @@ class DotProduct(Kernel):
         return products
 
     def diagonal(self, X: Points) -> Array:
-        X = as_rows(self, X)
+        X = kernel_rows(self, X)
         with np.errstate(over="ignore", invalid="ignore"):  # callers look at the result: finite_gram
             return self.profile(self.rate(X.shape[1]) * squared_norms(X))
 
@@ -103,7 +95,7 @@ class DotProduct(Kernel):
         return rate * np.asarray(weights @ Y)
 
     def diagonal_gradient(self, X: Points) -> Array:
-        X = as_rows(self, X)
+        X = kernel_rows(self, X)
         rate = self.rate(X.shape[1])
         return np.asarray(2.0 * rate * self.slope(rate * squared_norms(X))[:, None] * dense(X))
 

@@ -10,16 +10,18 @@ from sklearn.base import clone
 
 from gramian._arrays import Array, row_chunks
 from gramian._types import DType, Points
-from gramian.kernels._rows import as_rows, dense, pair_of_rows, squared_norms
+from gramian.kernels._rows import dense, kernel_rows, pair_of_rows, squared_norms
 from gramian.kernels._scales import check_length_scale, resolved_length_scale
 from gramian.kernels.base import Kernel, Tile
+from gramian.policy import SIZES
 
-# A product has the rounding error eps (hₓ + h_y), h = |x|²/2ℓ². Up to these h it does not show in the kernel ...
-PLAIN_FLOAT64 = 500.0  # 1e-13
-PLAIN_FLOAT32 = 4.0  # 1e-6
-# ... beyond, pairs nearer than this fraction of hₓ + h_y are computed again from x - y.
 NEAR = 1e-4
-PAIRS_AT_ONCE = 1 << 20
+"""Where rounding shows, pairs nearer than this fraction of hₓ + h_y are computed again from x - y."""
+
+
+def _plain(largest: float, dtype: DType = np.float64) -> bool:
+    """Whether the rounding error eps (hₓ + h_y) of a product, h = |x|²/2ℓ², does not show in the kernel: 1e-13, in float32 1e-6."""
+    return largest <= (4.0 if dtype == np.float32 else 500.0)
 
 
 class Stationary(Kernel):
@@ -29,16 +31,16 @@ class Stationary(Kernel):
     length_scale: Any
 
     def resolve(self, X: Points) -> Kernel:
-        X = as_rows(self, X)
+        X = kernel_rows(self, X)
         return clone(self).set_params(length_scale=resolved_length_scale(self.length_scale, X))
 
     def diagonal(self, X: Points) -> Array:
-        X = as_rows(self, X)
+        X = kernel_rows(self, X)
         check_length_scale(self.length_scale, X.shape[1])
         return np.ones(X.shape[0])
 
     def diagonal_gradient(self, X: Points) -> Array:
-        return np.zeros(as_rows(self, X).shape)
+        return np.zeros(kernel_rows(self, X).shape)
 
     def expected_diagonal(self, X: Points, V: Array) -> Array:
         return self.diagonal(X)
@@ -62,7 +64,7 @@ class Radial(Stationary):
         return bool(np.ndim(self.length_scale) == 0)
 
     def slope(self, products: Array) -> Array:
-        """f' at the products, in place.
+        """f' at the products, in place [4].
 
         Parameters
         ----------
@@ -74,10 +76,6 @@ class Radial(Stationary):
         ndarray
             The same array.
 
-        References
-        ----------
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
-
         Examples
         --------
         >>> import numpy as np
@@ -88,7 +86,7 @@ class Radial(Stationary):
         raise TypeError(f"{self!r} offers no gradient.")
 
     def squared_radius(self, values: Array) -> Array:
-        """|x - y|²/ℓ² from kernel values in (0, 1).
+        """|x - y|²/ℓ² from kernel values in (0, 1) [4].
 
         Parameters
         ----------
@@ -98,10 +96,6 @@ class Radial(Stationary):
         Returns
         -------
         ndarray of the same shape
-
-        References
-        ----------
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
 
         Examples
         --------
@@ -144,7 +138,7 @@ class Radial(Stationary):
         return squares
 
 
-def clipped(products: Array) -> Array:
+def clip_products(products: Array) -> Array:
     """-|x - y|²/2ℓ² is never positive, but its rounded value may be."""
     return np.minimum(products, 0.0, out=products)
 
@@ -158,11 +152,11 @@ class _Products:
         largest = np.inf
         if single and not sharp:
             largest = self._prepare(np.float32)
-        self.plain = largest <= PLAIN_FLOAT32
+        self.plain = _plain(largest, np.float32)
         if not self.plain:
             largest = self._prepare(np.float64)
-            self.plain = not (single or sharp) and largest <= PLAIN_FLOAT64
-        self.repair = sharp or largest > PLAIN_FLOAT64
+            self.plain = not (single or sharp) and _plain(largest)
+        self.repair = sharp or not _plain(largest)
 
     def _prepare(self, dtype: DType) -> float:
         """Set the factors; the largest h."""
@@ -189,7 +183,7 @@ class _Products:
         near = products[i, j] > -NEAR * (left[i] + right[j])
         i, j = i[near], j[near]
         X, Y = self.X[rows], self.Y[columns]
-        for part in row_chunks(i.shape[0], max(1, PAIRS_AT_ONCE // X.shape[1])):
+        for part in row_chunks(i.shape[0], max(1, SIZES.chunk // (16 * X.shape[1]))):
             difference = np.subtract(X[i[part]], Y[j[part]], dtype=np.float64) / self.scale
             products[i[part], j[part]] = -0.5 * squared_norms(difference)
 
@@ -203,7 +197,7 @@ class _SparseProducts:
         self.right = self.left if Y is X else _scaled(Y, scale)
         self.left_half = 0.5 * squared_norms(self.left)
         self.right_half = 0.5 * squared_norms(self.right)
-        self.repair = sharp or _largest(self.left_half, self.right_half) > PLAIN_FLOAT64
+        self.repair = sharp or not _plain(_largest(self.left_half, self.right_half))
 
     def tile(self, rows: slice, columns: slice) -> Array:
         left, right = self.left_half[rows], self.right_half[columns]
@@ -211,7 +205,7 @@ class _SparseProducts:
         products = dense(self.left[rows] @ self.right[columns].T) - sums
         if self.repair:
             i, j = np.nonzero(products > -NEAR * sums)
-            for part in row_chunks(i.shape[0], PAIRS_AT_ONCE >> 6):
+            for part in row_chunks(i.shape[0], SIZES.chunk >> 10):
                 difference = self.left[rows][i[part]] - self.right[columns][j[part]]
                 products[i[part], j[part]] = -0.5 * squared_norms(difference)
         if self.left is self.right:

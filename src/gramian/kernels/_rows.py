@@ -11,7 +11,7 @@ from gramian._checks import check_table
 from gramian._types import Points
 
 
-def as_rows(kernel: Any, X: Points, name: str = "X") -> Any:
+def kernel_rows(kernel: Any, X: Points, name: str = "X") -> Any:
     """X as the kernel can use it; float arrays in order are passed on without a copy."""
     if is_sparse(X):
         if not kernel.accepts_sparse:
@@ -31,8 +31,8 @@ def as_rows(kernel: Any, X: Points, name: str = "X") -> Any:
 
 def pair_of_rows(kernel: Any, X: Points, Y: Points) -> tuple[Any, Any]:
     """Both arguments of a kernel, with equally many columns; Y is X itself when omitted."""
-    X = as_rows(kernel, X)
-    Y = X if Y is None else as_rows(kernel, Y, "Y")
+    X = kernel_rows(kernel, X)
+    Y = X if Y is None else kernel_rows(kernel, Y, "Y")
     if X.shape[1] != Y.shape[1]:
         raise ValueError(f"{kernel!r} was given X with {X.shape[1]} columns and Y with {Y.shape[1]}. They must agree.")
     return X, Y

@@ -12,13 +12,8 @@ from gramian._checks import check_number
 from gramian._content import row_hashes, smallest_positions
 from gramian._types import Points
 from gramian.kernels._rows import dense, squared_norms
+from gramian.policy import LOOK
 
-MEDIAN_ROWS = 1000
-"""Distances are taken between at most so many distinct rows, those of smallest hash."""
-NEIGHBOR = 10
-"""Which neighbour "local" looks at ..."""
-NEIGHBOR_FACTOR = 2.0
-"""... and how many of its distances make a width."""
 RULES = ("median", "local")
 
 
@@ -67,15 +62,18 @@ def median_distance(X: Points) -> float:
         return 1.0
     norms = squared_norms(rows)
     squares = np.add.outer(norms, norms) - 2.0 * dense(rows @ rows.T)
-    middle = float(np.median(squares[np.triu_indices(rows.shape[0], 1)]))
-    if middle > 1e-4 * 2.0 * norms.max():
-        return unit * float(np.sqrt(middle))
+    pairs = squares[np.triu_indices(rows.shape[0], 1)]
+    middle = float(
+        np.median(np.sqrt(np.maximum(pairs, 0.0, out=pairs), out=pairs))
+    )  # of distances: their squares have another one
+    if middle**2 > 1e-4 * 2.0 * norms.max():
+        return unit * middle
     distance = unit * float(np.median(_pair_distances(rows)))  # far outliers: products would have cancelled
     return distance if distance > 0 else 1.0
 
 
-def local_distance(X: Points) -> float:
-    """Twice the median distance to the 10th nearest of the other rows: a width that follows neighbours [10].
+def local_distance(X: Points, neighbor: int = 10, factor: float = 2.0) -> float:
+    """Twice (``factor``) the median distance to the 10th (``neighbor``) nearest of the other rows: a width that follows neighbours [10].
 
     The same rows as for the median are looked at. Fewer than 11 of them: the farthest counts.
     """
@@ -85,15 +83,15 @@ def local_distance(X: Points) -> float:
     from scipy.spatial.distance import squareform
 
     distances = squareform(_pair_distances(rows))
-    rank = min(NEIGHBOR, rows.shape[0] - 1)  # place 0 is the row itself
-    distance = unit * NEIGHBOR_FACTOR * float(np.median(np.partition(distances, rank, axis=1)[:, rank]))
+    rank = min(neighbor, rows.shape[0] - 1)  # place 0 is the row itself
+    distance = unit * factor * float(np.median(np.partition(distances, rank, axis=1)[:, rank]))
     return distance if distance > 0 else 1.0
 
 
 def _drawn_rows(X: Points) -> tuple[Any, float]:
     """At most 1000 distinct rows, centred where dense, over a power of two: squares of very large or small data would
     leave the range of float64."""
-    rows = X[smallest_positions(row_hashes(X), MEDIAN_ROWS)]
+    rows = X[smallest_positions(row_hashes(X), LOOK.gram)]
     if not sparse.issparse(rows):
         rows = np.asarray(rows, dtype=np.float64) - np.mean(rows, axis=0, dtype=np.float64)
     largest = abs(rows).max() if rows.shape[0] > 1 else 0.0

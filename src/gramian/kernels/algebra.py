@@ -10,7 +10,7 @@ from sklearn.base import clone
 from gramian._arrays import Array
 from gramian._checks import check_number
 from gramian._types import DType, Points
-from gramian.kernels._rows import as_rows, pair_of_rows
+from gramian.kernels._rows import kernel_rows, pair_of_rows
 from gramian.kernels.base import Kernel, Tile
 
 
@@ -222,7 +222,7 @@ class Constant(Kernel):
         return clone(self).set_params(value=self._value())
 
     def diagonal(self, X: Points) -> Array:
-        X = as_rows(self, X)
+        X = kernel_rows(self, X)
         return np.full(X.shape[0], self._value())
 
     def tiles(self, X: Points, Y: Points, dtype: DType = np.float64) -> Tile:
@@ -238,7 +238,7 @@ class Constant(Kernel):
         return np.zeros(pair_of_rows(self, X, Y)[0].shape)
 
     def diagonal_gradient(self, X: Points) -> Array:
-        return np.zeros(as_rows(self, X).shape)
+        return np.zeros(kernel_rows(self, X).shape)
 
     def _value(self) -> float:
         return check_number("value", self.value, 0.0)

@@ -11,17 +11,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from gramian._arrays import Array, symmetrized
+from gramian._arrays import Array, symmetric_part
 from gramian._checks import is_real
 from gramian._threads import single_blas_thread, thread_count, thread_map
 from gramian._types import DType, Points, RandomState
-from gramian.kernels._rows import as_rows, common_dtype, pair_of_rows
+from gramian.kernels._rows import common_dtype, pair_of_rows
+from gramian.policy import SIZES
 
 Tile = Callable[[slice, slice], Array]
-
-TILE_ROWS = 512  # 512 x 512 doubles stay in the second-level cache through product and profile
-ONE_TILE = 1 << 20  # below so many entries one product is quicker than a loop
-N_DRAWS = 8  # of the law of a row, where an expected kernel value has no closed form; in pairs z and -z
 
 
 class Kernel(BaseEstimator):
@@ -62,7 +59,7 @@ class Kernel(BaseEstimator):
         return gram
 
     def diagonal(self, X: Points) -> Array:
-        """k(xᵢ, xᵢ) without the rest of the Gram matrix, in float64 also for float32 rows: squared norms cancel.
+        """k(xᵢ, xᵢ) without the rest of the Gram matrix, in float64 also for float32 rows: squared norms cancel [1].
 
         Parameters
         ----------
@@ -72,10 +69,6 @@ class Kernel(BaseEstimator):
         Returns
         -------
         ndarray of shape (n,)
-
-        References
-        ----------
-        [1] docs/theory.md, section 1: weighted moments in primal and dual.
 
         Examples
         --------
@@ -88,7 +81,7 @@ class Kernel(BaseEstimator):
         raise TypeError(f"{type(self).__name__} does not say how to evaluate its diagonal.")
 
     def resolve(self, X: Points) -> Kernel:
-        """A clone whose parameters are checked and are numbers: "median" and None are settled on the rows of X.
+        """A clone whose parameters are checked and are numbers: "median" and None are settled on the rows of X [10].
 
         Parameters
         ----------
@@ -98,10 +91,6 @@ class Kernel(BaseEstimator):
         Returns
         -------
         Kernel
-
-        References
-        ----------
-        [10] docs/theory.md, section 10: choosing, by what was not seen.
 
         Examples
         --------
@@ -114,7 +103,7 @@ class Kernel(BaseEstimator):
         return clone(self)
 
     def typical_distance(self, median: float, n_columns: int) -> float:
-        """The length scale to search around, from the median Euclidean distance between rows.
+        """The length scale to search around, from the median Euclidean distance between rows [10].
 
         Parameters
         ----------
@@ -127,10 +116,6 @@ class Kernel(BaseEstimator):
         -------
         float
 
-        References
-        ----------
-        [10] docs/theory.md, section 10: choosing, by what was not seen.
-
         Examples
         --------
         >>> from gramian.kernels import RBF
@@ -140,7 +125,7 @@ class Kernel(BaseEstimator):
         return median
 
     def factors(self, X: Points, Y: Points, dtype: DType) -> tuple[Array, Array] | None:
-        """Matrices with k(X, Y) = profile(left @ right.T), or None where that is not so, or not accurate.
+        """Matrices with k(X, Y) = profile(left @ right.T), or None where that is not so, or not accurate [1].
 
         Parameters
         ----------
@@ -155,10 +140,6 @@ class Kernel(BaseEstimator):
         -------
         (left, right), or None
 
-        References
-        ----------
-        [1] docs/theory.md, section 1: weighted moments in primal and dual.
-
         Examples
         --------
         >>> import numpy as np
@@ -171,7 +152,7 @@ class Kernel(BaseEstimator):
         return None
 
     def profile(self, products: Array) -> Array:
-        """The elementwise function of ``left @ right.T`` that gives the kernel, in place; returns its argument.
+        """The elementwise function of ``left @ right.T`` that gives the kernel, in place; returns its argument [1].
 
         Parameters
         ----------
@@ -183,10 +164,6 @@ class Kernel(BaseEstimator):
         ndarray
             The same array.
 
-        References
-        ----------
-        [1] docs/theory.md, section 1: weighted moments in primal and dual.
-
         Examples
         --------
         >>> import numpy as np
@@ -197,7 +174,7 @@ class Kernel(BaseEstimator):
         return products
 
     def tiles(self, X: Points, Y: Points, dtype: DType = np.float64) -> Tile:
-        """A function (rows, columns) -> k(X[rows], Y[columns]) that shares all preparation between tiles.
+        """A function (rows, columns) -> k(X[rows], Y[columns]) that shares all preparation between tiles [1].
 
         Parameters
         ----------
@@ -212,10 +189,6 @@ class Kernel(BaseEstimator):
         -------
         callable
             ``tile(rows, columns)`` with two slices.
-
-        References
-        ----------
-        [1] docs/theory.md, section 1: weighted moments in primal and dual.
 
         Examples
         --------
@@ -239,7 +212,7 @@ class Kernel(BaseEstimator):
     # ------------------------------------------------------------ for pre-images
 
     def gradient(self, X: Points, Y: Points, coefficients: Array) -> Array:
-        """∂/∂xᵢ Σⱼ cᵢⱼ k(xᵢ, yⱼ), shape (n, d), for ``coefficients`` c, shape (n, len(Y)); where ``differentiable``.
+        """∂/∂xᵢ Σⱼ cᵢⱼ k(xᵢ, yⱼ), shape (n, d), for ``coefficients`` c, shape (n, len(Y)); where ``differentiable`` [4].
 
         Parameters
         ----------
@@ -254,10 +227,6 @@ class Kernel(BaseEstimator):
         -------
         ndarray of shape (n, d)
 
-        References
-        ----------
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
-
         Examples
         --------
         >>> import numpy as np
@@ -271,7 +240,7 @@ class Kernel(BaseEstimator):
         )
 
     def diagonal_gradient(self, X: Points) -> Array:
-        """∂/∂xᵢ k(xᵢ, xᵢ), shape (n, d); where ``differentiable``.
+        """∂/∂xᵢ k(xᵢ, xᵢ), shape (n, d); where ``differentiable`` [4].
 
         Parameters
         ----------
@@ -281,10 +250,6 @@ class Kernel(BaseEstimator):
         Returns
         -------
         ndarray of shape (n, d)
-
-        References
-        ----------
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
 
         Examples
         --------
@@ -299,7 +264,7 @@ class Kernel(BaseEstimator):
         )
 
     def squared_distance(self, values: Any) -> Array:
-        """|x - y|² from k(x, y): 0 at and above k(x, x), inf where the kernel cannot reach; where ``isotropic``.
+        """|x - y|² from k(x, y): 0 at and above k(x, x), inf where the kernel cannot reach; where ``isotropic`` [4].
 
         Parameters
         ----------
@@ -309,10 +274,6 @@ class Kernel(BaseEstimator):
         Returns
         -------
         ndarray of the same shape
-
-        References
-        ----------
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
 
         Examples
         --------
@@ -348,10 +309,6 @@ class Kernel(BaseEstimator):
         -------
         ndarray of shape (n, m)
 
-        References
-        ----------
-        [18] docs/theory.md, section 18: kernels with holes.
-
         Examples
         --------
         >>> import numpy as np
@@ -377,10 +334,6 @@ class Kernel(BaseEstimator):
         Returns
         -------
         ndarray of shape (n,)
-
-        References
-        ----------
-        [18] docs/theory.md, section 18: kernels with holes.
 
         Examples
         --------
@@ -413,7 +366,7 @@ class Kernel(BaseEstimator):
     # ------------------------------------------------------------ explicit features
 
     def nystroem(self, X: Points, n_landmarks: int = 100, random_state: RandomState = None) -> Any:
-        """:class:`gramian.features.Nystroem` features of this kernel, fitted on the rows of X.
+        """:class:`gramian.features.Nystroem` features of this kernel, fitted on the rows of X [3].
 
         Parameters
         ----------
@@ -426,10 +379,6 @@ class Kernel(BaseEstimator):
         Returns
         -------
         Nystroem
-
-        References
-        ----------
-        [3] docs/theory.md, section 3: generation in the kernel space.
 
         Examples
         --------
@@ -444,7 +393,7 @@ class Kernel(BaseEstimator):
     def random_features(
         self, n_features: int = 100, random_state: RandomState = None, *, orthogonal: bool = False
     ) -> Any:
-        """:class:`gramian.features.RandomFourier` features of this kernel, ready to transform rows of any width.
+        """:class:`gramian.features.RandomFourier` features of this kernel, ready to transform rows of any width [3].
 
         Parameters
         ----------
@@ -457,10 +406,6 @@ class Kernel(BaseEstimator):
         Returns
         -------
         RandomFourier
-
-        References
-        ----------
-        [3] docs/theory.md, section 3: generation in the kernel space.
 
         Examples
         --------
@@ -483,11 +428,11 @@ def _explicit(name: str) -> Callable[..., Any]:
     return EXPLICIT_FEATURES[name]
 
 
-def _drawn_rows(X: Points, V: Array) -> tuple[Array, Array]:
-    """Draws of every row that is not fully known, the others as they are, in order; and how many of each."""
+def _drawn_rows(X: Points, V: Array, n_draws: int = 8) -> tuple[Array, Array]:
+    """Draws z and -z of every row that is not fully known, the others as they are, in order; and how many of each."""
     X, V = np.asarray(X, dtype=np.float64), np.asarray(V, dtype=np.float64)
-    counts = np.where((V > 0).any(axis=1), N_DRAWS, 1)
-    half = np.random.default_rng(0).standard_normal((N_DRAWS // 2, X.shape[1]))
+    counts = np.where((V > 0).any(axis=1), n_draws, 1)
+    half = np.random.default_rng(0).standard_normal((n_draws // 2, X.shape[1]))
     half /= np.sqrt(np.square(half).mean(axis=0))  # few as they are, their mean and variance are right
     draws = np.vstack([half, -half])
     place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -501,12 +446,12 @@ def _averaged(values: Array, counts: Array) -> Array:
 
 
 def _blocks(n_rows: int) -> list[slice]:
-    edges = [*range(0, n_rows, TILE_ROWS), n_rows]
+    edges = [*range(0, n_rows, SIZES.tile), n_rows]
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
 def _assembled(tile: Tile, n_rows: int, n_columns: int, dtype: DType) -> Array:
-    if n_rows * n_columns <= ONE_TILE:
+    if n_rows * n_columns <= (2 * SIZES.tile) ** 2:
         return tile(slice(0, n_rows), slice(0, n_columns))
     values = np.empty((n_rows, n_columns), dtype=dtype)
 
@@ -520,12 +465,12 @@ def _assembled(tile: Tile, n_rows: int, n_columns: int, dtype: DType) -> Array:
 
 def _symmetric(tile: Tile, n_rows: int, dtype: DType) -> Array:
     """The Gram matrix from its upper tiles, symmetric to the last bit."""
-    if n_rows * n_rows <= ONE_TILE:
-        return symmetrized(tile(slice(0, n_rows), slice(0, n_rows)))
+    if n_rows <= 2 * SIZES.tile:
+        return symmetric_part(tile(slice(0, n_rows), slice(0, n_rows)))
     gram = np.empty((n_rows, n_rows), dtype=dtype)
 
     def fill(rows: slice) -> None:
-        gram[rows, rows] = symmetrized(tile(rows, rows))
+        gram[rows, rows] = symmetric_part(tile(rows, rows))
         for columns in _blocks(n_rows):
             if columns.start > rows.start:
                 block = tile(rows, columns)
@@ -540,6 +485,3 @@ def _run(fill: Callable[[slice], None], blocks: list[slice]) -> None:
     n_threads = thread_count()
     with single_blas_thread():
         thread_map(fill, blocks, n_threads)
-
-
-__all__ = ["Kernel", "Tile", "as_rows"]

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from gramian._arrays import Array
 from gramian._types import DType, Points
-from gramian.kernels._rows import as_rows, dense, pair_of_rows, squared_norms
+from gramian.kernels._rows import dense, kernel_rows, pair_of_rows, squared_norms
 from gramian.kernels.base import Kernel, Tile
 
 
@@ -29,7 +29,7 @@ class Cosine(Kernel):
     accepts_sparse: Any = True
 
     def diagonal(self, X: Points) -> Array:
-        X = as_rows(self, X)
+        X = kernel_rows(self, X)
         return (_largest(X) > 0).astype(np.float64)
 
     def factors(self, X: Points, Y: Points, dtype: DType) -> tuple[Array, Array] | None:
@@ -55,7 +55,7 @@ class Cosine(Kernel):
         return np.where(norms[:, None] > 0, across / np.where(norms > 0, norms, 1.0)[:, None], 0.0)
 
     def diagonal_gradient(self, X: Points) -> Array:
-        return np.zeros(as_rows(self, X).shape)
+        return np.zeros(kernel_rows(self, X).shape)
 
 
 def _directions(X: Points) -> tuple[Any, Array]:

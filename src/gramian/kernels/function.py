@@ -6,15 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 
 from gramian._arrays import Array, row_chunks
+from gramian._precision import HALF_DIGITS
 from gramian._types import DType, Points
 from gramian.kernels._rows import common_dtype, pair_of_rows
 from gramian.kernels.base import Kernel, Tile
 
-DIAGONAL_ROWS = 128
-SYMMETRY = 1e-8
+ADVICE = "Let it return a dense array, give dense rows (.toarray()), or use a kernel of gramian.kernels."
 
 
 class CallableKernel(Kernel):
@@ -55,13 +56,13 @@ class CallableKernel(Kernel):
 
     def resolve(self, X: Points) -> Kernel:
         X, _ = pair_of_rows(self, X, None)
-        self(X[:DIAGONAL_ROWS])  # a wrong function should fail here, not in the middle of a solver
+        self(X[:128])  # a wrong function should fail here, not in the middle of a solver
         return clone(self)
 
     def _symmetric(self, values: Array) -> Array:
         if values.size:
             asymmetry = float(np.abs(values - values.T).max())
-            if asymmetry > max(SYMMETRY, 64 * float(np.finfo(values.dtype).eps)) * float(np.abs(values).max()):
+            if asymmetry > max(HALF_DIGITS, 64 * float(np.finfo(values.dtype).eps)) * float(np.abs(values).max()):
                 raise ValueError(
                     f"The callable kernel {self.name} is not symmetric: for the rows of one X its values, "
                     f"of shape {values.shape}, differ from their mirror images by up to {asymmetry:.3g}. "
@@ -71,7 +72,7 @@ class CallableKernel(Kernel):
 
     def diagonal(self, X: Points) -> Array:
         X, _ = pair_of_rows(self, X, None)
-        parts = [np.diagonal(self._evaluate(X[part], X[part])) for part in row_chunks(X.shape[0], DIAGONAL_ROWS)]
+        parts = [np.diagonal(self._evaluate(X[part], X[part])) for part in row_chunks(X.shape[0], 128)]
         return np.concatenate(parts, dtype=np.float64)
 
     def tiles(self, X: Points, Y: Points, dtype: DType = np.float64) -> Tile:
@@ -83,8 +84,20 @@ class CallableKernel(Kernel):
 
         return tile
 
+    def _values(self, X: Points, Y: Points) -> Array:
+        """What the function returns; of sparse rows, most fail or give another sparse matrix."""
+        if not sparse.issparse(X):
+            return np.asarray(self.function(X, Y))
+        try:
+            found = self.function(X, Y)
+        except Exception as error:
+            raise TypeError(f"The callable kernel {self.name} cannot take sparse rows ({error}). {ADVICE}") from error
+        if sparse.issparse(found):
+            raise TypeError(f"The callable kernel {self.name} returned a sparse matrix for sparse rows. {ADVICE}")
+        return np.asarray(found)
+
     def _evaluate(self, X: Points, Y: Points) -> Array:
-        values = np.asarray(self.function(X, Y))
+        values = self._values(X, Y)
         if values.shape != (X.shape[0], Y.shape[0]):
             raise ValueError(
                 f"The callable kernel {self.name} returned shape {values.shape} for {X.shape[0]} and {Y.shape[0]} "

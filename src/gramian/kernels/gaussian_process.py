@@ -8,7 +8,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._types import DType, Points
-from gramian.kernels._rows import as_rows, common_dtype, pair_of_rows
+from gramian.kernels._rows import common_dtype, kernel_rows, pair_of_rows
 from gramian.kernels.base import Kernel, Tile
 
 
@@ -43,7 +43,7 @@ class GaussianProcessKernel(Kernel):
         return np.array(values, dtype=common_dtype(X, Y))
 
     def diagonal(self, X: Points) -> Array:
-        X = as_rows(self, X)
+        X = kernel_rows(self, X)
         return np.array(self.kernel.diag(X), dtype=np.float64)
 
     def tiles(self, X: Points, Y: Points, dtype: DType = np.float64) -> Tile:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._precision import HALF_DIGITS, SEEN
 from gramian._types import DType
 from gramian.exceptions import NumericalWarning, warn
 from gramian.kernels.base import Kernel
@@ -14,22 +15,12 @@ from gramian.kernels.precomputed import Precomputed
 
 LARGEST_VALUE = float(np.finfo(np.float64).max) ** 0.25
 """Eigenvalue formulas square the squares of kernel values."""
-ALIKE = 1e-10
-"""Values that differ by less than this share of the largest are the same ..."""
-LOOKED_AT = 256
-"""... and the first rows and columns that are asked before all of them."""
 HALF_THE_DIGITS = float(np.sqrt(np.finfo(np.float64).eps))
 """Centred values below this share of the uncentred ones keep less than half of their digits."""
-WHOLE_SIZE = 3000
-"""Up to this size a kernel that may be indefinite is decomposed whole, to see its negative eigenvalues."""
-INDEFINITE = 1e-8
-"""A least eigenvalue below minus this share of the largest makes a kernel indefinite ..."""
-ROUNDINGS = 16
-"""... if it is also below minus so many roundings of the mean k(x, x), in the precision of what was given."""
 
 
 def finite_gram(values: Array, kernel: Any) -> Array:
-    """``values`` if they can be computed with, else a `ValueError` that names the kernel.
+    """``values`` if they can be computed with, else a `ValueError` that names the kernel [1].
 
     Finite values whose fourth powers overflow are refused too: variances of variances would be Inf.
 
@@ -44,10 +35,6 @@ def finite_gram(values: Array, kernel: Any) -> Array:
     -------
     ndarray
         ``values``.
-
-    References
-    ----------
-    [1] docs/theory.md, section 1: weighted moments in primal and dual.
 
     Examples
     --------
@@ -70,8 +57,8 @@ def warn_without_structure(gram: Array) -> bool:
     n = len(gram)
     if n < 4:
         return False
-    negligible = ALIKE * float(gram.max())
-    for seen in (gram[:LOOKED_AT, :LOOKED_AT], gram):  # what a few rows show need not be sought in all
+    negligible = SEEN * float(gram.max())
+    for seen in (gram[:256, :256], gram):  # what a few rows show need not be sought in all
         off = seen - np.diag(np.diagonal(seen))
         alone, same = np.abs(off).max() <= negligible, np.ptp(seen) <= negligible
         if not (alone or same):
@@ -117,8 +104,8 @@ def negative_limit(largest: float, mean_diagonal: float, dtype: DType) -> float:
     >>> negative_limit(1.0, 1.0, "float64"), round(negative_limit(1.0, 1.0, "float32"), 8)
     (1e-08, 1.91e-06)
     """
-    rounding = ROUNDINGS * float(np.finfo(dtype).eps) * max(mean_diagonal, 0.0)
-    return max(INDEFINITE * max(largest, 0.0), rounding)
+    rounding = 16 * float(np.finfo(dtype).eps) * max(mean_diagonal, 0.0)
+    return max(HALF_DIGITS * max(largest, 0.0), rounding)
 
 
 def warn_of_negative(values: Array, mean_diagonal: float, dtype: DType) -> bool:

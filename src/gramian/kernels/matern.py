@@ -9,10 +9,8 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._checks import is_real
 from gramian._types import Points
-from gramian.kernels._radial import Radial, clipped
+from gramian.kernels._radial import Radial, clip_products
 from gramian.kernels.base import Kernel
-
-ORDERS = (0.5, 1.5, 2.5)
 
 
 class Matern(Radial):
@@ -85,14 +83,14 @@ class Matern(Radial):
         return t**2 / (2.0 * order)
 
     def _order(self) -> float:
-        if not is_real(self.nu) or float(self.nu) not in ORDERS:
+        if not is_real(self.nu) or float(self.nu) not in (0.5, 1.5, 2.5):
             raise ValueError(f"nu={self.nu!r} must be one of 0.5, 1.5, 2.5. For nu to infinity use RBF.")
         return float(self.nu)
 
 
 def _minus_root(products: Array, factor: float) -> Array:
     """-t = -√(-factor · products), in place."""
-    clipped(products)
+    clip_products(products)
     products *= -factor
     np.sqrt(products, out=products)
     return np.negative(products, out=products)

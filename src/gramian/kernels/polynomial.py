@@ -11,10 +11,7 @@ from gramian._arrays import Array
 from gramian._checks import check_count, check_number
 from gramian._types import Points
 from gramian.kernels._dot import DotProduct, check_rate
-from gramian.kernels._rows import as_rows
-
-CLOSED_DEGREE = 3
-"""Up to here expected values follow from the first three moments of xᵀy."""
+from gramian.kernels._rows import kernel_rows
 
 
 class Polynomial(DotProduct):
@@ -49,7 +46,7 @@ class Polynomial(DotProduct):
         return bool(self.coef0 >= 0)
 
     def resolve(self, X: Points) -> Polynomial:
-        X = as_rows(self, X)
+        X = kernel_rows(self, X)
         return clone(self).set_params(
             degree=check_count("degree", self.degree, 1),
             gamma=check_rate(self.gamma, X.shape[1]),
@@ -85,14 +82,14 @@ class Polynomial(DotProduct):
 
     def expected(self, X: Points, V: Array, Y: Points, W: Array) -> Array:
         degree, rate = check_count("degree", self.degree, 1), self.rate(X.shape[1])
-        if degree > CLOSED_DEGREE:
+        if degree > 3:  # up to here the moments of xᵀy are closed form
             return super().expected(X, V, Y, W)
         spread = V @ np.square(Y).T + np.square(X) @ W.T + V @ W.T
         return self._moment(degree, rate * (X @ Y.T), rate**2 * spread, rate**3 * 6.0 * ((X * V) @ (Y * W).T))
 
     def expected_diagonal(self, X: Points, V: Array) -> Array:
         degree, rate = check_count("degree", self.degree, 1), self.rate(X.shape[1])
-        if degree > CLOSED_DEGREE:
+        if degree > 3:  # up to here the moments of xᵀy are closed form
             return super().expected_diagonal(X, V)
         spread = (4.0 * X**2 * V + 2.0 * V**2).sum(axis=1)
         skew = (24.0 * X**2 * V**2 + 8.0 * V**3).sum(axis=1)

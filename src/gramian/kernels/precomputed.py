@@ -8,11 +8,10 @@ import numpy as np
 from sklearn.base import clone
 
 from gramian._arrays import Array, row_chunks
+from gramian._precision import HALF_DIGITS
 from gramian._types import DType, Points, Table
-from gramian.kernels._rows import as_rows
+from gramian.kernels._rows import kernel_rows
 from gramian.kernels.base import Kernel, Tile
-
-SYMMETRY = 1e-8  # of the largest entry; float32 matrices are given their own rounding
 
 
 class Precomputed(Kernel):
@@ -32,7 +31,7 @@ class Precomputed(Kernel):
     positive_semidefinite: Any = False
 
     def __call__(self, X: Points, Y: Points | None = None) -> Array:
-        X = as_rows(self, X)
+        X = kernel_rows(self, X)
         if Y is not None and X.shape[1] != len(Y):
             raise ValueError(
                 f"The precomputed kernel has {X.shape[1]} columns, but there are {len(Y)} training points. "
@@ -41,7 +40,7 @@ class Precomputed(Kernel):
         return np.array(X)
 
     def diagonal(self, X: Points) -> Array:
-        X = as_rows(self, X)
+        X = kernel_rows(self, X)
         if X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"A precomputed kernel of shape {X.shape} has no diagonal of its own. Give k(y, y) as diagonal=."
@@ -49,7 +48,7 @@ class Precomputed(Kernel):
         return np.diagonal(X).astype(np.float64)
 
     def resolve(self, X: Points) -> Precomputed:
-        check_gram(as_rows(self, X))
+        check_gram(kernel_rows(self, X))
         return clone(self)
 
     def tiles(self, X: Points, Y: Points, dtype: DType = np.float64) -> Tile:
@@ -69,7 +68,7 @@ def check_gram(K: Array) -> Array:
     # by rows: the difference as a whole would be a second matrix
     asymmetry = max(float(np.abs(K[part] - K.T[part]).max()) for part in row_chunks(K.shape[0], 256))
     largest = float(max(K.max(), -K.min()))
-    if asymmetry > max(SYMMETRY, 16 * float(np.finfo(K.dtype).eps)) * largest:
+    if asymmetry > max(HALF_DIGITS, 16 * float(np.finfo(K.dtype).eps)) * largest:
         raise ValueError(
             f"The precomputed kernel is not symmetric: max |K - K.T| = {asymmetry:.3g}. "
             "Use (K + K.T) / 2 if that is rounding; otherwise it is no kernel."

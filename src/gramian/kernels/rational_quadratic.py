@@ -10,7 +10,7 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._checks import check_number
 from gramian._types import Points
-from gramian.kernels._radial import Radial, clipped
+from gramian.kernels._radial import Radial, clip_products
 from gramian.kernels.base import Kernel
 
 
@@ -55,7 +55,7 @@ class RationalQuadratic(Radial):
 
     def _power(self, products: Array, exponent: float) -> Array:
         """(1 - products/α)^exponent, through log1p: accurate also for large α, where it tends to exp."""
-        clipped(products)
+        clip_products(products)
         products /= -self._alpha()
         np.log1p(products, out=products)
         products *= exponent

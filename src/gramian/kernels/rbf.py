@@ -8,7 +8,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._types import Points
-from gramian.kernels._radial import Radial, _Products, clipped
+from gramian.kernels._radial import Radial, _Products, clip_products
 from gramian.kernels._scales import check_length_scale
 
 
@@ -35,7 +35,7 @@ class RBF(Radial):
         self.length_scale = length_scale
 
     def profile(self, products: Array) -> Array:
-        clipped(products)
+        clip_products(products)
         return np.exp(products, out=products)
 
     def slope(self, products: Array) -> Array:
@@ -47,19 +47,15 @@ class RBF(Radial):
     def expected(self, X: Points, V: Array, Y: Points, W: Array) -> Array:
         scale = np.broadcast_to(check_length_scale(self.length_scale, X.shape[1]), X.shape[1])
         whole = slice(0, X.shape[0]), slice(0, Y.shape[0])
-        exponents = clipped(_Products(X, Y, scale, np.float64, sharp=False).tile(*whole))
+        exponents = clip_products(_Products(X, Y, scale, np.float64, sharp=False).tile(*whole))
         shares = np.ones_like(exponents)  # Π l² / (l² + v + w)
-        every = np.arange(Y.shape[0])
-        for j in range(X.shape[1]):
-            unknown = V[:, j] > 0
-            others = np.flatnonzero(W[:, j] > 0)
-            # pairs in which one of the rows does not know the column: rows that do not with all, then the rest with others that do not
-            for rows, columns in ((np.flatnonzero(unknown), every), (np.flatnonzero(~unknown), others)):
-                if not (rows.size and columns.size):
-                    continue
-                block = np.ix_(rows, columns)
-                share = 1.0 / (1.0 + np.add.outer(V[rows, j], W[columns, j]) / scale[j] ** 2)
-                gap = np.subtract.outer(X[rows, j], Y[columns, j]) / scale[j]
-                exponents[block] += 0.5 * gap**2 * (1.0 - share)
-                shares[block] *= share
-        return np.asarray(np.exp(clipped(exponents)) * np.sqrt(shares))
+        share, gap = np.empty_like(exponents), np.empty_like(exponents)
+        for j in np.flatnonzero((V > 0).any(axis=0) | (W > 0).any(axis=0)):
+            np.add.outer(1.0 + V[:, j] / scale[j] ** 2, W[:, j] / scale[j] ** 2, out=share)
+            np.reciprocal(share, out=share)  # 1 where both rows know the column
+            np.subtract.outer(X[:, j] / scale[j], Y[:, j] / scale[j], out=gap)
+            np.square(gap, out=gap)
+            shares *= share
+            gap *= np.subtract(0.5, np.multiply(share, 0.5, out=share), out=share)
+            exponents += gap
+        return np.asarray(np.exp(clip_products(exponents)) * np.sqrt(shares))

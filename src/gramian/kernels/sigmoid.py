@@ -11,7 +11,7 @@ from gramian._arrays import Array
 from gramian._checks import check_number
 from gramian._types import Points
 from gramian.kernels._dot import DotProduct, check_rate
-from gramian.kernels._rows import as_rows
+from gramian.kernels._rows import kernel_rows
 
 
 class Sigmoid(DotProduct):
@@ -39,7 +39,7 @@ class Sigmoid(DotProduct):
         self.coef0 = coef0
 
     def resolve(self, X: Points) -> Sigmoid:
-        X = as_rows(self, X)
+        X = kernel_rows(self, X)
         return clone(self).set_params(gamma=check_rate(self.gamma, X.shape[1]), coef0=check_number("coef0", self.coef0))
 
     def rate(self, n_columns: int) -> float:

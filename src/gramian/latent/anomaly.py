@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,9 +11,6 @@ from scipy import special
 
 from gramian._arrays import Array
 from gramian.latent.gaussian import LatentGaussian, Projection
-
-SHOWN_ROWS = 5
-"""Of the oddest rows, in what an answer shows of itself."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,12 +58,12 @@ class Anomaly:
         )
         return f"<p>{first}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
-    def _oddest(self) -> list[tuple[int, float, float, float, str, int]]:
+    def _oddest(self, n_rows: int = 5) -> list[tuple[int, float, float, float, str, int]]:
         chance, flags = np.minimum(self.p_t2, self.p_spe), self.flags
         told = np.nan_to_num(self.contributions).argmax(axis=1)
         return [
             (int(i), float(self.t2[i]), float(self.spe[i]), float(chance[i]), "yes" if flags[i] else "no", int(told[i]))
-            for i in np.argsort(chance, kind="stable")[:SHOWN_ROWS]
+            for i in np.argsort(chance, kind="stable")[:n_rows]
         ]
 
 
@@ -189,8 +187,9 @@ def anomaly_of(
     off = (
         np.asarray(seen.dim) > gaussian.n_components
     )  # a row that shows no more than q entries cannot be off the subspace
+    spe = np.where(off, spe, 0.0)  # what is left of it is rounding
     p_spe = np.where(off, spe_dist.sf(spe / spe_scale), 1.0)
-    limit_spe: Any = np.where(off, spe_scale * spe_dist.ppf(level), np.inf)
+    limit_spe: Any = np.where(off, spe_scale * spe_dist.ppf(level), 0.0)
     if limits == "jackson-mudholkar" and tail is not None:
         limit_spe = jackson_mudholkar(tail, level)
     if gaussian.n_components == 0:
@@ -198,6 +197,20 @@ def anomaly_of(
     else:
         p_t2, limit_t2 = t2_dist.sf(t2 / t2_scale), float(t2_scale * t2_dist.ppf(level))
     return Anomaly(t2, spe, p_t2, p_spe, limit_t2, _scalar(limit_spe), contributions, level)
+
+
+def join_anomalies(places: Sequence[Array], parts: Sequence[Anomaly]) -> Anomaly:
+    """What was found of groups of rows, in the order of the rows, whose ``places`` are given."""
+    order = np.argsort(np.concatenate(places))
+    spans = [(part, len(part.t2)) for part in parts]
+    columns: dict[str, Any] = {
+        name: np.concatenate([np.broadcast_to(getattr(part, name), n) for part, n in spans])[order]
+        for name in ("t2", "spe", "p_t2", "p_spe", "limit_spe")
+    }
+    if all(np.ndim(part.limit_spe) == 0 for part in parts):
+        columns["limit_spe"] = parts[0].limit_spe  # one for all rows
+    contributions = np.concatenate([part.contributions for part in parts])[order]
+    return Anomaly(**columns, limit_t2=parts[0].limit_t2, contributions=contributions, level=parts[0].level)
 
 
 def _scalar(value: Any) -> Any:

@@ -8,12 +8,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from gramian._arrays import Array
+from gramian._precision import ROUNDING
 from gramian.latent.gaussian import log_likelihoods_of_each_q, noise_of_each_q
-
-FLAT = 1e-12
-"""Criteria floor eigenvalues and noises at this share of the mean variance."""
-DEFAULT_FRACTION = 0.95
-"""The share of the variance that is explained where nothing else says how many components there are."""
 
 
 def for_fraction(eigenvalues: Array, trace: float, fraction: float) -> int | None:
@@ -28,8 +24,8 @@ def above_noise(eigenvalues: Array, noise_variance: float) -> int | None:
     return None if above.all() and above.size else int(above.sum())
 
 
-def free_parameters(n_features: int, n_components: int, *, noise: bool = True, mean: bool = True) -> int:
-    """d q - q(q-1)/2 + 1 (estimated noise) + d (estimated mean), with q <= d - 1 [2]."""
+def free_parameters(n_features: int, n_components: int, *, noise: int = True, mean: bool = True) -> int:
+    """d q - q(q-1)/2 + the number of estimated noises + d (estimated mean), with q <= d - 1 [2]."""
     q = min(n_components, max(n_features - 1, 0))
     return n_features * q - q * (q - 1) // 2 + int(noise) + n_features * int(mean)
 
@@ -41,12 +37,12 @@ def by_bic(eigenvalues: Array, trace: float, n_features: int, weight: float, *, 
     """
     count = max(1, min(len(eigenvalues), n_features)) - 1
     levels = log_likelihoods_of_each_q(
-        eigenvalues[:count], trace, n_features, eigenvalues[:count], trace, floor=FLAT * trace / n_features
+        eigenvalues[:count], trace, n_features, eigenvalues[:count], trace, floor=ROUNDING * trace / n_features
     )
     noise = noise_of_each_q(eigenvalues[:count], trace, n_features)
     sizes = [free_parameters(n_features, q, mean=center) for q in range(count + 1)]
     bic = np.array(sizes) * np.log(weight) - 2 * weight * levels
-    bic[noise <= FLAT * trace / n_features] = np.inf
+    bic[noise <= ROUNDING * trace / n_features] = np.inf
     return int(bic.argmin()) if np.isfinite(bic).any() else 0
 
 

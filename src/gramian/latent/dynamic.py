@@ -6,22 +6,15 @@ r = WₒᵀR⁻¹(yₒ - μₒ - Wₒ E z): systems of the size of the state, wh
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import solve_discrete_lyapunov
+from scipy.linalg import LinAlgWarning, solve_discrete_lyapunov
 
 from gramian._arrays import Array
+from gramian._precision import LEAST_NOISE, ROUNDING, TINY
 from gramian.solvers.spectrum import positive_signs
-
-LEAST_NOISE = 1e-6
-"""The least noise of a series, as a share of its variance."""
-LARGEST_ROOT = 0.999
-"""Transitions with larger roots have no stationary law to begin with: they are drawn in."""
-
-
-STEADY = 1e-14
-"""Covariances that change by less than this share of themselves are at rest."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +47,11 @@ class DynamicModel:
     @property
     def stationary(self) -> Array:
         """The covariance of the state before anything is seen."""
-        return np.asarray(solve_discrete_lyapunov(*self.companion))
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore", LinAlgWarning
+            )  # latents of very unlike scales: the likelihood says what the answer is worth
+            return np.asarray(solve_discrete_lyapunov(*self.companion))
 
     @property
     def largest_root(self) -> float:
@@ -101,8 +98,7 @@ def kalman_filter(model: DynamicModel, rows: Array) -> Filtered:
         C, z, P = overlaps[t], mean[:q], covariance[:q, :q]
         residual = scores[t] - C @ z
         if not steady:
-            system = np.eye(q) + C @ P
-            inverse, volume = np.linalg.inv(system), float(np.linalg.slogdet(system)[1])
+            inverse, volume = _inverse_and_volume(C, P)
             gain = covariance[:, :q] @ inverse
             after = _symmetric(covariance - gain @ C @ covariance[:q])
         size = sizes[t] - 2.0 * z @ scores[t] + z @ C @ z - residual @ P @ inverse @ residual
@@ -115,10 +111,28 @@ def kalman_filter(model: DynamicModel, rows: Array) -> Filtered:
         steady = (
             t + 1 < T
             and bool(same[t])
-            and (steady or np.abs(following - covariance).max() <= STEADY * np.abs(covariance).max())
+            and (steady or np.abs(following - covariance).max() <= 1e-14 * np.abs(covariance).max())
         )
         covariance = following
     return Filtered(ahead_means, aheads, means, covariances, likelihoods)
+
+
+def _inverse_and_volume(C: Array, P: Array) -> tuple[Array, float]:
+    """(I + C P)⁻¹ and log |I + C P| of two covariances.
+
+    So little noise makes C so large that the sum is singular in floating point. With P = L Lᵀ and Lᵀ C L = V λ Vᵀ, whose λ are not negative, the
+    inverse is L⁻ᵀ V (1 + λ)⁻¹ Vᵀ Lᵀ and the volume Σ log(1 + λ).
+    """
+    system = np.eye(len(C)) + C @ P
+    try:
+        return np.linalg.inv(system), float(np.linalg.slogdet(system)[1])
+    except np.linalg.LinAlgError:
+        variances, axes = np.linalg.eigh(P)
+        lengths = np.sqrt(np.maximum(variances, ROUNDING * max(float(variances[-1]), TINY)))
+        values, vectors = np.linalg.eigh(_symmetric((axes * lengths).T @ C @ (axes * lengths)))
+        values = np.maximum(values, 0.0)
+        back, there = (axes / lengths) @ vectors, (axes * lengths) @ vectors
+        return (back / (1.0 + values)) @ there.T, float(np.log1p(values).sum())
 
 
 @dataclass(frozen=True)
@@ -193,7 +207,7 @@ def _maximised(model: DynamicModel, rows: Array, law: Smoothed, isotropic: bool)
     products = np.einsum("ti,tj->tij", inputs, inputs)
     products[:, :q, :q] += law.covariance[:, :q, :q]
     sums = np.einsum("td,tij->dij", seen, products)
-    solved = np.linalg.solve(sums, (values.T @ inputs)[:, :, None])[:, :, 0]
+    solved = _solution(sums, (values.T @ inputs)[:, :, None])[:, :, 0]
     loadings, mean = solved[:, :q], solved[:, q]
     counts = seen.sum(axis=0)
     squares = np.square(values).sum(axis=0) - np.einsum("di,di->d", solved, values.T @ inputs)
@@ -208,18 +222,26 @@ def _maximised(model: DynamicModel, rows: Array, law: Smoothed, isotropic: bool)
     now = second[1:, :q, :q].sum(axis=0)
     before = second[:-1].sum(axis=0)
     both = law.lagged[1:, :q].sum(axis=0) + law.mean[1:, :q].T @ law.mean[:-1]
-    step = np.linalg.solve(before, both.T).T
+    step = _solution(before, both.T).T
     state_noise = _symmetric(now - step @ both.T) / (T - 1)
     transition = step.reshape(q, p, q).transpose(1, 0, 2)
     return _drawn_in(DynamicModel(mean, loadings, transition, state_noise, noise))
 
 
-def _drawn_in(model: DynamicModel) -> DynamicModel:
+def _solution(moments: Array, products: Array) -> Array:
+    """Of normal equations; the shortest one where latents that do not move leave them singular."""
+    try:
+        return np.linalg.solve(moments, products)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.pinv(moments, hermitian=True) @ products)
+
+
+def _drawn_in(model: DynamicModel, largest_root: float = 0.999) -> DynamicModel:
     """The model with roots inside the unit circle, so that there is a stationary law."""
     largest = model.largest_root
-    if largest <= LARGEST_ROOT:
+    if largest <= largest_root:
         return model
-    shrunk = (LARGEST_ROOT / largest) ** np.arange(1, len(model.transition) + 1)
+    shrunk = (largest_root / largest) ** np.arange(1, len(model.transition) + 1)
     return replace(model, transition=model.transition * shrunk[:, None, None])
 
 

@@ -9,20 +9,15 @@ import numpy as np
 
 from gramian._arrays import Array, row_chunks
 from gramian._content import SmallestRows
+from gramian._precision import ROUNDING
 from gramian._types import DType
 from gramian.features import Nystroem
 from gramian.features.base import FeatureMap
 from gramian.kernels import finite_gram
 from gramian.kernels.base import Kernel
 from gramian.operators.moments import Moments
+from gramian.policy import SIZES
 from gramian.rows import Block, Rows
-
-CHUNK_BYTES = 2**24
-SHIFT_ROWS = 256
-LONG = 1_000_000
-"""From so many rows on, float32 is worth its rounding; below, the moments are the same to 1e-9 however the rows are cut."""
-UNSEEN = 1e-12
-"""Rounding of float64 that does not show in the moments, over their trace, nor in a noise of a thousandth of it."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +45,10 @@ def precision(feature_map: FeatureMap, dtype: DType, n_rows: int, tol: float) ->
     if not isinstance(feature_map, Nystroem):
         return None
     magnified = feature_map.magnification
-    coarse = dtype == np.float32 or (n_rows >= LONG and feature_map.kernel_.stationary)
+    coarse = dtype == np.float32 or (n_rows >= SIZES.single and feature_map.kernel_.stationary)
     if coarse and np.finfo(np.float32).epsneg * magnified <= tol:
         return np.float32
-    return np.float64 if np.finfo(np.float64).epsneg * magnified <= UNSEEN else None
+    return np.float64 if np.finfo(np.float64).epsneg * magnified <= ROUNDING else None
 
 
 def feature_moments(feature_map: FeatureMap, rows: Rows, n_rows: int, tol: float = 0.0) -> Moments:
@@ -66,7 +61,7 @@ def feature_moments(feature_map: FeatureMap, rows: Rows, n_rows: int, tol: float
     if dtype is None:
         return rows.fold(_moments_of_features, feature_map)
     # about a point near their mean, kernel values lose no digits, and need no further shift
-    shift = feature_map.kernel_values(feature_map.landmarks_[:SHIFT_ROWS], dtype).mean(axis=0)
+    shift = feature_map.kernel_values(feature_map.landmarks_[:256], dtype).mean(axis=0)
     moments = rows.fold(_sums_of_values, feature_map, dtype, shift)
     moments = moments.moments() if isinstance(moments, Products) else moments
     return replace(moments, mean=moments.mean + shift).mapped(feature_map.normalization_)
@@ -123,7 +118,7 @@ def _summed(block: Block, make: Any, of: Any, width: int, kernel: Kernel | None)
     """The sums ``of(make(part), weights)`` over the parts of a block."""
     weighted = bool((block.weights != 1.0).any())
     total: Any = None
-    for part in row_chunks(len(block), max(256, CHUNK_BYTES // max(1, width))):
+    for part in row_chunks(len(block), max(256, SIZES.chunk // max(1, width))):
         weights = block.weights[part] if weighted else None
         if weights is not None and not weights.any():
             continue

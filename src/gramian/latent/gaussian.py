@@ -8,16 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array, lower_triangle, symmetrized
+from gramian._arrays import Array, lower_triangle, symmetric_part
 from gramian._checks import check_count, check_random_state
+from gramian._precision import EPS, ROUNDING, SEEN, TINY
 from gramian._types import RandomState
 from gramian.exceptions import NumericalWarning, warn
 from gramian.solvers.spectrum import Spectrum
-
-ZERO_NOISE = 1e-12
-"""A noise below this share of the mean variance is exactly zero."""
-SEEN = 1e-10
-"""Directions whose seen share is below this (relative) count as unseen when the noise is exactly zero."""
 
 
 @dataclass(frozen=True)
@@ -25,19 +21,22 @@ class Projection:
     """What the model sees of n points: t = Uₒᵀ(φ - μ)ₒ, g = |(φ - μ)ₒ|², |o| and the overlap G = UₒᵀUₒ [2].
 
     ``overlap`` is None when everything was seen (G = I), (q, q) when all points miss the same part, else (n, q, q);
-    ``dim`` is a number, or one per point.
+    ``dim`` is a number, or one per point. ``log_volume`` is the logarithm of the unit in which what was seen is measured (a product over
+    its columns), 0 where that is the unit of the data.
     """
 
     scores: Array  # (n, q)
     squared_norm: Array  # (n,)
     dim: Any
     overlap: Array | None = None
+    log_volume: Any = 0.0
 
     def __getitem__(self, rows: Any) -> Projection:
         """The same for some of the points."""
         dim = self.dim[rows] if np.ndim(self.dim) else self.dim
         overlap = self.overlap[rows] if self.overlap is not None and self.overlap.ndim == 3 else self.overlap
-        return Projection(self.scores[rows], self.squared_norm[rows], dim, overlap)
+        volume = self.log_volume[rows] if np.ndim(self.log_volume) else self.log_volume
+        return Projection(self.scores[rows], self.squared_norm[rows], dim, overlap, volume)
 
 
 @dataclass(frozen=True)
@@ -58,6 +57,26 @@ class Posterior:
         return self.mean + np.einsum("nij,mnj->mni", root, noise)
 
 
+def within_prior(covariance: Array) -> Array:
+    """The covariances (q, q) or (n, q, q) with no direction above the prior's 1: a posterior knows more, whatever rounding or a mean over draws says.
+
+    >>> import numpy as np
+    >>> within_prior(np.array([[1.5, 0.0], [0.0, 0.5]]))
+    array([[1. , 0. ],
+           [0. , 0.5]])
+    """
+    covariance = np.asarray(covariance)
+    suspect = np.square(covariance).sum(axis=(-2, -1)) > 1.0  # else the largest eigenvalue is below 1
+    if not suspect.any():
+        return covariance
+    values, vectors = np.linalg.eigh(symmetric_part(covariance[suspect].astype(np.float64)))
+    out = covariance.copy()
+    above = values[..., -1] > 1.0
+    clipped = (vectors * np.minimum(values, 1.0 - EPS)[..., None, :]) @ vectors.swapaxes(-1, -2)
+    out[suspect] = np.where(above[..., None, None], symmetric_part(clipped), covariance[suspect])
+    return out
+
+
 def signal_variance(loadings: Array, covariance: Array) -> Array:
     """diag(W Cov Wᵀ): the variance of each coordinate of Wz, (d,), or (n, d) for one covariance per point.
 
@@ -66,6 +85,10 @@ def signal_variance(loadings: Array, covariance: Array) -> Array:
     >>> signal_variance(W, cov)
     array([7., 1.])
     """
+    if (
+        covariance.ndim == 2 or 2 * len(covariance) <= loadings.shape[1]
+    ):  # W ⊗ W alone would be larger than what it is multiplied by
+        return np.asarray(np.maximum(((loadings @ covariance) * loadings).sum(axis=-1), 0.0))
     lower, other = lower_triangle(loadings.shape[1])
     products = loadings[:, lower] * loadings[:, other] * np.where(lower == other, 1.0, 2.0)
     return np.asarray(np.maximum(covariance[..., lower, other] @ products.T, 0.0))
@@ -161,12 +184,12 @@ def resolve_noise(noise_variance: float | str, spectrum: Spectrum, dim: float) -
     noise = float(noise_variance) if given else maximum_likelihood(spectrum, dim)
     if given and q and noise > spectrum.eigenvalues[-1]:
         raise NoiseAboveError(noise, float(spectrum.eigenvalues[-1]), int((spectrum.eigenvalues > noise).sum()))
-    return zeroed(noise, spectrum.trace / dim if dim else 0.0, told=not given and q < dim)
+    return noise_or_zero(noise, spectrum.trace / dim if dim else 0.0, told=not given and q < dim)
 
 
-def zeroed(noise: float, mean_variance: float, *, told: bool) -> float:
+def noise_or_zero(noise: float, mean_variance: float, *, told: bool) -> float:
     """``noise``, or exactly 0.0 (with a warning) when it is below 1e-12 of the mean variance, or so small that 1 / noise overflows."""
-    if noise > max(ZERO_NOISE * mean_variance, float(np.finfo(float).tiny)):
+    if noise > max(ROUNDING * mean_variance, TINY):
         return noise
     if told:
         warn(
@@ -179,7 +202,7 @@ def zeroed(noise: float, mean_variance: float, *, told: bool) -> float:
 
 def square_root(covariance: Array) -> Array:
     """R with R Rᵀ = covariance, for singular ones too (batched)."""
-    values, vectors = np.linalg.eigh(symmetrized(covariance))
+    values, vectors = np.linalg.eigh(symmetric_part(covariance))
     return vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
 
 
@@ -224,7 +247,7 @@ class LatentGaussian:
             return self, seen
         overlap = None if seen.overlap is None else seen.overlap[..., :-1, :-1]
         last = float(self.eigenvalues[-1])
-        part = Projection(seen.scores[:, :-1], seen.squared_norm, seen.dim, overlap)
+        part = Projection(seen.scores[:, :-1], seen.squared_norm, seen.dim, overlap, seen.log_volume)
         return LatentGaussian(self.eigenvalues[:-1], last, self.dim), part
 
     # ------------------------------------------------------------ latents
@@ -237,7 +260,7 @@ class LatentGaussian:
         if seen.overlap is None:
             keep = self.eigenvalues > 0
             safe = np.where(keep, self.eigenvalues, 1.0)
-            return Posterior(seen.scores * (self.gains / safe), np.diag(self.noise_variance / safe))
+            return Posterior(seen.scores * (self.gains / safe), np.diag(np.minimum(self.noise_variance / safe, 1.0)))
         inverse, covariance = self._inverse(seen.overlap) if solved is None else solved
         targets = seen.scores * self.gains
         return Posterior(_apply(inverse, targets), covariance)
@@ -278,7 +301,7 @@ class LatentGaussian:
             log_det = np.linalg.slogdet(self._precision(seen.overlap))[1] if q else 0.0
             dim = seen.dim
         log_noise = (dim - q) * np.log(self.noise_variance)
-        return -0.5 * (dim * np.log(2 * np.pi) + log_det + log_noise + self.mahalanobis(seen))
+        return -0.5 * (dim * np.log(2 * np.pi) + log_det + log_noise + self.mahalanobis(seen)) - seen.log_volume
 
     def precision(self, components: Array) -> Array:
         """C⁻¹ = (I - U(1 - σ²Λ⁻¹)Uᵀ) / σ² (Woodbury), for orthonormal rows ``components`` (q, d)."""
@@ -307,7 +330,7 @@ class LatentGaussian:
             return np.einsum("ni,ni,i->n", seen.scores, seen.scores, 1.0 / safe)
         posterior = self.posterior(seen)
         spread = np.eye(self.n_components) - posterior.covariance
-        inverse = np.linalg.pinv(symmetrized(spread), rcond=SEEN, hermitian=True)
+        inverse = np.linalg.pinv(symmetric_part(spread), rcond=SEEN, hermitian=True)
         return np.einsum("ni,ni->n", posterior.mean, _apply(inverse, posterior.mean))
 
     def require_noise(self, method: str) -> None:
@@ -332,7 +355,7 @@ class LatentGaussian:
             with suppress(np.linalg.LinAlgError):  # a noise that rounding has lost is as good as none
                 inverse = np.linalg.inv(precision)
                 return inverse, self.noise_variance * inverse
-        values, vectors = np.linalg.eigh(symmetrized(precision))
+        values, vectors = np.linalg.eigh(symmetric_part(precision))
         scale = float(self.eigenvalues.max(initial=0.0))
         known = values > SEEN * scale
         weights = np.where(known, 1.0 / np.where(known, values, 1.0), 0.0)

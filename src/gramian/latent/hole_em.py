@@ -15,12 +15,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gramian._arrays import Array, lower_triangle, row_chunks
-from gramian.latent.masked_em import CACHED_NUMBERS, FEWEST_ROWS, LOG_2PI, Parameters, eliminate
+from gramian.latent.gaussian import noise_of_each_q
+from gramian.latent.masked_em import LOG_2PI, Parameters, eliminate
 from gramian.latent.masked_table import Chunk
+from gramian.policy import SIZES
 from gramian.rows.base import Block
-
-PARTS = 8
-"""A chunk is cut into about so many parts by the number of holes: more would save multiplications and cost calls."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,8 @@ def filled_sums(chunk: Chunk, weights: Array, mean: Array, covariance: Array) ->
     padded[:d, :d] = precision
     left = np.zeros(padded.size)  # Σ s_i Cov[x_m | x_o], lower triangles
     log_likelihood = 0.0
-    together = min(max(FEWEST_ROWS, len(order) // PARTS), max(1, CACHED_NUMBERS // (most + 1) ** 2))
+    # about eight parts by the number of holes: more would save multiplications and cost calls
+    together = min(max(SIZES.tile // 2, len(order) // 8), max(1, SIZES.tile**2 // (most + 1) ** 2))
     for some in row_chunks(len(order), together):
         rows = order[some]
         counts, h = n_holes[rows], int(n_holes[rows[-1]])
@@ -88,7 +88,7 @@ def filled_sums(chunk: Chunk, weights: Array, mean: Array, covariance: Array) ->
     return FilledSums(weighted.sum(axis=0), second, float(weights.sum()), log_likelihood)
 
 
-def refitted(sums: FilledSums, parameters: Parameters, center: bool, fixed: float | None = None) -> Parameters:
+def refit(sums: FilledSums, parameters: Parameters, center: bool, fixed: float | None = None) -> Parameters:
     """The M-step: the maximum likelihood of filled rows [2], its axes turned to be nearest to those before (which a leap compares).
 
     With the noise ``fixed``, axes of less variance than that have no loadings.
@@ -101,7 +101,7 @@ def refitted(sums: FilledSums, parameters: Parameters, center: bool, fixed: floa
         mean = mean + move
     values, vectors = np.linalg.eigh(covariance)
     values, vectors = values[::-1], vectors[:, ::-1]
-    noise = max(float(values[q:].mean()), 0.0) if fixed is None else fixed
+    noise = float(noise_of_each_q(values[:q], float(values.sum()), len(values))[-1]) if fixed is None else fixed
     loadings = vectors[:, :q] * np.sqrt(np.maximum(values[:q] - noise, 0.0))
     left, _, right = np.linalg.svd(loadings.T @ parameters.loadings[0])
     return replace(parameters, mean=mean, loadings=(loadings @ (left @ right))[None], noise_variance=np.full(1, noise))

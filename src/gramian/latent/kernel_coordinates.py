@@ -7,12 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._precision import ROUNDING
 from gramian.latent.gaussian import LatentGaussian, Projection
-from gramian.latent.sample import DUAL_RANK
 from gramian.latent.subspace import KernelSubspace
-
-OUTSIDE = 1e-3
-"""A vector with more than this share outside of the range of K_c is no centred kernel vector; eigenvalues cut off leave at most 1e-6."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +28,7 @@ class KernelCoordinates:
         points = subspace.gram if subspace.points is None else subspace.points
         K = subspace.center_rows(points)
         values, vectors = np.linalg.eigh(0.5 * (K + K.T))
-        kept = values > DUAL_RANK * max(float(values[-1]), 0.0)
+        kept = values > ROUNDING * max(float(values[-1]), 0.0)
         roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
         axes = subspace.center_scores(np.eye(n_components)) @ vectors / roots
         return cls(vectors, roots, axes.T)
@@ -44,8 +41,9 @@ class KernelCoordinates:
     def __call__(self, k_c: Array) -> Array:
         along = k_c @ self.vectors
         outside = np.linalg.norm(k_c - along @ self.vectors.T, axis=1)
-        rounding = np.sqrt(DUAL_RANK) * float(self.roots.max(initial=0.0)) ** 2
-        if (outside > np.maximum(OUTSIDE * np.linalg.norm(k_c, axis=1), rounding)).any():
+        rounding = np.sqrt(ROUNDING) * float(self.roots.max(initial=0.0)) ** 2
+        # eigenvalues that were cut off leave at most 1e-6 outside of the range of K_c
+        if (outside > np.maximum(1e-3 * np.linalg.norm(k_c, axis=1), rounding)).any():
             raise ValueError(
                 "k_c is not centred, or not of these points: give rows of center_kernel, kernel_mean or sample_kernel."
             )

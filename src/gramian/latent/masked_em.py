@@ -24,15 +24,10 @@ import numpy as np
 from gramian._arrays import Array, lower_triangle, row_chunks
 from gramian._threads import thread_map
 from gramian.latent.masked_table import Chunk, MaskedTable, block_indicator
+from gramian.policy import SIZES
 from gramian.rows.base import Block
 
 LOG_2PI = float(np.log(2.0 * np.pi))
-CACHED_NUMBERS = 2**18
-"""So many numbers of packed systems are eliminated together: they stay in the cache over all pivots."""
-LARGEST_PIVOT = 1e38
-"""The eighth power of smaller numbers is finite."""
-FEWEST_ROWS = 256
-"""Below so many rows together, the calls cost more than the cache saves."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +165,7 @@ def eliminate(systems: Array, q: int, least: float = 0.0) -> Array:
     """
     starts = [i * (i + 1) // 2 for i in range(q + 1)]
     # logarithms are costly: where the product of eight pivots cannot overflow (none exceeds its diagonal), there is one for all eight
-    together = 8 if not q or max(systems[start + k].max() for k, start in enumerate(starts[:q])) < LARGEST_PIVOT else 1
+    together = 8 if not q or max(systems[start + k].max() for k, start in enumerate(starts[:q])) < 1e38 else 1
     log_determinant = np.zeros(systems.shape[1:])
     product = np.ones(systems.shape[1:])
     column, scaled, term = (np.empty((q + 1, *systems.shape[1:])) for _ in range(3))
@@ -225,7 +220,7 @@ def row_statistics(chunk: Chunk, posterior: RowPosterior, weights: Array, scales
 def chunk_statistics(chunk: Chunk, weights: Array, parameters: Parameters) -> Statistics:
     """The E-step of a chunk, some rows at a time: as many as keep their systems in the cache. Rows that show nothing count for nothing."""
     q, n_models = parameters.n_components, len(parameters.mean)
-    together = max(FEWEST_ROWS, CACHED_NUMBERS // ((q + 1) * (q + 2) // 2 * n_models))
+    together = max(SIZES.tile // 2, SIZES.tile**2 // ((q + 1) * (q + 2) // 2 * n_models))
     total: Statistics | None = None
     for rows in row_chunks(len(chunk.values), together):
         part = chunk[rows]
@@ -262,20 +257,25 @@ def maximization(
     stays: Ψ without - zb zbᵀ, no shift. A column that no row of the sums shows keeps its old loadings and mean. ``noise_variance`` None
     is estimated, else fixed: a number, or one per block with NaN for those to be estimated.
     """
-    q = parameters.n_components
-    size = q * (q + 1) // 2
-    loadings, mean = _regress_columns(statistics, parameters, center)
+    loadings, mean = regress_columns(statistics, parameters, center)
     noise = parameters.noise_variance
     if noise_variance is None or np.isnan(noise_variance).any():
         noise = noise_per_block(statistics, loadings, mean, parameters)
     if noise_variance is not None:
         noise = np.where(np.isnan(noise_variance), noise, noise_variance)
+    return expand(statistics, Parameters(mean, loadings, noise, parameters.blocks), center)
+
+
+def expand(statistics: Statistics, parameters: Parameters, center: bool = True) -> Parameters:
+    """The parameter expansion of PX-EM: latents that are N(zb, Ψ) in the E-step are made N(0, I) again [5]."""
+    mean, loadings, q = parameters.mean, parameters.loadings, parameters.n_components
+    size = q * (q + 1) // 2
     average = (statistics.totals[size:-1] / statistics.totals[-1]).T  # (K, q)
     spread = _unpack(statistics.totals[:size] / statistics.totals[-1], q)
     if center:
         spread = spread - average[:, :, None] * average[:, None, :]
         mean = mean + np.einsum("kdq,kq->kd", loadings, average)
-    return Parameters(mean, loadings @ _lower_factor(spread), noise, parameters.blocks)
+    return Parameters(mean, loadings @ _lower_factor(spread), parameters.noise_variance, parameters.blocks)
 
 
 def noise_per_block(statistics: Statistics, loadings: Array, mean: Array, parameters: Parameters) -> Array:
@@ -301,7 +301,7 @@ def _explained(statistics: Statistics, loadings: Array, mean: Array) -> Array:
     return np.einsum("qkd,kdq->kd", statistics.first[:-1], loadings) + statistics.first[-1] * mean
 
 
-def _regress_columns(statistics: Statistics, parameters: Parameters, center: bool) -> tuple[Array, Array]:
+def regress_columns(statistics: Statistics, parameters: Parameters, center: bool) -> tuple[Array, Array]:
     """[w_j; μ_j] of every column from its own rows: q x q normal equations, the mean eliminated first."""
     q = parameters.n_components
     size = q * (q + 1) // 2

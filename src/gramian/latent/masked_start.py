@@ -7,27 +7,14 @@ from typing import Protocol
 
 import numpy as np
 
-from gramian._arrays import Array, symmetrized
+from gramian._arrays import Array, symmetric_part
 from gramian._content import SmallestRows
 from gramian._threads import thread_map
 from gramian.latent.gaussian import noise_of_each_q
 from gramian.latent.masked_em import Parameters
 from gramian.latent.masked_table import Chunk, MaskedTable
-from gramian.policy import LOOK
+from gramian.policy import LOOK, SIZES
 from gramian.rows.base import Block, Rows
-
-PAIRWISE_COLUMNS = 1000
-"""Up to so many columns the start sees every pair of them."""
-FEW_HOLES = 0.15
-MANY_CELLS = 150.0
-RANDOM_STARTS = 26
-RACE_WORK = 3e8
-"""Starts are raced while the products of one step of all of them take no more multiplications than this."""
-PSEUDO_PAIRS = 5.0
-"""So many pairs of no covariance are added where pairs are absent, none where nothing is."""
-POWER_STEPS = 10
-"""Power iterations for the next axis: EM does the rest."""
-
 
 # ---------------------------------------------------------------- how a table with holes spreads
 
@@ -55,17 +42,19 @@ class PairSums:
     def __add__(self, other: PairSums) -> PairSums:
         return PairSums(self.products + other.products, self.counts + other.counts, self.weight + other.weight)
 
-    def spread(self) -> PairwiseSpread:
+    def spread(self, pseudo_pairs: float = 5.0) -> PairwiseSpread:
         """Entry (j, k) is the mean over the rows that show both columns, shrunk towards 0 where those are few.
+
+        So many pairs of no covariance are added where pairs are absent, none where nothing is.
 
         For a complete table this is the covariance, and EM has nothing to do.
         """
-        pairs = self.counts + PSEUDO_PAIRS * (1.0 - self.counts / self.weight)
+        pairs = self.counts + pseudo_pairs * (1.0 - self.counts / self.weight)
         covariance = self.products / np.where(pairs > 0, pairs, 1.0)
         seen = np.diagonal(self.counts)
         diagonal = np.where(seen > 0, np.diagonal(self.products) / np.where(seen > 0, seen, 1.0), 0.0)
         covariance[np.diag_indices_from(covariance)] = diagonal
-        return PairwiseSpread(symmetrized(covariance))
+        return PairwiseSpread(symmetric_part(covariance))
 
 
 def chunk_pairs(chunk: Chunk, weights: Array, mean: Array | None = None) -> PairSums:
@@ -131,9 +120,14 @@ class SampledSpread:
         return np.asarray(self.factor.T @ (self.factor @ vector))
 
 
+def _pairs_fit(d: int, q: int) -> bool:
+    """Whether the start sees every pair of columns."""
+    return d <= max(SIZES.pairs, 2 * q)
+
+
 def rows_spread(rows: Rows, shift: Array, scale: float, q: int) -> Spread:
     """Of prepared rows: over all pairs of columns, or from `LOOK.rows` rows where those are too many."""
-    if len(shift) <= max(PAIRWISE_COLUMNS, 2 * q):
+    if _pairs_fit(len(shift), q):
         return rows.fold(block_pairs).spread()
     drawn = rows.fold(_smallest_rows, LOOK.rows)
     chunk = Chunk.of((drawn.rows.astype(np.float64) - shift) / scale)
@@ -159,13 +153,13 @@ def start_from(spread: Spread, q: int, mean: Array) -> Parameters:
     return Parameters(mean[None], (vectors * gains)[None], np.array([noise]))
 
 
-def grown(parameters: Parameters, spread: Spread) -> Parameters:
+def add_component(parameters: Parameters, spread: Spread) -> Parameters:
     """One component more: the axis along which the spread exceeds the model most."""
     loadings, noise = parameters.loadings[0], float(parameters.noise_variance.min())
     residual = np.random.default_rng(0).standard_normal(len(loadings))
     axis = residual / np.linalg.norm(residual)
     excess = 0.0
-    for _ in range(POWER_STEPS):
+    for _ in range(10):  # EM does the rest
         residual = (spread @ axis) - loadings @ (loadings.T @ axis)
         excess = float(np.linalg.norm(residual))
         if excess == 0.0:
@@ -193,15 +187,26 @@ def with_random(start: Parameters, n_starts: int, rng: np.random.Generator) -> P
     )
 
 
-def random_starts(q: int, n_cells: float, n_rows: int, d: int) -> int:
+def random_starts(
+    q: int,
+    n_cells: float,
+    n_rows: int,
+    d: int,
+    *,
+    few_holes: float = 0.15,
+    many_cells: float = 150.0,
+    most: int = 26,
+    most_work: float = 3e8,
+) -> int:
     """How many random starts to race: some where a likelihood of several maxima must be feared, as the work allows.
 
-    With less than `FEW_HOLES` of the cells missing, or more than `MANY_CELLS` cells per parameter, all starts were seen to
-    end in one maximum, and the covariance finds it at once.
+    With less than ``few_holes`` of the cells missing, or more than ``many_cells`` cells per parameter, all starts were seen to
+    end in one maximum, and the covariance finds it at once. Starts are raced while one step of all of them takes no more than
+    ``most_work`` multiplications.
     """
-    if q == 0 or n_cells > (1.0 - FEW_HOLES) * n_rows * d or n_cells > MANY_CELLS * d * (q + 1):
+    if q == 0 or n_cells > (1.0 - few_holes) * n_rows * d or n_cells > many_cells * d * (q + 1):
         return 0
-    return min(RANDOM_STARTS, int(RACE_WORK / (n_rows * d * (q + 1.0) ** 2)))
+    return min(most, int(most_work / (n_rows * d * (q + 1.0) ** 2)))
 
 
 # ---------------------------------------------------------------- of tables in chunks
@@ -218,7 +223,7 @@ def covariance_start(
     """The leading eigenvectors of the covariance over pairs of observed cells, or of a sample of rows where d is large."""
     d = table.X.shape[1]
     mean = np.zeros(d) if mean is None else mean
-    if d <= max(PAIRWISE_COLUMNS, 2 * q):
+    if _pairs_fit(d, q):
         return start_from(table_pairs(table, weights, mean, n_threads).spread(), q, mean)
     rows = np.flatnonzero(weights > 1e-3 * weights.max())
     rows = np.sort(rng.choice(rows, LOOK.rows, replace=False)) if len(rows) > LOOK.rows else rows

@@ -10,9 +10,9 @@ import numpy as np
 
 from gramian._arrays import Array, row_chunks
 from gramian._checks import check_seen
+from gramian.policy import SIZES
+from gramian.rows.array import prepared_bytes
 from gramian.rows.base import Block
-
-CACHE_BYTES = 2**29  # prepared tables above this are made anew, chunk by chunk, in each step
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class MaskedTable:
 
 
 def _is_small(X: Array) -> bool:
-    return 16 * int(X.size) <= CACHE_BYTES  # values and mask
+    return prepared_bytes(X.size) <= SIZES.kept
 
 
 def _first_means(X: Array) -> Array:
@@ -186,4 +186,9 @@ def _first_means(X: Array) -> Array:
         missing = np.flatnonzero(np.isnan(means))
         if missing.size and len(X) > 256:
             means[missing] = np.nanmean(X[:, missing].astype(np.float64), axis=0)
+        first = X[:256].astype(np.float64)
+        alike = np.nanmin(first, axis=0) == np.nanmax(
+            first, axis=0
+        )  # the mean of equal values may differ from them by rounding
+        means = np.where(alike, np.nanmin(first, axis=0), means)
     return np.where(np.isfinite(means), means, 0.0)

@@ -12,31 +12,16 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._checks import check_scale, starting_generator
+from gramian._precision import HALF_DIGITS, LEAST_NOISE, ROUNDING
 from gramian._progress import Progress
 from gramian._types import Points, RandomState
-from gramian.latent.gaussian import ZERO_NOISE
-from gramian.latent.hole_em import FilledSums, block_filled, covariance_of, refitted
+from gramian.latent.hole_em import FilledSums, block_filled, covariance_of, refit
 from gramian.latent.masked_em import Parameters, Statistics, block_statistics, maximization
 from gramian.latent.masked_start import Spread, random_starts, rows_spread, start_from, with_random
 from gramian.latent.masked_table import ColumnSums, column_sums, masked_chunk
 from gramian.latent.squarem import Climbed, Squarem
 from gramian.rows import Rows, as_rows
 from gramian.solvers.spectrum import positive_signs
-
-RACE_STEPS = 6
-"""Steps of the first heat of a race of starts; each further heat has twice as many."""
-SAME_LEVEL = 1e-5
-"""Per observed cell: starts so close have found the same maximum."""
-LITTLE_NOISE = 1e-6
-"""Of the mean variance: below, the inverse covariance has lost too many digits, and holes are filled by way of the latents."""
-VANISHING = 1e-100
-"""Of the mean variance: a noise given so far below the data is 0 to EM, whose products would overflow."""
-MUCH_NOISE = 1e6
-"""Of the mean variance: a noise given so far above the data has an inverse whose determinants vanish."""
-HOLES_PER_LATENT = 0.55
-"""Up to so many holes per row and latent the holes are less work: both ways cost the same at about 0.6 (5,000 rows, 50 columns)."""
-BLOCK_FLOOR = 1e-8
-"""With a noise per block none falls below this share of the mean variance: the likelihood would have no bound."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +108,7 @@ def fit_missing(
     first = problem.start(n_components)
     others = problem.random_starts(n_components)
     before: list[float] = []
-    if others and max_iter >= 4 * RACE_STEPS:
+    if others and max_iter >= 24:  # a race takes most of that
         first, before = problem.race(with_random(first, others, rng))
     found = problem.climb(first, tol, max(max_iter - len(before), 1), progress)
     # a race holds the noise a little above 0, and a climb does not; and rounding is no loss
@@ -179,7 +164,9 @@ class MissingProblem:
     def as_zero(self) -> bool:
         """Whether one noise is given, and is 0 beside the data."""
         given = self.noise_variance
-        return given is not None and np.ndim(given) == 0 and bool(given / self.scale**2 < VANISHING)
+        return (
+            given is not None and np.ndim(given) == 0 and bool(given / self.scale**2 < 1e-100)
+        )  # else the products of EM overflow
 
     # ------------------------------------------------------------ starts
 
@@ -209,24 +196,24 @@ class MissingProblem:
     def random_starts(self, q: int) -> int:
         return random_starts(q, self.cells, int(self.sums.shown), self.dim)
 
-    def race(self, parameters: Parameters) -> tuple[Parameters, list[float]]:
+    def race(
+        self, parameters: Parameters, n_steps: int = 6, same_level: float = 1e-5
+    ) -> tuple[Parameters, list[float]]:
         """The best of several starts: all run some steps, the better third goes on for twice as many, until one is left.
 
-        With the log-likelihoods of the steps by which the best one came.
+        With the log-likelihoods of the steps by which the best one came. Starts whose levels differ by less than ``same_level`` per
+        observed cell have found the same maximum.
         """
         parameters = self.settled(parameters)
-        n_steps = RACE_STEPS
         levels = np.empty((0, len(parameters.mean)))
         while len(parameters.mean) > 1:
             statistics = self.expectation(parameters)
             for _ in range(n_steps):
                 parameters = self.maximization(statistics, parameters)
-                parameters = replace(
-                    parameters, noise_variance=np.maximum(parameters.noise_variance, 10.0 * ZERO_NOISE)
-                )
+                parameters = _with_noise(parameters)
                 statistics = self.expectation(parameters)
                 levels = np.vstack([levels, statistics.log_likelihood])
-            best = _distinct(statistics.log_likelihood, SAME_LEVEL * self.cells)[: max(len(parameters.mean) // 3, 1)]
+            best = _distinct(statistics.log_likelihood, same_level * self.cells)[: max(len(parameters.mean) // 3, 1)]
             parameters, levels = parameters[best], levels[:, best]
             n_steps *= 2
         return parameters, levels[:, 0].tolist()
@@ -240,7 +227,7 @@ class MissingProblem:
         found = maximization(statistics, parameters, noise_variance=self.fixed, center=self.center)
         if self.blocks is None:
             return found
-        return replace(found, noise_variance=np.maximum(found.noise_variance, BLOCK_FLOOR))
+        return replace(found, noise_variance=np.maximum(found.noise_variance, HALF_DIGITS))
 
     def climb(
         self, start: Parameters, tol: float, max_iter: int, progress: Progress | None = None
@@ -252,13 +239,13 @@ class MissingProblem:
             "progress": progress,
             "per_row": self.sums.shown,
         }
-        start = self.settled(start)
+        start = self.settled(start if self.fixed is not None else _with_noise(start))
         before: list[float] = []
         if self.by_holes(start):
             by_holes: Squarem[Parameters, FilledSums] = Squarem(
                 lambda point: self.rows.fold(block_filled, point.mean[0], covariance_of(point)),
                 lambda sums: sums.log_likelihood,
-                lambda sums, point: refitted(sums, point, self.center, self.fixed),
+                lambda sums, point: refit(sums, point, self.center, self.fixed),
                 self._coordinates,
                 self._at,
                 _has_little_noise,
@@ -287,11 +274,12 @@ class MissingProblem:
             self.blocks is not None
             or q >= self.dim
             or _has_little_noise(start)
-            or (start.noise_variance > MUCH_NOISE).any()
+            or (start.noise_variance > 1e6).any()  # the determinants of its inverse vanish
         ):
             return False
         holes = self.dim - self.cells / self.sums.shown
-        return holes <= HOLES_PER_LATENT * q and self.dim <= min(q**2, self.sums.n_shown)
+        # both ways cost the same at about 0.6 holes per latent (5,000 rows, 50 columns)
+        return holes <= 0.55 * q and self.dim <= min(q**2, self.sums.n_shown)
 
     def _coordinates(self, point: Parameters) -> list[Array]:
         """What is free: mean, loadings, log noise."""
@@ -310,7 +298,7 @@ class MissingProblem:
 
     def ends(self, point: Parameters) -> bool:
         """The noise is zero: nothing is left to maximise."""
-        return self.fixed is None and self.blocks is None and bool(point.noise_variance[0] <= ZERO_NOISE)
+        return self.fixed is None and self.blocks is None and bool(point.noise_variance[0] <= ROUNDING)
 
     # ------------------------------------------------------------ results
 
@@ -325,6 +313,9 @@ class MissingProblem:
         scale = self.scale
         mean = self.shift + scale * parameters.mean[0]
         loadings = scale * canonical_loadings(parameters.loadings[0])
+        if self.center:  # a column that shows one value has that mean and no loadings, to the last digit
+            mean = np.where(self.sums.scatter > 0, mean, self.shift)
+            loadings[self.sums.scatter == 0] = 0.0
         noise = parameters.noise_variance[0] * scale**2
         if self.ends(parameters):
             noise = np.zeros_like(noise)
@@ -348,8 +339,13 @@ def canonical_loadings(loadings: Array) -> Array:
     return out
 
 
+def _with_noise(point: Parameters) -> Parameters:
+    """The same with a noise that can be divided by: a point without any (a model of fewer cells, say) is no start."""
+    return replace(point, noise_variance=np.maximum(point.noise_variance, 10.0 * ROUNDING))
+
+
 def _has_little_noise(point: Parameters) -> bool:
-    return bool(point.noise_variance[0] <= LITTLE_NOISE)
+    return bool(point.noise_variance[0] <= LEAST_NOISE)
 
 
 def _distinct(levels: Array, tolerance: float) -> Array:

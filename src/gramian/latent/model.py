@@ -12,21 +12,17 @@ from gramian._checks import COMPONENT_RULES
 from gramian._types import DType
 from gramian.exceptions import NumericalWarning, warn
 from gramian.kernels.base import Kernel
-from gramian.kernels.gram_checks import WHOLE_SIZE, warn_of_negative
+from gramian.kernels.gram_checks import warn_of_negative
 from gramian.latent import dimension
 from gramian.latent.gaussian import LatentGaussian, resolve_noise
 from gramian.latent.sample import DualSample, Sample
 from gramian.latent.subspace import KernelSubspace, PrimalSubspace, Space
 from gramian.operators.base import SelfAdjoint
 from gramian.operators.gram import DenseGram
+from gramian.policy import SIZES
 from gramian.solvers.base import Solver
 from gramian.solvers.eigh import Eigh
 from gramian.solvers.spectrum import Spectrum
-
-FULL_SIZE = 1500
-"""Up to this size an open-ended n_components takes the whole spectrum at once; beyond, it grows until enough ..."""
-FIRST_COUNT = 64
-"""... from so many components, unless more are known to be needed."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,7 @@ def fit_latent_model(
     *,
     default_fraction: float | None = None,
     weight: float = 1.0,
-    expected: int = FIRST_COUNT,
+    expected: int | None = None,
 ) -> LatentModel[Space]:
     """Solve, choose q and the noise, and put the pieces together [2].
 
@@ -101,16 +97,16 @@ def _open_ended(
     fixed: float | None,
     default_fraction: float | None,
     weight: float,
-    expected: int,
+    expected: int | None,
 ) -> Spectrum:
     """Enough of the spectrum to apply the rule; grown by doubling where the whole would be wasteful."""
     most = sample.max_components
     whole = (
-        operator.size <= FULL_SIZE
+        operator.size <= SIZES.whole
         or rule in COMPONENT_RULES
         or (rule is None and fixed is None and default_fraction is None)
     )
-    count = most if whole else min(most, expected)
+    count = most if whole else min(most, expected or 64)
     while True:
         spectrum = _solved(sample, operator, solver, count, fixed)
         spectrum = spectrum.leading(_rank(spectrum, sample))
@@ -151,9 +147,9 @@ def _solved(sample: Sample[Any], operator: SelfAdjoint, solver: Solver, count: i
     """The solver's answer; for kernels that may be indefinite, the one rule of the library, whatever q.
 
     Negative eigenvalues count as no variance, in the spectrum and in the trace, and are warned of. That needs the whole
-    spectrum, so up to `WHOLE_SIZE` rows such kernels are decomposed densely; beyond, the trace is taken as it is.
+    spectrum, so up to `SIZES.factored` rows such kernels are decomposed densely; beyond, the trace is taken as it is.
     """
-    if sample.positive_semidefinite or operator.size > WHOLE_SIZE:
+    if sample.positive_semidefinite or operator.size > SIZES.factored:
         return solver.solve(operator, count, dim=sample.dim, noise_variance=fixed)
     spectrum = Eigh().solve(operator, operator.size)
     mean_diagonal, dtype = getattr(sample, "mean_diagonal", 0.0), getattr(sample, "given_dtype", np.float64)
@@ -164,7 +160,7 @@ def _solved(sample: Sample[Any], operator: SelfAdjoint, solver: Solver, count: i
 
 def warn_if_indefinite(kernel: Kernel, gram: Array, weights: Array, dtype: DType) -> bool:
     """The same rule for a model that decomposes parts of one Gram matrix; ``dtype`` is that of what was given. Whether it warned."""
-    if kernel.positive_semidefinite or len(gram) > WHOLE_SIZE:
+    if kernel.positive_semidefinite or len(gram) > SIZES.factored:
         return False
     sample = DualSample(kernel, None, DenseGram(gram), weights / weights.sum(), 0.0, given_dtype=dtype)
     values = np.linalg.eigvalsh(sample.operator().to_dense())

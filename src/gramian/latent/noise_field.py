@@ -10,12 +10,8 @@ import numpy as np
 from scipy import linalg
 
 from gramian._arrays import Array
-
-DENSE_SIZE = 3000
-"""Up to this many points LAPACK's pivoted Cholesky factors the whole K₀; beyond, columns are drawn as needed."""
-MAX_RANK = 2000
-TRACE_SHARE = 1e-10
-"""Pivoting stops when this share of the trace is left."""
+from gramian._precision import SEEN
+from gramian.policy import SIZES
 
 
 @dataclass(frozen=True)
@@ -62,16 +58,19 @@ class NoiseField:
         return weights
 
 
-def noise_field(raw: Any) -> NoiseField:
-    """The noise field of a Gram operator (``size``, ``diagonal()``, ``columns(indices)``, ``to_dense()``)."""
-    if raw.size <= DENSE_SIZE:
-        return _dense(raw.to_dense())
-    return _by_columns(raw)
+def noise_field(raw: Any, share: float = SEEN, max_rank: int = 2000) -> NoiseField:
+    """The noise field of a Gram operator (``size``, ``diagonal()``, ``columns(indices)``, ``to_dense()``).
+
+    Pivoting stops when this ``share`` of the trace is left, or (by columns) at ``max_rank``.
+    """
+    if raw.size <= SIZES.factored:
+        return _dense(raw.to_dense(), share)
+    return _by_columns(raw, share, max_rank)
 
 
-def _dense(matrix: Array) -> NoiseField:
+def _dense(matrix: Array, share: float) -> NoiseField:
     diagonal = matrix.diagonal().copy()
-    tolerance = TRACE_SHARE * float(diagonal.mean())
+    tolerance = share * float(diagonal.mean())
     factor, order, rank, _ = linalg.lapack.dpstrf(matrix, lower=1, tol=tolerance)
     pivots = order[:rank] - 1
     lower = np.tril(factor)[:, :rank]
@@ -80,10 +79,10 @@ def _dense(matrix: Array) -> NoiseField:
     return NoiseField(rows, pivots, np.maximum(diagonal - np.einsum("ij,ij->i", rows, rows), 0.0))
 
 
-def _by_columns(raw: Any) -> NoiseField:
+def _by_columns(raw: Any, share: float, max_rank: int) -> NoiseField:
     rest = raw.diagonal().copy()
-    stop = TRACE_SHARE * float(rest.sum())
-    rank = min(raw.size, MAX_RANK)
+    stop = share * float(rest.sum())
+    rank = min(raw.size, max_rank)
     factor = np.zeros((raw.size, rank))
     pivots = []
     for step in range(rank):

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from gramian._arrays import Array
 from gramian._checks import SMALLEST, check_scale
+from gramian._precision import EPS, ROUNDING
 from gramian._types import Points
 from gramian.kernels.base import Kernel
 from gramian.latent.subspace import DualSubspace, PrimalSubspace, Space
@@ -20,22 +21,14 @@ from gramian.operators.centering import Centering
 from gramian.operators.covariance import FactoredCovariance, Stored
 from gramian.operators.gram import CenteredGram
 from gramian.operators.moments import Moments
+from gramian.policy import SIZES
 from gramian.solvers.spectrum import Spectrum, positive_signs
-
-STORED_LIMIT = 6000
-"""The largest covariance (or Gram) matrix of explicit features that is stored; beyond, it is applied through the rows."""
-DUAL_RANK = 1e-12
-"""Kernel eigenvalues below this share of the largest are rounding."""
-
-
-DUAL_FLOOR = 1e-14
-"""Kernel eigenvalues below this share of the mean k(x, x) are rounding: a kernel that is constant has no rank."""
 
 
 def kernel_rank(operator: SelfAdjoint, floor: float = 0.0) -> int:
     """The number of eigenvalues of a covariance in feature space that are more than rounding."""
     values = np.linalg.eigvalsh(operator.to_dense())
-    return int((values > max(DUAL_RANK * values[-1], floor)).sum())
+    return int((values > max(ROUNDING * values[-1], floor)).sum())
 
 
 def _rounding(mean: Array) -> float:
@@ -168,7 +161,7 @@ class TableSample:
         return (np.asarray(self.X, dtype=np.float64) - self.mean) * np.sqrt(self.weights)[:, None]
 
     def operator(self) -> SelfAdjoint:
-        if self.wide and self.X.shape[0] <= STORED_LIMIT and not sparse.issparse(self.X):
+        if self.wide and self.X.shape[0] <= SIZES.stored and not sparse.issparse(self.X):
             check_scale(float(np.abs(self.X - self.mean).max(initial=0.0)))
             return Stored(self._centred @ self._centred.T)
         return FactoredCovariance(self.X, Centering(self.weights, self.center), "dual" if self.wide else "primal")
@@ -189,7 +182,7 @@ def primal_sample(X: Points, raw_weights: Array, center: bool = True) -> MomentS
     """The sample of a table: through its moments when it is tall, on the smaller side when it is wide or huge."""
     n, d = X.shape
     uniform = bool((raw_weights == raw_weights[0]).all())
-    if d <= n and d <= STORED_LIMIT:
+    if d <= n and d <= SIZES.stored:
         moments = Moments.of(X, None if uniform and raw_weights[0] == 1 else raw_weights)
         return moment_sample(moments, X, center)
     return TableSample(X, raw_weights / raw_weights.sum(), center)
@@ -225,11 +218,11 @@ class DualSample:
 
     @property
     def rank_tol(self) -> float:
-        return DUAL_RANK
+        return ROUNDING
 
     @property
     def rank_floor(self) -> float:
-        return DUAL_FLOOR * self.mean_diagonal
+        return 64 * EPS * self.mean_diagonal
 
     @property
     def positive_semidefinite(self) -> bool:

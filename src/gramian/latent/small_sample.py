@@ -13,9 +13,13 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from gramian._arrays import Array
+from gramian.policy import DEFAULTS
 
-LEVEL = 0.95
-"""The one-sided level at which the Student law is matched: two-sided intervals of 90 %."""
+
+def _student_share(degrees: Array) -> Array:
+    """How much wider Student's 90 % interval is than the normal one."""
+    level = 0.5 + DEFAULTS.cover / 2
+    return np.asarray(stdtrit(degrees, level) / ndtri(level))
 
 
 def degrees_of_freedom(counts: Array, n_components: int) -> Array:
@@ -33,7 +37,7 @@ def inflation(counts: Array, n_components: int, latents: Array) -> tuple[Array, 
     """
     degrees = degrees_of_freedom(counts, n_components)
     leverage = 1.0 + (1.0 + np.square(latents).sum(axis=1)[:, None]) / counts
-    widening = np.square(stdtrit(degrees, LEVEL) / ndtri(LEVEL))
+    widening = np.square(_student_share(degrees))
     return counts / degrees * leverage * widening, degrees
 
 
@@ -42,7 +46,7 @@ def draw_factors(degrees: Array | None, shape: tuple[int, ...], rng: np.random.G
     if degrees is None:
         return np.ones(shape[-1])
     spread = np.sqrt(degrees / rng.chisquare(np.broadcast_to(degrees, shape)))
-    return np.asarray(spread * (ndtri(LEVEL) / stdtrit(degrees, LEVEL)))
+    return np.asarray(spread / _student_share(degrees))
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class SmallSample:
         h = signal / noise is taken for signal already, and 1 - h of it is left for the error of the loadings to add.
         """
         factor, degrees = inflation(self.counts, self.n_components, latents)
-        own = self.counts / degrees * np.square(stdtrit(degrees, LEVEL) / ndtri(LEVEL))
+        own = self.counts / degrees * np.square(_student_share(degrees))
         open_to = noise - signal if unseen is None else np.where(unseen, noise + signal, noise - signal)
         return np.asarray(own * signal + (factor - own) * np.maximum(open_to, 0.0))
 

@@ -19,11 +19,6 @@ from gramian._progress import Progress
 Point = TypeVar("Point")
 Sums = TypeVar("Sums")
 
-LAST_CYCLES = 3
-"""The slowest of so many cycles says how much is still to come: one lucky cycle ends nothing."""
-NOTHING = 1e-3
-"""A step that gains less than this share of the tolerance is the last."""
-
 
 @dataclass(frozen=True)
 class Climbed(Generic[Point]):
@@ -103,7 +98,7 @@ class Squarem(Generic[Point, Sums]):
             first_sums = self.evaluate(first)
             evaluations += 1
             gain = self.level(first_sums) - level
-            if abs(gain) <= NOTHING * tolerance or abs(gain) <= 1e-14 * abs(level):  # whatever rounding says
+            if abs(gain) <= 1e-3 * tolerance or abs(gain) <= 1e-14 * abs(level):  # whatever rounding says
                 point, converged = first, True
                 levels.append(level + max(gain, 0.0))
                 break
@@ -135,7 +130,7 @@ class Squarem(Generic[Point, Sums]):
             levels.append(level)
             if progress is not None:
                 progress.step(log_likelihood=level / per_row)
-            rates = [*rates[1 - LAST_CYCLES :], min(rate, 1.0)]
+            rates = [*rates[-2:], min(rate, 1.0)]  # the slowest of three: one lucky cycle ends nothing
             worst = max(rates) ** 2
             few = len(rates) < 2 and worst > 0.05
             if (

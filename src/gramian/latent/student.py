@@ -8,6 +8,7 @@ every step, so the EM is over μ, W and σ² alone; u is expanded too (PX), whic
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from scipy import optimize, special
 
 from gramian._arrays import Array, row_chunks
-from gramian.latent.hole_em import FilledSums, covariance_of, refitted
+from gramian.latent.hole_em import FilledSums, covariance_of, refit
 from gramian.latent.masked_em import LOG_2PI, Parameters, Statistics, maximization, row_posterior, row_statistics
 from gramian.latent.masked_table import Chunk, block_indicator
 from gramian.latent.missing import MissingFit, canonical_loadings
@@ -158,6 +159,20 @@ def best_degrees(distance: Array, counts: Array, weights: Array) -> float:
         rows = _psi_less_log(ours) + np.log(scales) - scales
         return float(weights @ rows + 1.0 - _psi_less_log(half))
 
+    return _root(slope)
+
+
+def degrees_given(average: float) -> float:
+    """ν of the M-step, from the average of E ln u - E u over the rows: the root of ln(ν/2) - ψ(ν/2) + 1 + average.
+
+    >>> degrees_given(-1.0), round(degrees_given(-1.1), 1)
+    (inf, 10.3)
+    """
+    return _root(lambda log_degrees: 1.0 + average - float(_psi_less_log(0.5 * np.exp(log_degrees))))
+
+
+def _root(slope: Callable[[float], float]) -> float:
+    """ν between its bounds where the slope, as a function of ln ν, changes its sign."""
     low, high = np.log(LEAST_DEGREES), np.log(MOST_DEGREES)
     if slope(low) <= 0:
         return LEAST_DEGREES
@@ -173,6 +188,26 @@ def _psi_less_log(x: Any) -> Any:
 
 
 # ---------------------------------------------------------------- EM
+
+
+def rescale(moved: Parameters, sums: Statistics, masses: Array, cells: Array, *, expand: bool) -> Parameters:
+    """The M-step of the t from that of rows with the weights s u, for K Gaussians.
+
+    ``masses`` (K,) and ``cells`` (K, d) are sums of s alone, by which the t divides. With ``expand`` u itself is expanded (PX), which a fixed
+    or shared noise does not allow.
+    """
+    alpha = sums.totals[-1] / masses
+    scaled, plain = sums.second[-1], cells
+    if moved.blocks is None:
+        share = scaled.sum(axis=1) / plain.sum(axis=1)
+    else:
+        indicator = block_indicator(moved.blocks)
+        share = (scaled @ indicator) / (plain @ indicator)
+        alpha = alpha[:, None]
+    noise = moved.noise_variance * share
+    if expand:
+        return replace(moved, noise_variance=noise / alpha)
+    return replace(moved, loadings=moved.loadings * np.sqrt(alpha).reshape(-1, 1, 1), noise_variance=noise)
 
 
 @dataclass(frozen=True)
@@ -237,20 +272,11 @@ class _StudentProblem:
 
     def maximization(self, found: _StudentSums, parameters: Parameters) -> Parameters:
         if isinstance(found.sums, FilledSums):
-            return self.floored(refitted(found.sums, parameters, self.center))
+            return self.floored(refit(found.sums, parameters, self.center))
         moved = maximization(found.sums, parameters, noise_variance=self.fixed, center=self.center)
-        # the sums hold weights s u where s counts the cells and the rows; then u itself is expanded, unless a noise is fixed
-        alpha = float(self.weights @ found.scales) / float(self.weights.sum())
-        if self.fixed is not None:
-            return self.floored(replace(moved, loadings=moved.loadings * np.sqrt(alpha)))
-        blocks = parameters.blocks
-        scaled, plain = found.sums.second[-1], (self.weights @ self.chunk.mask)[None]
-        if blocks is None:
-            share = scaled.sum(axis=1) / plain.sum(axis=1)
-        else:
-            indicator = block_indicator(blocks)
-            share = (scaled @ indicator) / (plain @ indicator)
-        return self.floored(replace(moved, noise_variance=moved.noise_variance * share / alpha))
+        masses, cells = np.full(1, self.weights.sum()), (self.weights @ self.chunk.mask)[None]
+        scaled = rescale(moved, found.sums, masses, cells, expand=self.fixed is None)
+        return self.floored(scaled if self.fixed is None else replace(scaled, noise_variance=moved.noise_variance))
 
     def floored(self, parameters: Parameters) -> Parameters:
         return replace(parameters, noise_variance=np.maximum(parameters.noise_variance, LEAST_NOISE))

@@ -20,8 +20,7 @@ from gramian.kernels.base import Kernel
 from gramian.latent.gaussian import Projection
 from gramian.latent.noise_field import NoiseField, UnitNoise, noise_field
 from gramian.operators.gram import DenseGram, LazyGram, RawGram
-
-TILE_ROWS, TILE_COLUMNS = 512, 1024
+from gramian.policy import SIZES
 
 
 class Projecting(Protocol):
@@ -140,10 +139,14 @@ class KernelSubspace(Subspace, Protocol):
 
 @dataclass(frozen=True)
 class PrimalSubspace:
-    """μ and orthonormal axes U as rows of ``components``; NaN entries of a point are what was not seen."""
+    """μ and orthonormal axes U as rows of ``components``; NaN entries of a point are what was not seen.
+
+    With ``scale`` (d,) the axes are those of (x - μ) / scale: a noise per column is one noise in such units.
+    """
 
     mean: Array  # (d,)
     components: Array  # (q, d)
+    scale: Array | None = None
 
     @property
     def feature_map(self) -> None:
@@ -170,18 +173,28 @@ class PrimalSubspace:
             norms = squares - 2 * np.asarray(X @ self.mean) + self.mean @ self.mean
             return Projection(scores, np.maximum(norms, 0.0), d)
         centred = np.asarray(X, dtype=np.float64) - self.mean
+        volume: Any = 0.0
+        if self.scale is not None:
+            centred /= self.scale
+            volume = ~np.isnan(centred) @ np.log(self.scale)
         if not np.isnan(centred.sum()):
-            return Projection(centred @ self.components.T, np.einsum("nj,nj->n", centred, centred), d)
+            return Projection(
+                centred @ self.components.T, np.einsum("nj,nj->n", centred, centred), d, log_volume=volume
+            )
         seen = ~np.isnan(centred)
         centred = np.where(seen, centred, 0.0)
         overlap = overlaps(seen, self.components.T)
-        return Projection(
-            centred @ self.components.T, np.einsum("nj,nj->n", centred, centred), seen.sum(axis=1), overlap
-        )
+        norms = np.einsum("nj,nj->n", centred, centred)
+        return Projection(centred @ self.components.T, norms, seen.sum(axis=1), overlap, volume)
 
     def embed(self, scores: Array) -> Array:
-        """μ + U t."""
-        return scores @ self.components + self.mean
+        """μ + U t, in the units of the data."""
+        rows = scores @ self.components
+        return (rows if self.scale is None else rows * self.scale) + self.mean
+
+    def column_noise(self, noise_variance: float) -> Any:
+        """σ² in the units of the data: one number, or one per column."""
+        return noise_variance if self.scale is None else noise_variance * self.scale**2
 
     coordinates = embed
     inputs = embed
@@ -191,8 +204,9 @@ class PrimalSubspace:
         return self.components @ self.components.T
 
     def loadings(self, gains: Array) -> Array:
-        """W = U diag(gains), (d, q)."""
-        return self.components.T * gains
+        """W = U diag(gains), (d, q), in the units of the data."""
+        loadings = self.components.T * gains
+        return loadings if self.scale is None else loadings * self.scale[:, None]
 
     def take(self, n_components: int) -> PrimalSubspace:
         """The same with the first axes only."""
@@ -208,8 +222,10 @@ class PrimalSubspace:
 
 
 def overlaps(seen: Array, axes: Array) -> Array:
-    """G = UₒᵀUₒ for every row of the mask ``seen``, one product for all: mask @ (U ⊗ U), upper half only."""
+    """G = UₒᵀUₒ for every row of the mask ``seen``: of few rows one by one, of many one product for all, mask @ (U ⊗ U), upper half only."""
     q = axes.shape[1]
+    if 2 * len(seen) <= q:  # U ⊗ U alone would be larger than the masked axes of all rows
+        return np.asarray((axes.T * seen[:, None, :]) @ axes)
     upper = np.triu_indices(q)
     packed = seen.astype(np.float64) @ (axes[:, upper[0]] * axes[:, upper[1]])
     full = np.empty((seen.shape[0], q, q))
@@ -305,13 +321,13 @@ class DualSubspace:
 
         def fill(rows: slice) -> None:
             block = np.zeros((rows.stop - rows.start, coefficients.shape[1]))
-            for columns in row_chunks(self.size, TILE_COLUMNS):
+            for columns in row_chunks(self.size, 2 * SIZES.tile):
                 block += tile(rows, columns) @ coefficients[columns]
             out[rows] = block
 
-        threads = thread_count() if n > TILE_ROWS else 1
+        threads = thread_count() if n > SIZES.tile else 1
         with single_blas_thread():
-            thread_map(fill, row_chunks(n, TILE_ROWS), threads)
+            thread_map(fill, row_chunks(n, SIZES.tile), threads)
         return check_finite(out, "kernel values")
 
     def embed(self, scores: Array) -> Array:

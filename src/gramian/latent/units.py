@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._precision import EPS
 from gramian._types import Points
 from gramian.rows import Block, as_rows
-
-CONSTANT = 64 * float(np.finfo(float).eps)
-"""A column whose deviation is below this share of its largest magnitude is constant: what is left is rounding."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class Units:
     @classmethod
     def of_spread(cls, found: ColumnSpread) -> Units:
         """From what one pass found."""
-        constant = found.deviation <= CONSTANT * found.largest
+        constant = found.deviation <= 64 * EPS * found.largest
         return cls(found.mean, np.where(constant, 1.0, found.deviation))
 
     def into(self, X: Points) -> Array:

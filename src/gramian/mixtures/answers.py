@@ -18,18 +18,32 @@ from gramian._checks import (
     check_random_state,
     check_table,
     check_weights,
+    finite_answers,
     is_count,
     is_real,
 )
 from gramian._types import RandomState, Table, Weights
+from gramian.kernels._rows import dense
 from gramian.latent.gaussian import Projection
 from gramian.latent.model import LatentModel
 from gramian.latent.units import Units
 from gramian.mixtures.mixture import MixtureFit, log_terms, responsibilities_of
-from gramian.rows import is_dask, lazily
-from gramian.single.answers import EVALUATION_ROWS
+from gramian.policy import SIZES
+from gramian.rows import as_rows, is_dask, lazily
+from gramian.rows.draws import exact_rows
 
 AUTO = "auto"
+
+
+def check_clusters(n_clusters: int, hashes: Array, rows: Any) -> None:
+    """Refuse more clusters than there are distinct rows: by their hashes, and where these are too few (beyond an offset) by the rows themselves."""
+    if n_clusters <= len(np.unique(hashes)):
+        return
+    distinct = len(exact_rows(rows if hasattr(rows, "fold") else as_rows(dense(rows)), n_clusters))
+    if n_clusters > distinct:
+        raise ValueError(
+            f"n_clusters={n_clusters} must be at most the number of distinct rows (of positive weight), {distinct}. Use fewer clusters."
+        )
 
 
 class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin):
@@ -48,6 +62,10 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     # ------------------------------------------------------------ what a subclass says
 
+    log_likelihoods_: Array
+    n_iter_: int
+    converged_: bool
+
     def _check_rows(self, X: Table) -> Array:
         raise TypeError(f"{type(self).__name__} does not say how to check rows.")
 
@@ -64,15 +82,25 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         """What standardising takes from the log-density of each row."""
         return 0.0
 
+    def _log_densities(self, X: Array, seen: list[Projection]) -> Array:
+        """log p(x | k) of rows, (n, K)."""
+        return log_terms(self._components, np.ones(len(seen)), seen)
+
     # ------------------------------------------------------------ fitting
 
     def _asked(self, n_clusters: int, most: int | None = None) -> list[int | float] | None:
         """One count or fraction per cluster; None where q is to be chosen. ``most``: what a count may be at most, if anything."""
+        asked = self._asked_once(n_clusters, most)
+        return asked * n_clusters if asked is not None and len(asked) == 1 else asked
+
+    def _asked_once(self, n_clusters: int, most: int | None = None) -> list[int | float] | None:
+        """The same, but one number for all clusters where one was given: nothing as long as a count that was not looked at."""
         given = self.n_components
         if isinstance(given, str) and given == AUTO:
             return None
-        entries = list(given) if isinstance(given, list | tuple | np.ndarray) else [given] * n_clusters
-        if len(entries) != n_clusters:
+        one = not isinstance(given, list | tuple | np.ndarray)
+        entries = [given] if one else list(given)
+        if not one and len(entries) != n_clusters:
             raise ValueError(
                 f"n_components={given!r} must have one entry for each of the clusters: {len(entries)} given, n_clusters={n_clusters}."
             )
@@ -127,7 +155,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         self.responsibilities_ = everywhere.astype(float_dtype(X), copy=False)
 
     def fit_predict(self, X: Table, y: object = None, sample_weight: Weights = None) -> Array:
-        """`fit`, and the most responsible component of each training row.
+        """`fit`, and the most responsible component of each training row [6].
 
         Parameters
         ----------
@@ -141,10 +169,6 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         -------
         ndarray of shape (n_samples,)
             0 to n_clusters - 1.
-
-        References
-        ----------
-        [6] docs/theory.md, section 6: mixtures.
 
         Examples
         --------
@@ -162,12 +186,12 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     def _chunks(self, X: Array, options: dict[str, Any]) -> Iterator[tuple[slice, Array, list[Projection]]]:
         """Rows, log π_k + log p(x | k) and what the components see of them, some at a time."""
-        for rows in row_chunks(len(X), EVALUATION_ROWS):
+        for rows in row_chunks(len(X), SIZES.block):
             given = {name: value[rows] for name, value in options.items() if value is not None}
             seen = self._project(X[rows], **given)
             for part in seen:
                 check_finite(part.squared_norm, "squared norms")
-            densities = log_terms(self._components, np.ones(len(seen)), seen)
+            densities = self._log_densities(X[rows], seen)
             check_finite(densities, "log-densities")
             with np.errstate(divide="ignore"):
                 yield rows, densities + np.log(self.weights_), seen
@@ -188,10 +212,6 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         -------
         ndarray of shape (n_samples, n_clusters)
 
-        References
-        ----------
-        [6] docs/theory.md, section 6: mixtures.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
@@ -207,7 +227,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     @lazily
     def predict(self, X: Table) -> Array:
-        """The most probable component of each row.
+        """The most probable component of each row [6].
 
         Parameters
         ----------
@@ -218,10 +238,6 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         -------
         ndarray of shape (n_samples,)
             0 to n_clusters - 1.
-
-        References
-        ----------
-        [6] docs/theory.md, section 6: mixtures.
 
         Examples
         --------
@@ -252,10 +268,6 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         ndarray of shape (n_samples,)
             Natural logarithms.
 
-        References
-        ----------
-        [6] docs/theory.md, section 6: mixtures.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
@@ -269,7 +281,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         return self._log_likelihoods(X).astype(float_dtype(X), copy=False)
 
     def score(self, X: Table, y: object = None, sample_weight: Weights = None) -> float:
-        """The (weighted) mean of `score_samples`.
+        """The (weighted) mean of `score_samples` [6].
 
         Parameters
         ----------
@@ -283,10 +295,6 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         -------
         float
             Larger is better.
-
-        References
-        ----------
-        [6] docs/theory.md, section 6: mixtures.
 
         Examples
         --------
@@ -308,7 +316,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     @lazily
     def transform(self, X: Table, combine: str = "best") -> Array:
-        """Latent coordinates E[z | x] [2].
+        """Latent coordinates E[z | x] [2] [6].
 
         Parameters
         ----------
@@ -321,11 +329,6 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         -------
         ndarray of shape (n_samples, q)
             q is the largest number of latents; components of fewer leave the last columns 0.
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-        [6] docs/theory.md, section 6: mixtures.
 
         Examples
         --------
@@ -350,7 +353,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     @lazily
     def reconstruct(self, X: Table, kind: str = "map", combine: str = "best") -> Array:
-        """The rows as the mixture sees them [2].
+        """The rows as the mixture sees them [2] [6].
 
         Parameters
         ----------
@@ -363,11 +366,6 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-        [6] docs/theory.md, section 6: mixtures.
 
         Examples
         --------
@@ -384,10 +382,11 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         parts = [self._rebuilt(seen, combined_shares(terms, combine), kind) for _, terms, seen in self._chunks(X, {})]
         return self._as_given(np.concatenate(parts)).astype(float_dtype(X), copy=False)
 
+    @finite_answers
     def sample(
         self, n_samples: int = 1, *, noise: bool = True, random_state: RandomState = None
     ) -> tuple[Array, Array]:
-        """Draw rows, and the components they come from [2, 3].
+        """Draw rows, and the components they come from [2, 3] [6].
 
         Parameters
         ----------
@@ -402,11 +401,6 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         X : ndarray of shape (n_samples, n_features)
         labels : ndarray of shape (n_samples,)
             The component of each row.
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-        [6] docs/theory.md, section 6: mixtures.
 
         Examples
         --------

@@ -10,11 +10,12 @@ from gramian._arrays import Array, lower_triangle
 from gramian._content import SmallestRows
 from gramian.latent.gaussian import maximum_likelihood
 from gramian.latent.masked_em import Parameters, Statistics
-from gramian.latent.sample import STORED_LIMIT, primal_sample
+from gramian.latent.sample import primal_sample
 from gramian.mixtures.mixture import Seen, responsibilities_of
-from gramian.mixtures.rows import START_ROWS, Components, GaussianRows, Responsibilities, component_rows
+from gramian.mixtures.rows import Components, GaussianRows, Responsibilities, component_rows
 from gramian.mixtures.whitened_components import WhitenedComponents, at_the_mean
 from gramian.operators.covariance import Stored
+from gramian.policy import LOOK, SIZES
 from gramian.rows import Block
 from gramian.solvers.eigh import Eigh
 from gramian.solvers.em import em_step
@@ -24,8 +25,6 @@ CLOSED_SIZE = 64
 """Up to this many columns the M-step is the closed form, whatever q."""
 CLOSED_SHARE = 8
 """So it is where d is at most this multiple of q + 1: PX-EM would cost as much."""
-NEGLIGIBLE = 1e-30
-"""Rows of a smaller responsibility leave a weighted covariance as it is."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +72,13 @@ def cluster_sums(values: Array, shares: Array, weights: Array, centers: Array | 
     masses = weighted.sum(axis=0)
     if not scatter or centers is None:
         sums = weighted.T @ values
-        pairs = int((shares > NEGLIGIBLE).sum())
+        pairs = int((shares > 0.0).sum())
         return ClusterSums(
             masses, pairs, len(values), sums if centers is None else sums - masses[:, None] * centers, None
         )
     pairs, sums, products = 0, np.zeros((K, d)), np.zeros((K, d, d))
     for k in range(K):
-        taken = np.flatnonzero(shares[:, k] > NEGLIGIBLE)
+        taken = np.flatnonzero(shares[:, k] > 0.0)
         if len(taken):
             pairs += len(taken)
             part = values.take(taken, axis=0)
@@ -105,7 +104,7 @@ def complete_sums(block: Block, seen_by: WhitenedComponents, expand: bool) -> Co
     if not expand:
         return CompleteSums(level, cluster_sums(rows.values, shares, block.weights, seen_by.means, True), None)
     weighted = shares * block.weights[:, None]
-    pairs = int((shares > NEGLIGIBLE).sum())
+    pairs = int((shares > 0.0).sum())
     sums = ClusterSums(weighted.sum(axis=0), pairs, len(shares), np.zeros_like(seen_by.means), None)
     return CompleteSums(level, sums, expanded_statistics(rows.values, rows.squares, seen_by, whitened, weighted))
 
@@ -156,7 +155,7 @@ class CompleteRows(GaussianRows):
     @property
     def closed(self) -> bool:
         """Whether the M-step is always the closed form."""
-        largest = STORED_LIMIT if self.n_clusters == 1 else max(CLOSED_SIZE, CLOSED_SHARE * (max(self.counts) + 1))
+        largest = SIZES.stored if self.n_clusters == 1 else max(CLOSED_SIZE, CLOSED_SHARE * (max(self.counts) + 1))
         return self.dim <= largest
 
     @property
@@ -179,7 +178,7 @@ class CompleteRows(GaussianRows):
             about = rows.fold(start_rows, responsibilities, centers, True)
             return Components(self._closed_form(about, replace(self.nothing(), mean=centers)), expand), first.masses
         parameters = replace(self.nothing(), mean=centers)
-        limit = max(START_ROWS, 20 * (max(self.counts) + 1))
+        limit = max(LOOK.gram, 20 * (max(self.counts) + 1))
         for k, drawn in enumerate(rows.fold(component_rows, responsibilities, limit).parts):
             if not len(drawn.rows):
                 continue

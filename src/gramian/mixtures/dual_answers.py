@@ -15,13 +15,11 @@ from gramian.kernels.precomputed import check_diagonal
 from gramian.latent.gaussian import Projection
 from gramian.mixtures.answers import MixtureMixin
 from gramian.mixtures.kernel_component import least_diagonal, project_rows
+from gramian.policy import SIZES
 from gramian.preimage import inputs_of, warn_unsettled
 from gramian.rows import lazily
 from gramian.single.answers import BaseEstimator
 from gramian.single.input_holes import InputHoles
-
-CHUNK_VALUES = 1 << 22
-"""Kernel values of one chunk of rows that goes back to inputs."""
 
 
 class DualMixture(InputHoles, MixtureMixin, BaseEstimator):
@@ -86,10 +84,6 @@ class DualMixture(InputHoles, MixtureMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Natural logarithms, up to one constant for all rows.
 
-        References
-        ----------
-        [6] docs/theory.md, section 6: mixtures.
-
         Examples
         --------
         >>> from gramian import KernelPPCAMixture
@@ -108,7 +102,7 @@ class DualMixture(InputHoles, MixtureMixin, BaseEstimator):
 
     def _chunk_rows(self) -> int:
         """Rows at a time whose kernel values fit into the memory meant for a chunk."""
-        return max(1, CHUNK_VALUES // self._components[0].subspace.size)
+        return max(1, SIZES.chunk // 8 // self._components[0].subspace.size)
 
     def _rebuilt(self, seen: list[Projection], shares: Array, kind: str) -> Array:
         self._require_preimage()

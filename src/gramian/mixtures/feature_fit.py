@@ -13,14 +13,15 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._content import row_hashes
+from gramian._precision import ROUNDING, SEEN
 from gramian.features.base import FeatureMap
 from gramian.latent.gaussian import LatentGaussian
 from gramian.latent.model import LatentModel, PrimalModel
 from gramian.latent.sample import MomentSample
-from gramian.mixtures.kernel_component import CONSTANT_FREE, NEGLIGIBLE, fit_component
+from gramian.mixtures.kernel_component import CONSTANT_FREE, fit_component
 from gramian.mixtures.kernel_fit import ComponentsAsked
 from gramian.mixtures.kernel_kmeans import nearest_points
-from gramian.mixtures.mixture import EMPTY, Ascent, Seen, halved, log_terms, responsibilities_of
+from gramian.mixtures.mixture import Ascent, Seen, halve, log_terms, responsibilities_of
 from gramian.mixtures.rows import Responsibilities
 from gramian.mixtures.start import WithEveryone
 from gramian.operators.moments import Moments
@@ -71,7 +72,7 @@ class Halved:
     def __call__(self, block: Block) -> Array:
         scores = self.before.components[self.donor].subspace.project(block.prepared).scores
         beyond = scores[:, 0] > 0.0 if scores.shape[1] else row_hashes(block.X) % np.uint64(2) == 0
-        return halved(self.before(block), self.empty, self.donor, beyond)
+        return halve(self.before(block), self.empty, self.donor, beyond)
 
 
 @dataclass(frozen=True)
@@ -104,9 +105,9 @@ def sums_of_step(block: Block, view: OfComponents) -> ComponentSums:
 def _sums(block: Block, shares: Array, level: float) -> ComponentSums:
     parts: list[Moments | None] = []
     for share in shares.T:
-        mine = np.flatnonzero(share > NEGLIGIBLE)
+        mine = np.flatnonzero(share > ROUNDING)
         parts.append(Moments.of(block.prepared[mine], (block.weights * share)[mine]) if len(mine) else None)
-    return ComponentSums(level, block.weights @ shares, (shares > NEGLIGIBLE).sum(axis=0), FoldMoments(tuple(parts)))
+    return ComponentSums(level, block.weights @ shares, (shares > ROUNDING).sum(axis=0), FoldMoments(tuple(parts)))
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ class SummedFeatures(ComponentsAsked):
     def nonempty(self, start: Responsibilities) -> Responsibilities:
         """The start, or one in which everyone has a share of every row where a component would be empty."""
         masses = self.rows.fold(sums_of_start, start).masses
-        return WithEveryone(start) if (masses <= EMPTY * self.total).any() else start
+        return WithEveryone(start) if (masses <= SEEN * self.total).any() else start
 
     def start(self, responsibilities: Responsibilities) -> tuple[tuple[PrimalModel, ...], Array]:
         sums = self.rows.fold(sums_of_start, responsibilities)
@@ -131,7 +132,7 @@ class SummedFeatures(ComponentsAsked):
         return Seen(sums.level, sums.masses, sums)
 
     def refit(self, seen: Seen, components: tuple[PrimalModel, ...]) -> tuple[PrimalModel, ...]:
-        active = seen.masses > EMPTY * self.total
+        active = seen.masses > SEEN * self.total
         counts = self.settled(components).asked
         return tuple(
             self._fitted(seen.details, i, counts[i]) if active[i] else model for i, model in enumerate(components)

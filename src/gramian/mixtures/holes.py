@@ -14,13 +14,9 @@ from gramian.latent.masked_em import Parameters, RowPosterior, Statistics, row_p
 from gramian.latent.masked_start import covariance_start, pairwise_spectrum
 from gramian.latent.masked_table import Chunk, MaskedTable
 from gramian.mixtures.mixture import Seen, responsibilities_of
-from gramian.mixtures.rows import START_ROWS, Components, GaussianRows, Responsibilities, component_rows
+from gramian.mixtures.rows import Components, GaussianRows, Responsibilities, component_rows
+from gramian.policy import DEFAULTS, LOOK, SIZES
 from gramian.rows import Block
-
-GROUP_ROWS = 8192
-"""So many systems are eliminated together."""
-STARTING_NOISE = 1e-3
-"""Of the mean variance: components start with at least so much noise, or they would see nothing but their own rows."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +48,10 @@ class HoleSums:
 
 
 def seen_columns(block: Block, responsibilities: Responsibilities) -> SeenColumns:
-    return _columns(block.prepared, _shared_out(block, responsibilities(block)))
+    return _columns(block.prepared, shared_out(block, responsibilities(block)))
 
 
-def _shared_out(block: Block, shares: Array) -> Array:
+def shared_out(block: Block, shares: Array) -> Array:
     """The weight of each row for each component, (K, n); none for a row that shows nothing."""
     return np.asarray((shares * (block.weights * block.prepared.shown)[:, None]).T)
 
@@ -69,22 +65,27 @@ def hole_sums(block: Block, parameters: Parameters, mixing: Array) -> HoleSums:
     chunk: Chunk = block.prepared
     posteriors, terms = _posteriors(chunk, parameters, mixing)
     shares, totals = responsibilities_of(terms)
-    weights = _shared_out(block, shares)
+    weights = shared_out(block, shares)
     sums = [row_statistics(chunk, part, weights[group]) for part, group in posteriors]
-    return HoleSums(float(block.weights @ totals), _side_by_side(sums))
+    return HoleSums(float(block.weights @ totals), join_statistics(sums))
+
+
+def posterior_groups(chunk: Chunk, parameters: Parameters) -> list[tuple[RowPosterior, slice]]:
+    """Posteriors of groups of components."""
+    K = len(parameters.mean)
+    together = max(1, SIZES.block // len(chunk.counts))
+    groups = [slice(k, min(k + together, K)) for k in range(0, K, together)]
+    return [(row_posterior(chunk, parameters[group]), group) for group in groups]
 
 
 def _posteriors(chunk: Chunk, parameters: Parameters, mixing: Array) -> tuple[list[tuple[RowPosterior, slice]], Array]:
     """Posteriors of groups of components, and log π_k + log p(x_o | k), (n, K)."""
-    K = len(parameters.mean)
-    together = max(1, GROUP_ROWS // len(chunk.counts))
-    groups = [slice(k, min(k + together, K)) for k in range(0, K, together)]
-    found = [(row_posterior(chunk, parameters[group]), group) for group in groups]
+    found = posterior_groups(chunk, parameters)
     with np.errstate(divide="ignore"):
         return found, np.concatenate([part.log_density for part, _ in found]).T + np.log(mixing)
 
 
-def _side_by_side(parts: list[Statistics]) -> Statistics:
+def join_statistics(parts: list[Statistics]) -> Statistics:
     """The sums of several groups of components as those of all."""
     return Statistics(
         np.concatenate([part.second for part in parts], axis=1),
@@ -120,14 +121,14 @@ class RowsWithHoles(GaussianRows):
         means = seen.means
         nothing = self.nothing()
         loadings, noise = nothing.loadings, nothing.noise_variance
-        limit = max(START_ROWS, 20 * (max(self.counts) + 1))
+        limit = max(LOOK.gram, 20 * (max(self.counts) + 1))
         for k, drawn in enumerate(rows.fold(component_rows, responsibilities, limit).parts):
             if not len(drawn.rows):
                 continue
             table = MaskedTable.of(drawn.rows, self.table.shift, self.table.scale)
             part = covariance_start(table, drawn.weights, self.counts[k], self.rng, 1, means[k])
             loadings[k, :, : self.counts[k]] = part.loadings[0]
-            noise[k] = max(float(part.noise_variance[0]), STARTING_NOISE)
+            noise[k] = max(float(part.noise_variance[0]), DEFAULTS.noise_floor)
         return Components(self.bounded(Parameters(means, loadings, noise), seen.masses)), seen.masses
 
     def see(self, components: Components, mixing: Array) -> Seen:

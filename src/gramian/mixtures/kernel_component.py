@@ -13,9 +13,12 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from gramian._arrays import Array, Kept
+from gramian._content import row_hashes, smallest_positions
+from gramian._precision import ROUNDING
 from gramian._types import Points
+from gramian.features import approximation_of
 from gramian.latent.dimension import for_fraction
-from gramian.latent.feature_subspace import NystroemSubspace
+from gramian.latent.feature_subspace import AnchoredSubspace, NystroemSubspace
 from gramian.latent.gaussian import LatentGaussian, Projection
 from gramian.latent.model import KernelModel, LatentModel, PrimalModel
 from gramian.latent.sample import DualSample, MomentSample, Sample
@@ -29,15 +32,13 @@ from gramian.solvers.spectrum import Spectrum
 
 CONSTANT_FREE = 0.0
 """The D of components: the constant of the noise's space left out."""
-NEGLIGIBLE = 1e-13
-"""Rows whose weight is below this share of the largest take no part in a component: their variance is rounding."""
 DENSE_ROWS = 300
 """Components of at most so many rows are decomposed whole ..."""
 DENSE_SHARE = 6
 """... and so are those whose rows are fewer than this multiple of the eigenpairs asked for."""
 
 DualModel = LatentModel[DualSubspace]
-FeatureModel = LatentModel[NystroemSubspace]
+FeatureModel = LatentModel[NystroemSubspace | AnchoredSubspace]
 Kind = TypeVar("Kind", bound=KernelSubspace)
 
 
@@ -134,7 +135,7 @@ class DualRows:
 
         ``before`` is the component of the last step, to continue from.
         """
-        kept = np.flatnonzero(weights > NEGLIGIBLE * weights.max())
+        kept = np.flatnonzero(weights > ROUNDING * weights.max())
         part = self.gram if len(kept) == self.size else self.gram[np.ix_(kept, kept)]
         share = weights[kept] / weights[kept].sum()
         sample = DualSample(self.kernel, None, DenseGram(part), share, CONSTANT_FREE)
@@ -168,12 +169,24 @@ class DualRows:
 
 @dataclass(frozen=True)
 class FeatureRows:
-    """Rows known by explicit (Nyström) features: components are primal, and cost N r² instead of N³."""
+    """Rows known by explicit features of a kernel: components are primal, and cost N r² instead of N³."""
 
     feature_map: Any
     features: Array  # φ̂(x), (N, r)
-    points: Any  # the landmarks
-    point_features: Array  # φ̂(landmarks)
+    points: Any  # the landmarks, or rows of smallest hash
+    point_features: Array  # φ̂(points)
+
+    @classmethod
+    def of(
+        cls, name: str, kernel: Any, X: Any, count: int, weights: Array | None = None, random_state: Any = None
+    ) -> FeatureRows:
+        """The features of that name with ``count`` landmarks (or random features), fitted to the rows of X."""
+        feature_map = approximation_of(name, kernel, count, random_state).fit(X, sample_weight=weights)
+        points = getattr(feature_map, "landmarks_", None)
+        points = X[smallest_positions(row_hashes(X), count)] if points is None else points
+        made = (np.asarray(feature_map.transform(rows), dtype=np.float64) for rows in (X, points))
+        features, point_features = made
+        return cls(feature_map, features, points, point_features)
 
     @property
     def size(self) -> int:
@@ -195,7 +208,7 @@ class FeatureRows:
         before: FeatureModel | None = None,
     ) -> FeatureModel:
         """The component with these (unnormalised) weights."""
-        kept = np.flatnonzero(weights > NEGLIGIBLE * weights.max())
+        kept = np.flatnonzero(weights > ROUNDING * weights.max())
         share = weights[kept] / weights[kept].sum()
         sample = MomentSample(Moments.of(self.features[kept], share), len(kept))
         spectrum = fit_component(sample, n_components, noise_variance, solver or Eigh())
@@ -204,7 +217,8 @@ class FeatureRows:
 
     def behind(self, model: PrimalModel) -> FeatureModel:
         """A component of features as one of the rows behind them."""
-        subspace = NystroemSubspace(self.feature_map, model.subspace, self.points, self.point_features)
+        kind = NystroemSubspace if hasattr(self.feature_map, "landmarks_") else AnchoredSubspace
+        subspace = kind(self.feature_map, model.subspace, self.points, self.point_features)
         return LatentModel(subspace, model.gaussian, _values_only(model.spectrum))
 
     def training(self, model: FeatureModel) -> Projection:

@@ -12,27 +12,14 @@ from typing import Any, Generic, Self
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._precision import SEEN
 from gramian._progress import Progress
 from gramian.latent.model import LatentModel
 from gramian.latent.subspace import Projecting
 from gramian.mixtures.kernel_component import KernelRows, Kind
-from gramian.mixtures.mixture import (
-    EMPTY,
-    Ascent,
-    MixtureFit,
-    Seen,
-    climb,
-    halved,
-    log_terms,
-    nonempty,
-    responsibilities_of,
-)
+from gramian.mixtures.mixture import Ascent, MixtureFit, Seen, climb, halve, log_terms, nonempty, responsibilities_of
+from gramian.policy import MIXTURES
 from gramian.solvers.base import Solver
-
-CLEAR_GAIN = 0.02
-"""In nats per row. Maxima that differ by less differ only in the few points where clusters touch: the first start is then kept."""
-RACE_STEPS = 8
-"""EM from several starts: each runs so many steps, and the best goes on alone."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +88,7 @@ class KernelMixtureRows(ComponentsAsked, Generic[Kind]):
         return Seen(float(self.weights @ values), self.weights @ responsibilities, responsibilities)
 
     def refit(self, seen: Seen, components: list[LatentModel[Kind]]) -> list[LatentModel[Kind]]:
-        active = seen.masses > EMPTY * self.total
+        active = seen.masses > SEEN * self.total
         counts = self.settled(components).asked
         return [
             self._fitted(seen.details[:, i], counts[i], model) if active[i] else model
@@ -114,7 +101,7 @@ class KernelMixtureRows(ComponentsAsked, Generic[Kind]):
     def divided(self, seen: Seen, components: list[LatentModel[Kind]], mixing: Array, empty: int, donor: int) -> Array:
         scores = self.rows.training(components[donor]).scores
         beyond = scores[:, 0] > 0.0 if scores.shape[1] else np.arange(self.rows.size) % 2 == 0
-        return halved(seen.details, empty, donor, beyond)
+        return halve(seen.details, empty, donor, beyond)
 
 
 def fit_kernel_mixture(
@@ -129,29 +116,29 @@ def fit_kernel_mixture(
     max_iter: int,
     progress: Progress | None = None,
 ) -> MixtureFit[Kind]:
-    """[ZH]'s EM from starting responsibilities (N, I), one or several: see `raced` [6]."""
+    """[ZH]'s EM from starting responsibilities (N, I), one or several: see `race` [6]."""
     weighted = KernelMixtureRows(tuple(n_components), noise_variance, solver, rows, weights)
-    best = raced(weighted, starts, tol=tol, max_iter=max_iter, progress=progress)
+    best = race(weighted, starts, tol=tol, max_iter=max_iter, progress=progress)
     history = np.array(best.levels) / weighted.total
     return MixtureFit(best.components, best.mixing, best.seen.details, history, best.converged, best.n_rescued)
 
 
-def raced(
+def race(
     weighted: Any, starts: Sequence[Any], *, tol: float, max_iter: int, progress: Progress | None = None
 ) -> Ascent:
     """Where the best start ends. All run some steps, and one goes on: the first, unless another is clearly likelier.
 
     ``weighted`` are rows as `KernelMixtureRows` or `SummedFeatures`.
     """
-    race = max_iter if len(starts) == 1 else min(max_iter, RACE_STEPS)
+    first = max_iter if len(starts) == 1 else min(max_iter, MIXTURES.race)
     best: Ascent | None = None
     for start in starts:
-        found = climb(weighted, weighted.nonempty(start), tol=tol, max_iter=race, progress=progress)
-        if best is None or found.levels[-1] > best.levels[-1] + CLEAR_GAIN * weighted.total:
+        found = climb(weighted, weighted.nonempty(start), tol=tol, max_iter=first, progress=progress)
+        if best is None or found.levels[-1] > best.levels[-1] + MIXTURES.clear_gain * weighted.total:
             best = found
     assert best is not None
-    if not best.converged and race < max_iter:
+    if not best.converged and first < max_iter:
         weighted = weighted.settled(best.components)
-        more = climb(weighted, weighted.view(best), tol=tol, max_iter=max_iter - race, progress=progress)
+        more = climb(weighted, weighted.view(best), tol=tol, max_iter=max_iter - first, progress=progress)
         best = replace(more, levels=best.levels + more.levels, n_rescued=best.n_rescued + more.n_rescued)
     return best

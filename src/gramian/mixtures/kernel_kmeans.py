@@ -13,15 +13,9 @@ from scipy.sparse.linalg import eigsh
 
 from gramian._arrays import Array, row_chunks
 from gramian._threads import single_blas_thread
+from gramian.policy import SIZES
 
 Product = Callable[[Array], Array]
-MAX_STEPS = 100
-DENSE_GRAPH = 800
-"""Up to this many rows the graph's eigenvectors are found densely."""
-GRAPH_VALUES = 1 << 22
-"""Neighbours are looked for among so many distances at a time."""
-BACKGROUND = 1e-3
-"""The share of an edge's weight that connects every pair: so that a graph in pieces is cut where it matters."""
 
 
 def kernel_kmeans(gram: Array, weights: Array, n_clusters: int, rng: np.random.Generator, n_starts: int = 5) -> Array:
@@ -71,7 +65,7 @@ def _seeded(product: Product, diagonal: Array, weights: Array, n_clusters: int, 
 def _lloyd(product: Product, diagonal: Array, weights: Array, labels: Array, n_clusters: int) -> tuple[Array, float]:
     n = len(diagonal)
     inertia = np.inf
-    for _ in range(MAX_STEPS):
+    for _ in range(100):
         members = np.zeros((n, n_clusters))
         members[np.arange(n), labels] = weights
         masses = members.sum(axis=0)
@@ -101,7 +95,7 @@ class Neighbours:
         count = min(count, n - 1)
         diagonal = np.diagonal(gram)
         near, squares = np.empty((n, count), dtype=np.intp), np.empty((n, count))
-        for rows in row_chunks(n, max(1, GRAPH_VALUES // n)):
+        for rows in row_chunks(n, max(1, SIZES.chunk // 8 // n)):
             distances = diagonal - 2 * gram[rows]  # but for k(x, x), which is the same along a row
             distances[np.arange(rows.stop - rows.start), np.arange(rows.start, rows.stop)] = np.inf
             found = np.argpartition(distances, count - 1, axis=1)[:, :count]
@@ -142,7 +136,8 @@ def graph_cut(edges: sparse.csr_array, weights: Array, n_clusters: int, rng: np.
     """
     n = edges.shape[0]
     degree = np.asarray(edges.sum(axis=1)).ravel()
-    background = BACKGROUND * degree.mean()
+    # The share of an edge's weight that connects every pair: so that a graph in pieces is cut where it matters.
+    background = 1e-3 * degree.mean()
     total = degree + background
     root = 1.0 / np.sqrt(total)
     scaled = sparse.csr_array(edges.multiply(root[:, None]).multiply(root[None, :]))
@@ -156,7 +151,7 @@ def graph_cut(edges: sparse.csr_array, weights: Array, n_clusters: int, rng: np.
 def _leading(scaled: sparse.csr_array, uniform: Array, count: int) -> Array:
     """Leading eigenvectors of the normalised graph and its background u uᵀ."""
     n = len(uniform)
-    if n <= DENSE_GRAPH:
+    if n <= SIZES.dense:
         matrix = scaled.toarray() + np.outer(uniform, uniform)
         with single_blas_thread():
             return linalg.eigh(matrix, subset_by_index=(n - count, n - 1))[1]
@@ -173,15 +168,11 @@ def _leading(scaled: sparse.csr_array, uniform: Array, count: int) -> Array:
 # ---------------------------------------------------------------- starting responsibilities
 
 
-SHARPNESS = 2.0
-"""Of the first start, a graph of one width ..."""
 WIDTH_NEIGHBOUR = 10
 """... from the distance to this neighbour."""
 GRAPH_SIZES = (10, 30)
 """Neighbours of further graphs, with a width per row. A sparse one may cut a thin place of a cluster, a dense one jumps gaps: which start is
 right, the objective says."""
-ALIKE = 0.02
-"""Starts that differ in at most this share of the rows climb to the same top."""
 
 
 def graph_start(rows: Any, weights: Array, n_clusters: int, rng: np.random.Generator) -> Array:
@@ -241,7 +232,8 @@ def _graphs(gram: Array, attempt: int, count: int | None) -> Iterator[sparse.csr
     neighbours = Neighbours.of(gram, max(sizes))
     yield from islice(
         chain(
-            (neighbours.graph_of_one_width(c) for c in (SHARPNESS / (1.0 + 0.5 * attempt),)),
+            # Of the first start, a graph of one width ...
+            (neighbours.graph_of_one_width(c) for c in (2.0 / (1.0 + 0.5 * attempt),)),
             (neighbours.graph(size) for size in sizes),
         ),
         count,
@@ -251,7 +243,8 @@ def _graphs(gram: Array, attempt: int, count: int | None) -> Iterator[sparse.csr
 def _alike(one: Array, other: Array) -> bool:
     """Whether two clusterings agree on nearly all rows, whatever the names of their clusters."""
     common = one.T @ other
-    return float(common[optimize.linear_sum_assignment(-common)].sum()) >= (1 - ALIKE) * len(one)
+    # Starts that differ in at most this share of the rows climb to the same top.
+    return float(common[optimize.linear_sum_assignment(-common)].sum()) >= (1 - 0.02) * len(one)
 
 
 def nearest_points(features: Array, landmarks: Array) -> Array:

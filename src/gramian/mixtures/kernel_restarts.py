@@ -8,23 +8,19 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._content import content_folds, row_hashes, smallest_positions
+from gramian._content import row_hashes, smallest_positions
 from gramian._progress import Progress
+from gramian.evidence.held_out import HeldOut
 from gramian.evidence.selection import Selection, without_evidence
-from gramian.mixtures.choice import FEWEST_ROWS, choose_kernel_latents
+from gramian.mixtures.choice import choose_kernel_latents
 from gramian.mixtures.feature_fit import OfNearestPoint, SummedFeatures
 from gramian.mixtures.kernel_component import DualRows, FeatureRows, KernelRows
-from gramian.mixtures.kernel_fit import fit_kernel_mixture, raced
+from gramian.mixtures.kernel_fit import fit_kernel_mixture, race
 from gramian.mixtures.kernel_kmeans import graph_starts, kmeans, landmark_members
 from gramian.mixtures.mixture import MixtureFit
-from gramian.policy import LOOK
+from gramian.policy import LOOK, MIXTURES
 from gramian.rows import Block, Rows
 from gramian.solvers.base import Solver
-
-CHOOSING_ROWS = 1000
-"""q is chosen on the Gram matrix of at most so many distinct rows, drawn by content."""
-FEW_ROWS_LATENTS = 2
-"""q where there are too few rows to hold any out."""
 
 Found = tuple[MixtureFit[Any], Selection | None]
 """The best fit, and how q was chosen where it was."""
@@ -89,7 +85,7 @@ class Restarts:
                     selection = self._chosen_latents(features, row_hashes(drawn.X), drawn.weights, starts[0](drawn))
                     asked = [selection.chosen] * self.n_clusters
                 summed = SummedFeatures(tuple(asked), self.noise_variance, self.solver, rows, total)
-                found = raced(summed, starts, tol=self.tol, max_iter=self.max_iter, progress=bar)
+                found = race(summed, starts, tol=self.tol, max_iter=self.max_iter, progress=bar)
                 level = found.levels[-1] / total
                 if best is None or level > best.objective:
                     components = [features.behind(model) for model in found.components]
@@ -100,13 +96,14 @@ class Restarts:
         return best, selection
 
     def _chosen_latents(self, rows: KernelRows[Any], hashes: Array, weights: Array, start: Array) -> Selection:
-        """One q for all components by held-out rows, on at most `CHOOSING_ROWS` of them."""
-        drawn = smallest_positions(hashes, CHOOSING_ROWS)
-        folds, fold = content_folds(None, LOOK.folds, hashes[drawn])
-        if not folds or len(drawn) < FEWEST_ROWS * start.shape[1]:
-            reason = f"q = {FEW_ROWS_LATENTS}: {len(drawn)} different rows are too few to hold any out"
-            return without_evidence(FEW_ROWS_LATENTS, reason)
-        return choose_kernel_latents(rows.gram_of(drawn), weights[drawn], start[drawn], fold, self.noise_variance)
+        """One q for all components by held-out rows, on at most `LOOK.gram` of them."""
+        drawn = smallest_positions(hashes, LOOK.gram)
+        held_out = HeldOut.of(None, hashes=hashes[drawn], weights=weights[drawn])
+        if not held_out or len(drawn) < MIXTURES.fewest * start.shape[1]:
+            # q where there are too few rows to hold any out.
+            reason = f"q = {2}: {len(drawn)} different rows are too few to hold any out"
+            return without_evidence(2, reason)
+        return choose_kernel_latents(rows.gram_of(drawn), weights[drawn], start[drawn], held_out, self.noise_variance)
 
     def _starts(
         self, rows: KernelRows[Any], inputs: Array | None, weights: Array, attempt: int, rng: np.random.Generator

@@ -13,20 +13,12 @@ from typing import Any, Generic, Protocol
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._precision import EPS, HALF_DIGITS, SEEN
 from gramian._progress import Progress
 from gramian._threads import single_blas_thread
 from gramian.latent.gaussian import Projection
 from gramian.latent.model import LatentModel
 from gramian.latent.subspace import Projecting, Space
-
-EMPTY = 1e-10
-"""A component with a smaller share of the weight is empty: it keeps its parameters, and its mixing weight is 0."""
-SMALLEST_SHARE = 1e-100
-"""Responsibilities below this are 0: products with denormal numbers are slow."""
-RESCUES_PER_CLUSTER = 2
-"""An EM rescues collapsed components at most so often per cluster."""
-ROUNDING = 1e-9
-"""A relative loss of likelihood up to this is rounding, and the end; a larger one is no convergence."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +105,10 @@ class MixtureFit(Generic[Space]):
     at_floor : list of int
         The components whose noise is held at the floor.
     noise_floor : float
+    degrees_of_freedom : float or None
+        ν of components that are multivariate t.
+    row_weights : array (n,) or None
+        Σ_k r_nk E[u_nk] of the training rows, where responsibilities were asked for.
     """
 
     components: list[LatentModel[Space]]
@@ -123,6 +119,8 @@ class MixtureFit(Generic[Space]):
     n_rescued: int = 0
     at_floor: list[int] = field(default_factory=list)
     noise_floor: float = 0.0
+    degrees_of_freedom: float | None = None
+    row_weights: Array | None = None
 
     @property
     def objective(self) -> float:
@@ -137,19 +135,21 @@ def climb(
     tol: float = 1e-6,
     max_iter: int = 200,
     progress: Progress | None = None,
+    begin: tuple[Any, Array] | None = None,
 ) -> Ascent:
-    """EM from starting responsibilities; ``mixing`` replaces their means in the first step.
+    """EM from starting responsibilities; ``mixing`` replaces their means in the first step. ``begin``: from these components and mixing weights.
 
     It stops when a step changes the mean log-likelihood by less than ``tol``, relatively. A component that is empty, or that has closed in on
     too few different rows, is given half of a larger one, and the history starts anew.
     """
     n_rescued, converged = 0, rows.exact
     with single_blas_thread():
-        now = _Point.first(rows, start, mixing)
+        now = _Point.first(rows, start, mixing) if begin is None else _Point(*begin, rows.see(*begin))
         levels = [now.seen.level]
         for _ in range(max_iter - 1):
             bad = rows.collapsed(now.seen, now.components, now.mixing)
-            if 0 < len(bad) < rows.n_clusters and n_rescued < RESCUES_PER_CLUSTER * rows.n_clusters:
+            # An EM rescues collapsed components at most so often per cluster.
+            if 0 < len(bad) < rows.n_clusters and n_rescued < 2 * rows.n_clusters:
                 now = now.rescued(rows, bad, n_rescued)
                 levels = [now.seen.level]
                 n_rescued += 1
@@ -163,7 +163,7 @@ def climb(
                 progress.step(log_likelihood=levels[-1] / rows.total)
             unit = max(abs(levels[-1]), rows.total)
             if gain <= tol * unit:
-                converged = gain > -ROUNDING * unit
+                converged = gain > -HALF_DIGITS * unit
                 break
     return Ascent(now.components, now.mixing, now.seen, levels, converged, n_rescued)
 
@@ -213,19 +213,19 @@ class _Point:
 
 def shares_of_weight(masses: Array) -> Array:
     """Mixing weights: those of empty components are exactly 0."""
-    kept = np.where(masses > EMPTY * masses.sum(), masses, 0.0)
+    kept = np.where(masses > SEEN * masses.sum(), masses, 0.0)
     return np.asarray(kept / kept.sum())
 
 
 def nonempty(start: Array) -> Array:
     """Starting responsibilities with rows that sum to one; where a component would be empty, all get a share of every row."""
     start = start / start.sum(axis=1, keepdims=True)
-    if (start.sum(axis=0) <= EMPTY * len(start)).any():
+    if (start.sum(axis=0) <= SEEN * len(start)).any():
         start = 0.9 * start + 0.1 / start.shape[1]
     return start
 
 
-def halved(shares: Array, empty: int, donor: int, beyond: Array) -> Array:
+def halve(shares: Array, empty: int, donor: int, beyond: Array) -> Array:
     """Responsibilities after a rescue: ``empty`` has what ``donor`` had of the rows ``beyond``; who belonged to ``empty`` goes back."""
     shares = shares.copy()
     shares[:, empty] = 0.0
@@ -253,5 +253,5 @@ def responsibilities_of(terms: Array) -> tuple[Array, Array]:
     np.exp(shares, out=shares)
     totals = shares.sum(axis=1, keepdims=True)
     shares /= totals
-    np.copyto(shares, 0.0, where=shares < SMALLEST_SHARE)
+    np.copyto(shares, 0.0, where=shares < EPS**2)
     return shares, (highest + np.log(totals))[:, 0]

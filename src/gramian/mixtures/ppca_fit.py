@@ -8,28 +8,33 @@ from typing import Any
 
 import numpy as np
 
+from gramian._precision import HALF_DIGITS, ROUNDING
 from gramian._progress import Progress
-from gramian.latent.gaussian import ZERO_NOISE
 from gramian.latent.primal import latent_model
 from gramian.latent.subspace import PrimalSubspace
 from gramian.mixtures.complete import CompleteRows
 from gramian.mixtures.holes import RowsWithHoles
 from gramian.mixtures.mixture import Ascent, MixtureFit, climb
-from gramian.mixtures.rows import AT_FLOOR, GaussianRows, MixtureTable, Responsibilities, shares_of_block
+from gramian.mixtures.rows import GaussianRows, MixtureTable, Responsibilities, shares_of_block
 from gramian.mixtures.start import nonempty_start
-
-COUNT_ROUNDS = 3
-"""How often a fraction of variance is turned into numbers of components anew."""
-ABOVE = 1e-9
-"""A direction whose variance exceeds the noise by no more than this share is noise."""
+from gramian.mixtures.student_rows import StudentRows, StudentView, weights_of_block
 
 
 def gaussian_rows(
-    table: MixtureTable, counts: Sequence[int], *, shared: bool, rng: np.random.Generator, em: bool = False
+    table: MixtureTable,
+    counts: Sequence[int],
+    *,
+    shared: bool,
+    rng: np.random.Generator,
+    em: bool = False,
+    degrees: Any = None,
 ) -> GaussianRows:
-    """The rows ready for components of these numbers of latents."""
+    """The rows ready for components of these numbers of latents: multivariate t where ``degrees`` is a number or "auto" [14]."""
+    if degrees is not None:
+        found = None if degrees == "auto" else float(degrees)
+        return StudentRows(table, tuple(counts), shared, ROUNDING, rng, em, found)
     kind = CompleteRows if table.complete else RowsWithHoles
-    return kind(table, tuple(counts), shared, ZERO_NOISE, rng, em)
+    return kind(table, tuple(counts), shared, ROUNDING, rng, em)
 
 
 def fit_mixture(
@@ -45,33 +50,41 @@ def fit_mixture(
     progress: Progress | None = None,
     with_responsibilities: bool = True,
     em: bool = False,
+    degrees: Any = None,
 ) -> MixtureFit[PrimalSubspace]:
     """One EM; where fractions were asked for, again with the numbers of latents that its clusters call for.
 
     ``asked`` has a number of latents, or a fraction of the variance, per component. Responsibilities of all rows are only kept if asked for.
-    ``em``: the M-step of complete rows is one of EM, and not the closed form.
+    ``em``: the M-step of complete rows is one of EM, and not the closed form. ``degrees``: components are multivariate t of so many, or of as many as
+    are found ("auto"); the table is then masked.
     """
     asked = list(asked)
     start = nonempty_start(table, start)
-    rows = gaussian_rows(table, [1] * len(asked), shared=shared, rng=rng, em=em)
+    rows = gaussian_rows(table, [1] * len(asked), shared=shared, rng=rng, em=em, degrees=degrees)
     counts: list[int] = []
-    for _ in range(COUNT_ROUNDS):
+    # How often a fraction of variance is turned into numbers of components anew.
+    for _ in range(3):
         new = rows.fraction_counts(start, asked)
         if new == counts:
             break
         counts = new
-        rows = gaussian_rows(table, counts, shared=shared, rng=rng, em=em)
+        rows = gaussian_rows(table, counts, shared=shared, rng=rng, em=em, degrees=degrees)
         ascent = climb(rows, start, mixing=mixing, tol=tol, max_iter=max_iter, progress=progress)
         start, mixing = rows.view(ascent.components, ascent.mixing), None
-    return fitted(rows, ascent, with_responsibilities)
+    return mixture_fit(rows, ascent, with_responsibilities)
 
 
-def fitted(rows: GaussianRows, ascent: Ascent, with_responsibilities: bool = True) -> MixtureFit[PrimalSubspace]:
+def mixture_fit(rows: GaussianRows, ascent: Ascent, with_responsibilities: bool = True) -> MixtureFit[PrimalSubspace]:
     """Where an EM ended, in the units of the rows."""
     table, parameters = rows.table, ascent.components.parameters
-    shares = np.empty((0, rows.n_clusters))
+    shares, view = np.empty((0, rows.n_clusters)), rows.view(ascent.components, ascent.mixing)
     if with_responsibilities:
-        shares = np.concatenate(table.rows.map(shares_of_block, rows.view(ascent.components, ascent.mixing)))
+        shares = np.concatenate(table.rows.map(shares_of_block, view))
+    counted: dict[str, Any] = {}
+    if isinstance(view, StudentView):
+        counted = {"degrees_of_freedom": view.degrees}
+        if with_responsibilities:
+            counted["row_weights"] = np.concatenate(table.rows.map(weights_of_block, view))
     return MixtureFit(
         rows.models(parameters, table.shift, table.scale),
         ascent.mixing,
@@ -79,8 +92,9 @@ def fitted(rows: GaussianRows, ascent: Ascent, with_responsibilities: bool = Tru
         (np.asarray(ascent.levels) - table.cells * np.log(table.scale)) / table.total,
         ascent.converged,
         ascent.n_rescued,
-        np.flatnonzero(parameters.noise_variance <= rows.floor * AT_FLOOR).tolist(),
+        np.flatnonzero(parameters.noise_variance <= rows.floor * (1.0 + HALF_DIGITS)).tolist(),
         rows.floor * table.scale**2,
+        **counted,
     )
 
 
@@ -89,7 +103,7 @@ def with_directions_above_noise(found: MixtureFit[PrimalSubspace]) -> MixtureFit
     components = []
     for model in found.components:
         gaussian = model.gaussian
-        kept = int((gaussian.eigenvalues > gaussian.noise_variance * (1.0 + ABOVE)).sum())
+        kept = int((gaussian.eigenvalues > gaussian.noise_variance * (1.0 + HALF_DIGITS)).sum())
         if kept < gaussian.n_components:
             loadings = model.subspace.components[:kept].T * gaussian.gains[:kept]
             model = latent_model(model.subspace.mean, loadings, gaussian.noise_variance)

@@ -15,7 +15,8 @@ from gramian.evidence import Selection
 from gramian.latent.dimension import free_parameters
 from gramian.latent.gaussian import Projection, drawn_rows
 from gramian.latent.model import PrimalModel
-from gramian.latent.primal import predictive, rebuilt
+from gramian.latent.primal import predictive, rebuild_rows
+from gramian.latent.student import row_scales, student_log_density
 from gramian.mixtures.answers import MixtureMixin
 from gramian.mixtures.mixture import responsibilities_of
 from gramian.rows import lazily
@@ -48,6 +49,22 @@ class PrimalMixture(TakesFrames, MixtureMixin, BaseEstimator):
     def _log_volume(self, X: Array) -> Any:
         return 0.0 if self._units is None else ~np.isnan(X) @ np.log(self._units.scale)
 
+    def _log_densities(self, X: Array, seen: list[Projection]) -> Array:
+        """Those of the t where that was fitted [14]."""
+        found, degrees = super()._log_densities(X, seen), getattr(self, "degrees_of_freedom_", None)
+        if degrees is None:
+            return found
+        distance = np.column_stack([model.gaussian.mahalanobis(part) for model, part in zip(self._components, seen)])
+        return student_log_density(found, distance, _counts(X)[:, None], degrees)
+
+    def _widenings(self, X: Array, seen: list[Projection]) -> list[Any]:
+        """By how much the variances of what is not seen grow in each cluster: (ν + δ) / (ν + |o|) of each row in a t, else 1."""
+        degrees = getattr(self, "degrees_of_freedom_", None)
+        if degrees is None:
+            return [1.0] * len(seen)
+        distances = [model.gaussian.mahalanobis(part) for model, part in zip(self._components, seen)]
+        return [1.0 / row_scales(distance, _counts(X), degrees)[:, None] for distance in distances]
+
     # ------------------------------------------------------------ criteria
 
     def aic(self, X: Table, sample_weight: Weights = None) -> float:
@@ -64,10 +81,6 @@ class PrimalMixture(TakesFrames, MixtureMixin, BaseEstimator):
         -------
         float
             Smaller is better.
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
 
         Examples
         --------
@@ -95,10 +108,6 @@ class PrimalMixture(TakesFrames, MixtureMixin, BaseEstimator):
         float
             Smaller is better.
 
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
@@ -121,7 +130,7 @@ class PrimalMixture(TakesFrames, MixtureMixin, BaseEstimator):
         sample_weight: Weights = None,
         **params: Any,
     ) -> Self:
-        """Fit every pair of the numbers given, and return the model of the smallest criterion.
+        """Fit every pair of the numbers given, and return the model of the smallest criterion [6, 10].
 
         Parameters
         ----------
@@ -137,11 +146,6 @@ class PrimalMixture(TakesFrames, MixtureMixin, BaseEstimator):
         PPCAMixture
             Fitted, with ``selection_``: its ``candidates`` are dicts of ``n_clusters`` and ``n_components``, its ``scores`` the
             criterion with the sign changed.
-
-        References
-        ----------
-        [6] docs/theory.md, section 6: mixtures.
-        [10] docs/theory.md, section 10: choosing, by what was not seen.
 
         Examples
         --------
@@ -187,7 +191,7 @@ class PrimalMixture(TakesFrames, MixtureMixin, BaseEstimator):
         """Those of each cluster, and K - 1 mixing weights; a shared noise counts once."""
         own = self.noise == "separate"
         each = [free_parameters(self.means_.shape[1], q, noise=own) for q in self.n_components_]
-        return sum(each) + len(each) - 1 + int(not own)
+        return sum(each) + len(each) - 1 + int(not own) + int(hasattr(self, "degrees_of_freedom_"))
 
     # ------------------------------------------------------------ latents and rows
 
@@ -196,7 +200,7 @@ class PrimalMixture(TakesFrames, MixtureMixin, BaseEstimator):
         for k, part in enumerate(seen):
             taken = np.flatnonzero(shares[:, k] > 0)
             if len(taken):
-                out[taken] += shares[taken, k, None] * rebuilt(self._components[k], part[taken], kind)
+                out[taken] += shares[taken, k, None] * rebuild_rows(self._components[k], part[taken], kind)
         return out
 
     def _drawn(self, which: int, count: int, noise: bool, rng: np.random.Generator) -> Array:
@@ -204,7 +208,9 @@ class PrimalMixture(TakesFrames, MixtureMixin, BaseEstimator):
         latents = rng.standard_normal((count, model.gaussian.n_components))
         loadings = model.subspace.components.T * model.gaussian.gains
         level = model.gaussian.noise_variance if noise else 0.0
-        return drawn_rows(model.subspace.mean, loadings, latents, level, rng)
+        rows = drawn_rows(model.subspace.mean, loadings, latents, level, rng)
+        degrees = getattr(self, "degrees_of_freedom_", np.inf)
+        return spread_out(rows, model.subspace.mean, np.full(count, degrees), 1.0, rng)
 
     @lazily
     def impute(self, X: Table, return_std: bool = False, n_draws: int | None = None) -> Any:
@@ -221,11 +227,6 @@ class PrimalMixture(TakesFrames, MixtureMixin, BaseEstimator):
         Returns
         -------
         The filled table in the container of X, or (table, std), or draws.
-
-        References
-        ----------
-        [5] docs/theory.md, section 5: EM.
-        [6] docs/theory.md, section 6: mixtures.
 
         Examples
         --------
@@ -249,8 +250,13 @@ class PrimalMixture(TakesFrames, MixtureMixin, BaseEstimator):
                 continue
             terms, seen = next((terms, seen) for _, terms, seen in self._chunks(table[rows], {}))
             shares = responsibilities_of(terms)[0].T[..., None]  # (K, n, 1)
-            laws = [predictive(model, part) for model, part in zip(self._components, seen)]
-            mean = sum(share * center for share, (center, _) in zip(shares, laws))
+            wider = self._widenings(table[rows], seen)
+            laws = [
+                (center, within * factor)
+                for (center, within), factor in zip(map(predictive, self._components, seen), wider)
+            ]
+            first = laws[0][0]  # about it, so that what all clusters say is said to the last digit
+            mean = first + sum(share * (center - first) for share, (center, _) in zip(shares[1:], laws[1:]))
             filled[rows][holes] = self._as_given(mean)[holes]
             if return_std:  # the law of total variance: within clusters, and between them
                 variance = sum(share * (within + (center - mean) ** 2) for share, (center, within) in zip(shares, laws))
@@ -263,7 +269,10 @@ class PrimalMixture(TakesFrames, MixtureMixin, BaseEstimator):
         out = np.empty((n_draws, *table.shape))
         for rows, terms, seen in self._chunks(table, {}):
             shares = np.cumsum(responsibilities_of(terms)[0], axis=1)
-            latents = [m.gaussian.posterior(part).sample(n_draws, rng) for m, part in zip(self._components, seen)]
+            posteriors = [model.gaussian.posterior(part) for model, part in zip(self._components, seen)]
+            latents = [posterior.sample(n_draws, rng) for posterior in posteriors]
+            wider = self._widenings(table[rows], seen)
+            degrees = getattr(self, "degrees_of_freedom_", np.inf) + _counts(table[rows])
             for m in range(n_draws):
                 clusters = (rng.random(len(shares))[:, None] > shares).sum(axis=1).clip(max=len(seen) - 1)
                 for k, model in enumerate(self._components):
@@ -271,5 +280,21 @@ class PrimalMixture(TakesFrames, MixtureMixin, BaseEstimator):
                     loadings = model.subspace.components.T * model.gaussian.gains
                     level = model.gaussian.noise_variance
                     drawn = drawn_rows(model.subspace.mean, loadings, latents[k][m, taken], level, rng)
+                    if np.isfinite(degrees).all():
+                        center = model.subspace.mean + posteriors[k].mean[taken] @ loadings.T
+                        drawn = spread_out(drawn, center, degrees[taken], wider[k][taken], rng)
                     out[m, rows.start + taken] = self._as_given(drawn)
         return np.where(np.isnan(table), out, table).astype(float_dtype(table), copy=False)
+
+
+def _counts(X: Array) -> Array:
+    """How many cells each row shows."""
+    return (~np.isnan(X)).sum(axis=1).astype(np.float64)
+
+
+def spread_out(rows: Array, center: Array, degrees: Array, factor: Any, rng: np.random.Generator) -> Array:
+    """Draws of a Gaussian about a centre as those of a t of the same scale matrix times ``factor``; unchanged for ν = ∞."""
+    if not np.isfinite(degrees).all():
+        return rows
+    scales = factor * (degrees / rng.chisquare(degrees))[:, None]
+    return np.asarray(center + np.sqrt(scales) * (rows - center))

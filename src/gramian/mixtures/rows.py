@@ -12,6 +12,7 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._checks import check_scale
 from gramian._content import SmallestRows, row_hashes
+from gramian._precision import HALF_DIGITS, SEEN
 from gramian._types import Points
 from gramian.latent.dimension import for_fraction
 from gramian.latent.masked_em import Parameters, Statistics, maximization
@@ -19,16 +20,11 @@ from gramian.latent.masked_table import column_sums, masked_chunk
 from gramian.latent.model import PrimalModel
 from gramian.latent.primal import latent_model
 from gramian.latent.squarem import leap
-from gramian.mixtures.mixture import EMPTY, Seen, halved
+from gramian.latent.student import rescale
+from gramian.mixtures.mixture import Seen, halve
+from gramian.policy import LOOK
 from gramian.rows import Block, Rows, as_rows
 from gramian.rows.draws import smallest_rows
-
-START_ROWS = 1000
-"""A component that is not fitted in closed form starts from so many of its rows, drawn by content."""
-FRACTION_ROWS = 5000
-"""A fraction of a component's variance is turned into a number of latents on so many of its rows."""
-AT_FLOOR = 1.0 + 1e-9
-"""A noise up to this multiple of the floor is held there."""
 
 Responsibilities = Callable[[Block], Array]
 """Responsibilities (n, K) of the rows of a block: a start, or what fitted components say. Top-level classes, so that they travel."""
@@ -59,8 +55,12 @@ class MixtureTable:
     cells: float  # weighted number of observed cells
 
     @classmethod
-    def of(cls, X: Points, weights: Array | None = None, start: Array | None = None) -> MixtureTable:
+    def of(
+        cls, X: Points, weights: Array | None = None, start: Array | None = None, masked: bool = False
+    ) -> MixtureTable:
         """The table of an array, or of rows wherever they live; ``start`` are responsibilities to go with the rows of an array.
+
+        ``masked``: prepared as a table with holes, even if it has none.
 
         Raises ValueError if a column shows no value, if no column varies, or if squares would overflow.
         """
@@ -74,7 +74,7 @@ class MixtureTable:
             raise ValueError("All rows of X are identical: there is no variance to model. Give rows that differ.")
         check_scale(scale)
         cells = float(sums.counts.sum())
-        complete = bool((sums.counts >= sums.weight * (1 - 1e-12)).all())
+        complete = not masked and bool((sums.counts >= sums.weight * (1 - 1e-12)).all())
         rows = rows.prepare(scaled_block if complete else masked_chunk, shift, scale)
         return cls(rows, shift, scale, complete, sums.shown, cells)
 
@@ -133,7 +133,7 @@ class Divided:
         values = block.prepared.values  # 0 in the holes: they say nothing of the side
         mask = getattr(block.prepared, "mask", None)
         scores = values @ self.axis - (self.mean @ self.axis if mask is None else mask @ (self.mean * self.axis))
-        return halved(self.before(block), self.empty, self.donor, scores > 0.0)
+        return halve(self.before(block), self.empty, self.donor, scores > 0.0)
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class GaussianRows(ABC):
         """The q of each component: as asked, or the smallest that explains the fraction asked for."""
         if all(isinstance(q, int) for q in asked):
             return [int(q) for q in asked]
-        parts = self.table.rows.fold(component_rows, responsibilities, FRACTION_ROWS).parts
+        parts = self.table.rows.fold(component_rows, responsibilities, LOOK.drawn).parts
         found = []
         for q, drawn in zip(asked, parts):
             if isinstance(q, int) or not len(drawn.rows):
@@ -217,7 +217,10 @@ class GaussianRows(ABC):
     def leapt(self, points: Sequence[tuple[Components, Array]]) -> tuple[Components, Array] | None:
         """The leap of SQUAREM in means, loadings and the logarithms of noises and mixing weights; none with a noise at its floor [13]."""
         last = points[-1][0]
-        if any((m == 0.0).any() or (c.parameters.noise_variance <= self.floor * AT_FLOOR).any() for c, m in points):
+        if any(
+            (m == 0.0).any() or (c.parameters.noise_variance <= self.floor * (1.0 + HALF_DIGITS)).any()
+            for c, m in points
+        ):
             return None
         found, _ = leap(*([*_free(c.parameters), np.log(m)] for c, m in points))
         if found is None:
@@ -234,7 +237,7 @@ class GaussianRows(ABC):
 
     def collapsed(self, seen: Seen, components: Components, mixing: Array) -> list[int]:
         """Components that are empty or rest on no more different rows than their subspace can hold exactly."""
-        low = components.parameters.noise_variance <= self.floor * AT_FLOOR
+        low = components.parameters.noise_variance <= self.floor * (1.0 + HALF_DIGITS)
         bad = np.flatnonzero(mixing == 0.0).tolist()
         if low.any():
             view = self.view(components, mixing)
@@ -262,15 +265,23 @@ class GaussianRows(ABC):
 
     def active(self, masses: Array) -> Array:
         """The components that are not empty."""
-        return np.flatnonzero(masses > EMPTY * masses.sum())
+        return np.flatnonzero(masses > SEEN * masses.sum())
 
-    def expanded_step(self, statistics: Statistics, parameters: Parameters) -> Parameters:
-        """The PX-EM step of the components that are not empty; the others stay [5]."""
+    def expanded_step(
+        self, statistics: Statistics, parameters: Parameters, plain: tuple[Array, Array] | None = None
+    ) -> Parameters:
+        """The PX-EM step of the components that are not empty; the others stay [5].
+
+        ``plain``: masses (K,) and cells (K, d) of the responsibilities alone, where the sums are weighted by those of a t too [14].
+        """
         shape = (*statistics.second.shape[:2], self.dim)
         statistics = replace(statistics, second=np.broadcast_to(statistics.second, shape))
         active = self.active(statistics.totals[-1])
-        found = maximization(statistics[active], parameters[active])
-        found = self.bounded(found, statistics.cells[active])
+        found, cells = maximization(statistics[active], parameters[active]), statistics.cells
+        if plain is not None:
+            masses, cells = plain[0], plain[1].sum(axis=1)
+            found = rescale(found, statistics[active], masses[active], plain[1][active], expand=not self.shared)
+        found = self.bounded(found, cells[active])
         mean, loadings = parameters.mean.copy(), parameters.loadings.copy()
         noise = parameters.noise_variance.copy()
         if self.shared:

@@ -7,24 +7,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.cluster import KMeans
+from sklearn.neighbors import NearestNeighbors
 
 from gramian._arrays import Array
 from gramian._content import SmallestRows
+from gramian._precision import ROUNDING, SEEN
 from gramian._threads import single_thread
-from gramian.latent.gaussian import ZERO_NOISE
+from gramian.evidence.selection import votes
 from gramian.latent.missing import fit_missing
 from gramian.latent.model import PrimalModel
 from gramian.latent.primal import latent_model
-from gramian.mixtures.mixture import EMPTY, responsibilities_of
+from gramian.mixtures.mixture import responsibilities_of
 from gramian.mixtures.rows import MixtureTable, Responsibilities, shares_of_block
+from gramian.policy import LOOK
 from gramian.rows import Block
-
-DRAWN_ROWS = 5_000
-"""Starts are found on so many distinct rows, drawn by content; the others go to the nearest centre."""
-KMEANS_TRIES = 4
-"""The best of so many runs of k-means is the first start: they cost little beside the EM, which cannot undo a bad one."""
-EVERYONE = 0.1
-"""Where a component would start empty, all get this share of every row, in equal parts."""
 
 
 @dataclass(frozen=True)
@@ -38,17 +34,29 @@ class Given:
 
 @dataclass(frozen=True)
 class NearestCenters:
-    """Each row belongs to the nearest centre; holes are filled by one PPCA of all rows first."""
+    """Each row belongs to the nearest centre; holes are filled by one PPCA of all rows first.
+
+    Rows farther than ``reach``, squared, from all centres belong to none.
+    """
 
     centers: Array  # (K, d), in the units of the EM
     filler: PrimalModel | None = None
+    reach: float = np.inf
 
     def __call__(self, block: Block) -> Array:
         values = block.prepared.values
         if self.filler is not None:
-            values = filled(np.where(block.prepared.mask > 0, values, np.nan), self.filler)
+            values = fill_holes(np.where(block.prepared.mask > 0, values, np.nan), self.filler)
         distances = np.einsum("kd,kd->k", self.centers, self.centers) - 2.0 * (values @ self.centers.T)
-        return np.eye(len(self.centers))[distances.argmin(axis=1)]
+        shares = np.eye(len(self.centers))[distances.argmin(axis=1)]
+        if np.isfinite(self.reach):
+            shares[distances.min(axis=1) + np.einsum("nd,nd->n", values, values) > self.reach] = 0.0
+        return shares
+
+    def reaching(self, rows: Array) -> NearestCenters:
+        """With none but rows that are as near as these."""
+        rest = rows[:, None] - self.centers
+        return replace(self, reach=float(np.einsum("nkd,nkd->nk", rest, rest).min(axis=1).max(initial=0.0)))
 
 
 @dataclass(frozen=True)
@@ -80,13 +88,14 @@ class WithEveryone:
 
     def __call__(self, block: Block) -> Array:
         shares = self.before(block)
-        return (1.0 - EVERYONE) * shares + EVERYONE / shares.shape[1]
+        # Where a component would start empty, all get this share of every row, in equal parts.
+        return (1.0 - 0.1) * shares + 0.1 / shares.shape[1]
 
 
 def nonempty_start(table: MixtureTable, start: Responsibilities) -> Responsibilities:
     """The start, or if it leaves a component empty, one in which none is."""
     masses = table.rows.fold(weight_of_components, start)
-    return WithEveryone(start) if (masses <= EMPTY * masses.sum()).any() else start
+    return WithEveryone(start) if (masses <= SEEN * masses.sum()).any() else start
 
 
 def weight_of_components(block: Block, start: Responsibilities) -> Array:
@@ -107,13 +116,13 @@ class Draw:
 
     @classmethod
     def of(cls, table: MixtureTable, q: int) -> Draw:
-        drawn: SmallestRows = table.drawn(DRAWN_ROWS)
+        drawn: SmallestRows = table.drawn(LOOK.drawn)
         scaled = table.scaled(drawn.rows)
         if table.complete:
             return cls(scaled, drawn.weights, None).by_distance()
         fit = fit_missing(scaled, min(q, table.dim - 1), weights=drawn.weights, tol=1e-2, max_iter=20)
-        model = latent_model(fit.mean, fit.loadings, max(fit.noise_variance, ZERO_NOISE))
-        return cls(filled(scaled, model), drawn.weights, model).by_distance()
+        model = latent_model(fit.mean, fit.loadings, max(fit.noise_variance, ROUNDING))
+        return cls(fill_holes(scaled, model), drawn.weights, model).by_distance()
 
     def by_distance(self) -> Draw:
         """The same rows, the nearest to their mean first; rows as far as each other stay as they stand."""
@@ -121,12 +130,18 @@ class Draw:
         order = np.argsort(np.einsum("nd,nd->n", rest, rest), kind="stable")
         return replace(self, rows=self.rows[order], weights=self.weights[order])
 
+    def usual(self) -> Draw:
+        """Without the rows that have no others near them [14]."""
+        kept = have_neighbours(self.rows, self.weights)
+        return replace(self, rows=self.rows[kept], weights=self.weights[kept])
+
     def kmeans(self, n_clusters: int, attempt: int, rng: np.random.Generator) -> NearestCenters:
         """The best of several runs of k-means; later attempts end after the first step from other seeds, so that none is like another."""
         first = attempt == 0
         kmeans = KMeans(
             min(n_clusters, len(self.rows)),
-            n_init=KMEANS_TRIES if first else 1,
+            # The best of so many runs of k-means is the first start: they cost little beside the EM, which cannot undo a bad one.
+            n_init=4 if first else 1,
             max_iter=300 if first else 1,
             random_state=int(rng.integers(2**31 - 1)),
         )
@@ -144,7 +159,22 @@ class Draw:
         return NearestCenters(self.rows[chosen[np.arange(n_clusters) % count]], self.filler)
 
 
-def filled(values: Array, model: PrimalModel) -> Array:
+def have_neighbours(rows: Array, weights: Array, neighbours: int = 6) -> Array:
+    """Which rows have so many others near them; the others lie far beyond what is usual [14].
+
+    >>> import numpy as np
+    >>> rows = np.random.default_rng(0).standard_normal((50, 2))
+    >>> rows[3] = 40.0
+    >>> np.flatnonzero(~have_neighbours(rows, np.ones(50))).tolist()
+    [3]
+    """
+    if len(rows) <= neighbours:
+        return np.ones(len(rows), dtype=bool)
+    near = NearestNeighbors(n_neighbors=neighbours).fit(rows).kneighbors()[0][:, -1]
+    return votes(near, weights)
+
+
+def fill_holes(values: Array, model: PrimalModel) -> Array:
     """The rows with their holes filled by a model: good enough to start from."""
     holes = np.isnan(values)
     latents = model.gaussian.posterior(model.subspace.project(values)).mean

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._precision import HALF_DIGITS
 from gramian.latent.gaussian import LatentGaussian, Projection
 from gramian.latent.model import PrimalModel
-
-FAR = 1e8
-"""Means further apart than this (squared, in noise variances) are subtracted before the product, not after."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class WhitenedComponents:
             at_mean,
             precisions,
             gains,
-            bool((norms * precisions).max() > FAR),
+            bool((norms * precisions).max() > 1.0 / HALF_DIGITS),
         )
 
     def __call__(self, values: Array, squares: Array) -> tuple[Array, Array]:

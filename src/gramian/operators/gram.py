@@ -11,24 +11,13 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from gramian._arrays import Array, all_eigenpairs, row_chunks, symmetrized
+from gramian._arrays import Array, all_eigenpairs, row_chunks, symmetric_part
 from gramian._threads import own_threads, single_blas_thread, thread_count, thread_map
 from gramian._types import DType
 from gramian.kernels.base import Kernel, Tile
 from gramian.operators.base import SelfAdjoint
 from gramian.operators.centering import Centering
-
-TILE = 512
-"""Rows of a tile: 512 x 512 stays in the cache from the product to its last use."""
-KEPT_BYTES = 1 << 26
-"""What kept tiles may take by default."""
-WIDE = 256
-"""Columns of X from which tiles twice as large pay: the product with X is then all that counts."""
-SKETCH = 7.0
-"""Landmarks of a sketch over the root of the size: its N m² work is then that of a product."""
-SKETCH_ROWS = 1024
-SKETCH_JITTER = 1e-4
-"""Added to the landmarks' Gram matrix, over its mean diagonal: the sketch is made in float32."""
+from gramian.policy import SIZES
 
 
 class RawGram(ABC):
@@ -111,8 +100,8 @@ class LazyGram(RawGram):
     @cached_property
     def _kept(self) -> dict[tuple[int, int], Array] | None:
         """Tiles computed so far, where all of them fit into the memory."""
-        budget = max(KEPT_BYTES, 4 * getattr(self.X, "nbytes", 0)) if self.memory is None else self.memory
-        return {} if 4 * self.size * (self.size + TILE) <= budget else None
+        budget = max(SIZES.modest, 4 * getattr(self.X, "nbytes", 0)) if self.memory is None else self.memory
+        return {} if 4 * self.size * (self.size + SIZES.tile) <= budget else None
 
     def __matmul__(self, block: Array) -> Array:
         images = [np.zeros_like(block) for _ in range(self._n_threads)]
@@ -133,7 +122,7 @@ class LazyGram(RawGram):
 
     @property
     def _tile_rows(self) -> int:
-        return TILE if self.X.shape[1] < WIDE else 2 * TILE
+        return SIZES.tile if self.X.shape[1] < 256 else 2 * SIZES.tile  # of many columns the product is all that counts
 
     def _over_tiles(self, dtype: DType, use: Callable[[slice, slice, Array, int], None]) -> None:
         """Hand every tile on and above the diagonal to ``use``, on threads, each with its own share and number."""
@@ -190,13 +179,13 @@ class LazyGram(RawGram):
 
     def to_dense(self) -> Array:
         tile = self.kernel.tiles(self.X, self.X, np.float64)
-        edges = list(row_chunks(self.size, TILE))
+        edges = list(row_chunks(self.size, SIZES.tile))
         out = np.empty((self.size, self.size))
         for i, rows in enumerate(edges):
             for columns in edges[i:]:
                 values = tile(rows, columns)
                 if rows == columns:
-                    values = symmetrized(values)  # products of rounded factors are only nearly symmetric
+                    values = symmetric_part(values)  # products of rounded factors are only nearly symmetric
                 out[rows, columns] = values
                 out[columns, rows] = values.T
         return out
@@ -279,11 +268,13 @@ class CenteredGram(SelfAdjoint):
 
     def _sketch(self, n_vectors: int, rng: np.random.Generator) -> tuple[Array, Array] | None:
         weights = np.asarray(self.centering.weights, dtype=np.float64)
-        n_landmarks = min(int(SKETCH * np.sqrt(self.size)), int(np.count_nonzero(weights)))
+        # 7 √N landmarks: their N m² work is that of a product
+        n_landmarks = min(int(7 * np.sqrt(self.size)), int(np.count_nonzero(weights)))
         n_vectors = min(n_vectors, n_landmarks)
         chosen = np.sort(rng.choice(self.size, n_landmarks, replace=False, p=weights))
         corner = self.raw.columns(chosen, np.float64, rows=chosen)  # of which only the lower half is read
-        corner[np.diag_indices(n_landmarks)] += SKETCH_JITTER * np.trace(corner) / n_landmarks
+        # the sketch is made in float32
+        corner[np.diag_indices(n_landmarks)] += 1e-4 * np.trace(corner) / n_landmarks
         try:
             factor = linalg.cholesky(corner, lower=True, overwrite_a=True, check_finite=False)
         except linalg.LinAlgError:
@@ -294,7 +285,7 @@ class CenteredGram(SelfAdjoint):
         del corner, factor
         columns = self.raw.column_chunks(chosen, np.float32)
         roots = np.sqrt(weights).astype(np.float32)[:, None]
-        chunks = list(row_chunks(self.size, SKETCH_ROWS))
+        chunks = list(row_chunks(self.size, 2 * SIZES.tile))
         n_threads = min(thread_count(), len(chunks))
 
         def moments(start: int) -> tuple[Array, Array]:

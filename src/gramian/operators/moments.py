@@ -10,17 +10,7 @@ from scipy.linalg import blas
 
 from gramian._arrays import Array, row_chunks
 from gramian._types import Points
-
-SINGLE_FROM = 1e8
-"""From this many multiplications on, float32 rows are multiplied in float32 (chunk sums stay float64)."""
-HALVED_FROM = 1e7
-"""From this many multiplications on, half a symmetric product is worth its own call."""
-CHUNK_ENTRIES = 100_000
-"""Entries of a chunk of few columns."""
-COPIED_ROWS = 1000
-"""Rows of a chunk of many columns at most, where it is copied."""
-SINGLE_RANGE = (1e-25, 1e30)
-"""Chunk traces outside this range are recomputed in float64: float32 squares would overflow or vanish."""
+from gramian.policy import SIZES
 
 
 @dataclass(frozen=True)
@@ -38,16 +28,16 @@ class Moments:
             return _of_sparse(X, weights)
         n, d = X.shape
         shift = _shift(X)
-        single = X.dtype == np.float32 and float(n) * d * d > SINGLE_FROM
+        single = X.dtype == np.float32 and float(n) * d * d > SIZES.products
         # of many rows in one piece BLAS adds a chunk's BᵀB in place, to the upper triangle alone
-        halved = X.flags.c_contiguous and not single and float(n) * d * d > HALVED_FROM
+        halved = X.flags.c_contiguous and not single and float(n) * d * d > SIZES.products / 10
         total, sums, scatter = 0.0, np.zeros(d), np.zeros((d, d), order="F" if halved else "C")
         # chunks stay in the cache from the shift to the sums, and few rows are summed in float32; of many columns, where the product is all
         # that counts, chunks are longer
         moved = bool(shift.any())
         copied = moved or weights is not None
-        least = min(d, COPIED_ROWS) if copied else 16 * d
-        entries = CHUNK_ENTRIES if copied or halved or single else 16 * CHUNK_ENTRIES
+        least = min(d, 1000) if copied else 16 * d
+        entries = 100_000 if copied or halved or single else 1_600_000
         for rows in row_chunks(n, max(least, entries // max(d, 1))):
             block = X[rows] - shift if moved else X[rows]
             if not single:
@@ -59,7 +49,7 @@ class Moments:
                     chunk_sum = _sums(block, w)
                 else:
                     chunk_scatter, chunk_sum = _products(block, w)
-                    if single and not SINGLE_RANGE[0] < np.trace(chunk_scatter) < SINGLE_RANGE[1]:
+                    if single and not 1e-25 < np.trace(chunk_scatter) < 1e30:  # squares in float32 overflow or vanish
                         chunk_scatter, chunk_sum = _products(block.astype(np.float64), w)
                     scatter += chunk_scatter
             sums += chunk_sum
@@ -88,6 +78,10 @@ class Moments:
 
     def __add__(self, other: Moments) -> Moments:
         return self.merge(other)
+
+    def faded(self, share: float) -> Moments:
+        """The moments of the same rows, each with this share of its weight."""
+        return self if share == 1 else Moments(share * self.weight, self.mean, share * self.scatter)
 
     def mapped(self, A: Array) -> Moments:
         """The moments of Aᵀx."""

@@ -8,6 +8,6 @@ Examples
 """
 
 from gramian.papers._claim import Claim, Grid, Result
-from gramian.papers._table import NOT_REPRODUCED, PAPERS, chosen
+from gramian.papers._table import NOT_REPRODUCED, PAPERS, choose_claims
 
-__all__ = ["NOT_REPRODUCED", "PAPERS", "Claim", "Grid", "Result", "chosen"]
+__all__ = ["NOT_REPRODUCED", "PAPERS", "Claim", "Grid", "Result", "choose_claims"]

@@ -17,6 +17,8 @@ DIFFERS = "differs from print"
 UNEXPECTED = "unexpected"
 NOT_RUN = "not run: "
 SEED = 0
+TIGHT = 1e-7
+"""The fixed point of a pre-image is found to about this; everything else to 1e-14."""
 
 
 @dataclass(frozen=True)

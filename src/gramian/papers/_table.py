@@ -51,7 +51,7 @@ NOT_REPRODUCED: tuple[tuple[str, str], ...] = (
 )
 
 
-def chosen(names: Iterable[str]) -> list[Claim]:
+def choose_claims(names: Iterable[str]) -> list[Claim]:
     """The claims of these names, in the order of `PAPERS`; none or "all": all; the start of names ("dp", "errata") is enough.
 
     Parameters
@@ -69,8 +69,8 @@ def chosen(names: Iterable[str]) -> list[Claim]:
 
     Examples
     --------
-    >>> from gramian.papers import chosen
-    >>> [claim.name for claim in chosen(["dp-table"])]
+    >>> from gramian.papers import choose_claims
+    >>> [claim.name for claim in choose_claims(["dp-table"])]
     ['dp-table-1', 'dp-table-4']
     """
     wanted = list(names)

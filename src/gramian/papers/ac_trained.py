@@ -24,7 +24,7 @@ def curve(rng: np.random.Generator, n: int) -> Array:
     return np.column_stack(columns) + 0.03 * rng.normal(size=(n, 6))
 
 
-def trained(full: bool, rng: np.random.Generator) -> Result:
+def trained_maps(full: bool, rng: np.random.Generator) -> Result:
     """Held-out error with maps trained by algorithm 3 (primal, Cayley-Adam frame) and 4 (dual, the linear kernel of the trained features over anchors), beside PCA."""
     if find_spec("torch") is None:
         return Result("", f"{NOT_RUN}torch", WANTED)
@@ -128,6 +128,6 @@ CLAIMS = [
         "AC",
         "algorithms 3 and 4 with trained maps",
         "maps can be trained jointly (no number)",
-        trained,
+        trained_maps,
     ),
 ]  # fmt: skip

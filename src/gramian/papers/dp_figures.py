@@ -168,7 +168,7 @@ def contents(model: KernelPPCA, X: Array, digit: Array, side: int = 10) -> tuple
     return Contents(recognised, along, ends, float(np.mean(np.abs(ones - 0.5) < 0.25))), rebuilt, grids
 
 
-def smoothed(X: Array, width: float) -> KernelPPCA:
+def smoothing_model(X: Array, width: float) -> KernelPPCA:
     """The paper's model and way back: two components, eq. 19 over all rows."""
     return KernelPPCA(2, kernel=RBF(width), solver="krylov", preimage=KernelSmoother(None), random_state=0).fit(X)
 
@@ -213,7 +213,7 @@ def figure_4(full: bool, rng: np.random.Generator) -> Result:
         numbers[f"explained, width {text}"] = float(found[:, 0].mean())
     printed, ours = numbers.values()
     X, digit = binary[subsets[0]], digits[subsets[0]]
-    seen, rebuilt, grids = contents(smoothed(X, 4.0 * np.sqrt(2.0)), X, digit)
+    seen, rebuilt, grids = contents(smoothing_model(X, 4.0 * np.sqrt(2.0)), X, digit)
     good = abs(ours - 27.97) < 2.5 and printed < 22 and seen.as_printed
     return Result(
         f"explained {rows[1][1]} % with width 4 sqrt(2), {rows[0][1]} % with the printed width; {_content_words(seen)}",
@@ -237,8 +237,8 @@ def figure_4_digits(full: bool, rng: np.random.Generator) -> Result:
     low, high = 0.5, 10.0
     for _ in range(30):
         width = float(np.sqrt(low * high))
-        low, high = (width, high) if shares(smoothed(X, width))[0] < 27.97 else (low, width)
-    seen, rebuilt, grids = contents(smoothed(X, width), X, digit)
+        low, high = (width, high) if shares(smoothing_model(X, width))[0] < 27.97 else (low, width)
+    seen, rebuilt, grids = contents(smoothing_model(X, width), X, digit)
     return Result(
         f"{_content_words(seen)} (width {width:.2f}, which explains 27.97 %)",
         IN_SHAPE if seen.as_printed else UNEXPECTED,

@@ -10,14 +10,12 @@ from sklearn.datasets import load_iris
 from gramian import KernelPPCA
 from gramian._arrays import Array
 from gramian.kernels import RBF
-from gramian.papers._claim import HOLDS, UNEXPECTED, Claim, Grid, Result, relative
+from gramian.papers._claim import HOLDS, TIGHT, UNEXPECTED, Claim, Grid, Result, relative
 from gramian.plotting._canvas import PALETTE, plain
 from gramian.plotting._canvas import new_figure as figure_of
 from gramian.preimage import FixedPoint, KernelSmoother
 
 PRIMAL, DUAL, INPUT = "#1f5fa8", "#8a5a2b", "#2f7d4f"
-TIGHT = 1e-7
-"""The fixed point of a pre-image is found to about this; everything else to 1e-14."""
 
 
 def figure_1(full: bool, rng: np.random.Generator) -> Result:

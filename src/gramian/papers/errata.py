@@ -17,7 +17,6 @@ from gramian.papers._errata_dp_more import DP_MORE
 from gramian.papers._errata_mm import MM
 from gramian.papers._misprint import Misprint
 
-PROBLEMS, PROBLEMS_IN_FULL = 5, 100
 RIGHT, WRONG = 1e-8, 1e-2
 """Relative errors: the corrected formula must be below the one, the printed formula above the other, on every problem."""
 
@@ -27,7 +26,7 @@ class _Check:
     misprint: Misprint
 
     def __call__(self, full: bool, rng: np.random.Generator) -> Result:
-        count = PROBLEMS_IN_FULL if full else PROBLEMS
+        count = 100 if full else 5
         errors = np.array([self.misprint.check(rng) for _ in range(count)])
         printed, right = errors[:, 0], errors[:, 1]
         least, most = float(printed.min()), float(right.max())

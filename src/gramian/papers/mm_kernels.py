@@ -13,12 +13,10 @@ from gramian.datasets import data_file
 from gramian.kernels import RBF
 from gramian.papers._claim import IN_SHAPE, UNEXPECTED, Claim, Grid, Result, mean_and_spread
 from gramian.plotting._canvas import IMAGES, panels
-from gramian.tuning.defaults import median_distance
+from gramian.tuning.defaults import usual_distance
 
 METHODS = ("PCA", "PCA, clipped", "one width, tuned", "a width per pixel, tuned (ARD)")
 FITTED, HELD_OUT = 100, 300
-WIDEST = 32.0
-"""Of the search, times the median distance; the narrowest is a quarter of it."""
 
 
 def images(full: bool) -> tuple[Array, int, str]:
@@ -34,7 +32,7 @@ def images(full: bool) -> tuple[Array, int, str]:
 
 def rebuilt(train: Array, test: Array, q: int, n_trials: int, seed: int) -> dict[str, Array]:
     """The test images by each of `METHODS`; widths are chosen by cross-validation inside the training images."""
-    middle = median_distance(train)
+    middle = usual_distance(train)
     low, high = train.min(axis=0), train.max(axis=0)
     linear = PPCA(q, noise_variance=0).fit(train).reconstruct(test, kind="projection")
     found = {METHODS[0]: linear, METHODS[1]: np.clip(linear, low, high)}
@@ -44,7 +42,7 @@ def rebuilt(train: Array, test: Array, q: int, n_trials: int, seed: int) -> dict
     ):
         search = BayesSearch(
             KernelPPCA(q, kernel=RBF(start), preimage="fixed_point"),
-            {"kernel__length_scale": ("log", middle / 4, WIDEST * middle, *size)},
+            {"kernel__length_scale": ("log", middle / 4, 32 * middle, *size)},
             scoring="reconstruction",
             n_trials=n_trials,
             random_state=seed,

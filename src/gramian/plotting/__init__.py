@@ -7,6 +7,7 @@ divided, and return the array of their axes.
 """
 
 from gramian.plotting.anomaly import anomaly_histogram, control_chart
+from gramian.plotting.drift import drift_chart
 from gramian.plotting.forecast import forecast_fan
 from gramian.plotting.images import latent_traversal, reconstruction_grid, samples_grid
 from gramian.plotting.kernel import kernel_components
@@ -24,6 +25,7 @@ __all__ = [
     "biplot",
     "control_chart",
     "cumulative_variance",
+    "drift_chart",
     "em_trace",
     "forecast_fan",
     "heldout_curve",

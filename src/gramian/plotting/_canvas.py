@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
+import warnings
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from gramian._arrays import Array
+from gramian.policy import PAGE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,8 +25,6 @@ GREY, PALE = "#7F7F7F", "#D0D0D0"
 SEQUENTIAL, DIVERGING, IMAGES = "viridis", "PuOr_r", "gray_r"
 MARKERS = "osD^vP*X"
 LABEL_LENGTH = 24
-TICKS = 40
-"""More names than this along an axis cannot be read, and only some are written."""
 
 
 # ---------------------------------------------------------------- axes
@@ -77,11 +77,13 @@ def drawing_library() -> Any:
 
 def new_figure(size: tuple[float, float]) -> Any:
     """A figure that ``plt.show()``, ``plt.gcf()`` and a notebook know, where pyplot is in use; else one that nothing has to close."""
-    library = drawing_library()
+    drawing_library()
     if "matplotlib.pyplot" in sys.modules or _in_notebook():
         from matplotlib import pyplot
 
-        with library.rc_context({"figure.max_open_warning": 0}):
+        # not by rc_context: it would undo what a notebook sets when its first figure is made, and only that one would be shown
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="More than .* figures have been opened", category=RuntimeWarning)
             return pyplot.figure(figsize=size, layout="constrained")
     from matplotlib.figure import Figure
 
@@ -185,7 +187,7 @@ def column_names(model: BaseEstimator, n_columns: int, given: Iterable[Any] | No
 def named_ticks(axis: Any, names: Sequence[str], positions: Sequence[float] | None = None) -> None:
     """Names at 0, 1, 2, ... (or ``positions``) along an axis, no more than can be read."""
     places = list(range(len(names))) if positions is None else list(positions)
-    step = -(-len(names) // TICKS)
+    step = -(-len(names) // PAGE.columns)
     slanted = axis.axis_name == "x" and max((len(name) for name in names[::step]), default=0) > 3
     turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if slanted and len(names) > 3 else {}
     axis.set_ticks(places[::step], list(names[::step]), **turned)

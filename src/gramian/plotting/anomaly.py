@@ -52,10 +52,6 @@ def anomaly_histogram(
     -------
     matplotlib Axes
 
-    References
-    ----------
-    [2] docs/theory.md, section 2: the Gaussian latent model.
-
     Examples
     --------
     >>> from gramian import PPCA, datasets, plotting
@@ -146,10 +142,6 @@ def control_chart(
     Returns
     -------
     ndarray of matplotlib Axes: T², SPE and, if asked for, contributions
-
-    References
-    ----------
-    [2] docs/theory.md, section 2: the Gaussian latent model.
 
     Examples
     --------

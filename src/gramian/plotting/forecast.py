@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
-from gramian._checks import check_count, check_number
+from gramian._checks import check_choice, check_count, check_number
 from gramian._types import Table
-from gramian.plotting._canvas import BLUE, RED, legend, plain, single
+from gramian.plotting._canvas import BLUE, RED, labels, legend, panels, plain, single
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,11 +26,11 @@ def forecast_fan(
     actual: Any = None,
     X: Table | None = None,
     levels: Iterable[float] = (0.5, 0.8, 0.95),
-    series: int = 0,
+    series: int | str = 0,
     n_past: int = 100,
     ax: Axes | None = None,
 ) -> Any:
-    """The forecast of the next ``steps`` values with a band for each level, behind the end of the series; seasons are marked.
+    """The forecast of the next ``steps`` values with a band for each level, behind the end of the series; seasons are marked [8].
 
     Parameters
     ----------
@@ -43,18 +43,14 @@ def forecast_fan(
         What came to pass, drawn over the forecast, with the share of it inside the widest band.
     X : future inputs, where the model was fitted with some
     levels : of the bands, default 50, 80 and 95 %
-    series : int, default=0
-        Which series of a multivariate forecast.
+    series : int or "all", default=0
+        Which series of a multivariate forecast; "all": a panel for each.
     n_past : int, default=100
-    ax : matplotlib Axes, optional
+    ax : matplotlib Axes, optional; with "all" an array of them, a Figure or a SubFigure
 
     Returns
     -------
-    matplotlib Axes
-
-    References
-    ----------
-    [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
+    matplotlib Axes, or an array of them for "all". Where a pandas series with dates was fitted, the dates are on the axis.
 
     Examples
     --------
@@ -67,6 +63,19 @@ def forecast_fan(
     """
     check_is_fitted(model)
     steps = check_count("steps", steps, 1)
+    if isinstance(series, str):
+        check_choice("series", series, ("all",))
+        count = int(model.n_series_)
+        axes = panels(ax, (count, 1), (7.0, 2.6 * count + 0.6), sharex=True).ravel()
+        given = {"past": past, "actual": actual, "X": X, "levels": tuple(levels), "n_past": n_past}
+        columns = getattr(model.predict(steps, **({} if X is None else {"X": X})), "columns", None)
+        names = [f"series {j}" for j in range(count)] if columns is None else labels(columns)
+        for j, one in enumerate(axes):
+            forecast_fan(model, steps, series=j, ax=one, **given)
+            one.set_ylabel(names[j])
+            if j:
+                one.get_legend().remove()
+        return axes
     series = check_count("series", series, 0)
     widths = sorted(
         (check_number("levels", one, 0.0, 1.0, open_low=True, open_high=True) for one in levels), reverse=True
@@ -102,7 +111,8 @@ def forecast_fan(
             known = np.isfinite(truth)
             held = (truth >= lower[: len(truth)]) & (truth <= upper[: len(truth)])
             inside = f" ({int(held[known].sum())} of {int(known.sum())} in {100 * level:g} %)"
-    mean = one_series(model.predict(steps, **future), series)
+    ahead_of = model.predict(steps, **future)
+    mean = one_series(ahead_of, series)
     ax.plot(start, np.append(join, mean), color=BLUE, lw=1.6, label="forecast")
     if actual is not None:
         truth = one_series(actual, series)[:steps]
@@ -112,7 +122,26 @@ def forecast_fan(
     ax.set(xlabel="step", ylabel="value")
     ax.margins(x=0.01)
     legend(ax, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    _put_dates(ax, getattr(ahead_of, "index", None), int(-ax.get_xlim()[0]) + 1)
     return ax
+
+
+def _put_dates(ax: Axes, index: Any, n_past: int) -> None:
+    """Dates in the place of steps, where the forecast has an index of dates in equal steps."""
+    step = getattr(index, "freq", None)
+    if step is None or not hasattr(index, "strftime"):
+        return
+    times = [*(index[0] - k * step for k in range(n_past, 0, -1)), *index]
+
+    def written(x: float, _: Any = None) -> str:
+        at = round(x) - 1 + n_past
+        return str(times[at])[:10] if 0 <= at < len(times) and abs(x - round(x)) < 1e-6 else ""
+
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    ax.xaxis.set_major_formatter(written)
+    ax.set_xlabel("")
 
 
 def _season_of(model: Any, series: int) -> int:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 SMALLEST_IMAGE = 16
 """A row of at least this many entries, a square number, is taken for a square picture unless said otherwise."""
-GAP = 0.12
 
 
 def reconstruction_grid(
@@ -41,7 +40,7 @@ def reconstruction_grid(
     feature_names: Iterable[Any] | None = None,
     ax: Axes | None = None,
 ) -> Any:
-    """Original, reconstruction and residual of some rows; residuals on a scale of their own, grey where nothing was seen.
+    """Original, reconstruction and residual of some rows; residuals on a scale of their own, grey where nothing was seen [2].
 
     Parameters
     ----------
@@ -60,10 +59,6 @@ def reconstruction_grid(
     -------
     matplotlib Axes
 
-    References
-    ----------
-    [2] docs/theory.md, section 2: the Gaussian latent model.
-
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -81,7 +76,7 @@ def reconstruction_grid(
     rebuilt = np.asarray(model.reconstruct(chosen), dtype=float)
     if rebuilt.shape != shown.shape:
         raise ValueError(f"reconstruct gave shape {rebuilt.shape} for rows of shape {shown.shape}.")
-    shape = shape_of(image_shape, shown.shape[1])
+    shape = picture_shape(image_shape, shown.shape[1])
     if shape is None:
         return strips(model, table, shown, rebuilt, rows, feature_names, ax)
     height, width = shape
@@ -112,7 +107,7 @@ def samples_grid(
     feature_names: Iterable[Any] | None = None,
     ax: Axes | None = None,
 ) -> Any:
-    """Rows drawn from the model.
+    """Rows drawn from the model [3].
 
     Parameters
     ----------
@@ -129,10 +124,6 @@ def samples_grid(
     -------
     matplotlib Axes
 
-    References
-    ----------
-    [3] docs/theory.md, section 3: generation in the kernel space.
-
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -144,7 +135,7 @@ def samples_grid(
     check_is_fitted(model)
     drawn = model.sample(check_count("n_samples", n_samples, 1), random_state=random_state)
     rows = np.asarray(drawn[0] if isinstance(drawn, tuple) else drawn, dtype=float)
-    shape = shape_of(image_shape, rows.shape[1])
+    shape = picture_shape(image_shape, rows.shape[1])
     if shape is None:
         names = column_names(model, rows.shape[1], feature_names)
         centre, scale = rows.mean(axis=0), spread_of(rows)
@@ -179,7 +170,7 @@ def latent_traversal(
     feature_names: Iterable[Any] | None = None,
     ax: Axes | None = None,
 ) -> Any:
-    """What the model expects as one latent moves from -extent to +extent, the others at zero: one line per component.
+    """What the model expects as one latent moves from -extent to +extent, the others at zero: one line per component [2].
 
     Parameters
     ----------
@@ -197,10 +188,6 @@ def latent_traversal(
     Returns
     -------
     matplotlib Axes
-
-    References
-    ----------
-    [2] docs/theory.md, section 2: the Gaussian latent model.
 
     Examples
     --------
@@ -220,7 +207,7 @@ def latent_traversal(
     for line, component in enumerate(chosen):
         Z[line, :, component] = steps
     rows = np.asarray(model.inverse_transform(Z.reshape(-1, q)), dtype=float).reshape(len(chosen), len(steps), -1)
-    shape = shape_of(image_shape, rows.shape[2])
+    shape = picture_shape(image_shape, rows.shape[2])
     written = [f"{step:+.3g}".replace("-", "−") if step else "0" for step in steps]
     if shape is None:
         return traversal_map(model, rows, chosen, written, feature_names, ax)
@@ -238,7 +225,7 @@ def latent_traversal(
 # ---------------------------------------------------------------- pictures
 
 
-def shape_of(image_shape: Any, n_features: int) -> tuple[int, int] | None:
+def picture_shape(image_shape: Any, n_features: int) -> tuple[int, int] | None:
     """Height and width, or None where rows are no pictures."""
     if image_shape is not None:
         height, width = (check_count("image_shape", one, 1) for one in image_shape)
@@ -266,20 +253,20 @@ def mosaic_line(ax: Axes, pictures: Array, line: int, cmap: str, **scale: Any) -
     """Pictures side by side in line ``line`` from the top, each one wide, with missing pixels grey."""
     colours = drawing_library().colormaps[cmap].with_extremes(bad=PALE)
     tall = pictures.shape[1] / pictures.shape[2]
-    top = -line * (tall + GAP)
+    top = -line * (tall + 0.12)
     for place, picture in enumerate(pictures):
-        left = place * (1 + GAP)
+        left = place * (1 + 0.12)
         ax.imshow(picture, cmap=colours, extent=(left, left + 1, top - tall, top), interpolation="nearest", **scale)
 
 
 def centres(count: int, size: float = 1.0) -> Array:
     """Where the middles of ``count`` pictures of this size are, counted from the first."""
-    return np.arange(count) * (size + GAP) + size / 2
+    return np.arange(count) * (size + 0.12) + size / 2
 
 
 def frame(ax: Axes, n_columns: int, n_lines: int, tall: float) -> None:
     """A mosaic's limits, and no frame."""
-    ax.set(xlim=(-GAP / 2, n_columns * (1 + GAP) - GAP / 2), ylim=(-n_lines * (tall + GAP) + GAP / 2, GAP / 2))
+    ax.set(xlim=(-0.12 / 2, n_columns * (1 + 0.12) - 0.12 / 2), ylim=(-n_lines * (tall + 0.12) + 0.12 / 2, 0.12 / 2))
     ax.set_aspect("equal")
     ax.spines[:].set_visible(False)
     ax.set_xticks([])

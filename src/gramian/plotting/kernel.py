@@ -27,7 +27,7 @@ def kernel_components(
     margin: float = 0.15,
     ax: Axes | None = None,
 ) -> Array:
-    """Contours of equal principal scores over the plane, with the data: one panel per component ([ZH] figure 1).
+    """Contours of equal principal scores over the plane, with the data: one panel per component ([ZH] figure 1) [1].
 
     Parameters
     ----------
@@ -44,10 +44,6 @@ def kernel_components(
     Returns
     -------
     ndarray of matplotlib Axes, one per component
-
-    References
-    ----------
-    [1] docs/theory.md, section 1: weighted moments in primal and dual.
 
     Examples
     --------

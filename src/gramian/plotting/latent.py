@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MAX_ELLIPSES = 200
-FEW = 50
-"""Ellipses of complete rows are all alike: some suffice."""
 
 
 def latent_scatter(
@@ -55,10 +53,6 @@ def latent_scatter(
     -------
     matplotlib Axes
 
-    References
-    ----------
-    [2] docs/theory.md, section 2: the Gaussian latent model.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -81,7 +75,8 @@ def latent_scatter(
         shapes = np.broadcast_to(covariance, (len(points), *covariance.shape[-2:]))[:, [first, second]][
             :, :, [first, second]
         ]
-        draw_ellipses(ax, points, shapes, level, colours, FEW if covariance.ndim == 2 else MAX_ELLIPSES)
+        # Ellipses of complete rows are all alike: some suffice.
+        draw_ellipses(ax, points, shapes, level, colours, 50 if covariance.ndim == 2 else MAX_ELLIPSES)
     ax.axhline(0, color=GREY, lw=0.5, zorder=0)
     ax.axvline(0, color=GREY, lw=0.5, zorder=0)
     ax.set(xlabel=f"latent {first + 1}", ylabel=f"latent {second + 1}")
@@ -154,7 +149,7 @@ def biplot(
     label_name: str = "",
     ax: Axes | None = None,
 ) -> Any:
-    """Rows as points and columns as arrows: an arrow points where its column grows, as far as the two latents move it.
+    """Rows as points and columns as arrows: an arrow points where its column grows, as far as the two latents move it [2].
 
     The arrows are the rows of W in units of each column's standard deviation under the model, so their squared length is the
     share of the column's variance that the two latents explain; the circle is a share of one.
@@ -174,10 +169,6 @@ def biplot(
     Returns
     -------
     matplotlib Axes
-
-    References
-    ----------
-    [2] docs/theory.md, section 2: the Gaussian latent model.
 
     Examples
     --------

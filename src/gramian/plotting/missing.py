@@ -30,14 +30,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MAX_ROWS = 400
-OBSERVED = 0.93
-"""The grey of cells that were observed."""
 
 
 def missingness_map(
     model: BaseEstimator, X: Table, *, feature_names: Iterable[Any] | None = None, ax: Axes | None = None
 ) -> Any:
-    """The table as a map: observed cells in pale grey, missing ones in the colour of what the model puts there.
+    """The table as a map: observed cells in pale grey, missing ones in the colour of what the model puts there [5].
 
     Values are in standard deviations of each column. The share of missing cells stands under each column's name.
 
@@ -52,10 +50,6 @@ def missingness_map(
     Returns
     -------
     matplotlib Axes
-
-    References
-    ----------
-    [5] docs/theory.md, section 5: EM.
 
     Examples
     --------
@@ -78,7 +72,8 @@ def missingness_map(
     shade = matplotlib.colors.Normalize(-3, 3, clip=True)
     colours = matplotlib.colors.ListedColormap(matplotlib.colormaps["plasma"](np.linspace(0.0, 0.88, 256)))
     # no colour of the scale is near that of what was observed: a hole is seen whatever fills it
-    picture = np.where(missing[..., None], colours(shade(values))[..., :3], OBSERVED)
+    # The grey of cells that were observed.
+    picture = np.where(missing[..., None], colours(shade(values))[..., :3], 0.93)
     names = column_names(model, table.shape[1], feature_names)
     ax = single(ax, (min(11.0, 2.4 + 0.36 * table.shape[1]), 4.2))
     ax.imshow(picture, aspect="auto", interpolation="nearest")
@@ -107,7 +102,7 @@ def interval_calibration(
     random_state: RandomState = 0,
     ax: Axes | None = None,
 ) -> Any:
-    """How often intervals of each nominal level hold the truth, with the band that chance allows.
+    """How often intervals of each nominal level hold the truth, with the band that chance allows [12].
 
     Without ``y`` a share of the observed cells is hidden, imputed with its standard deviation, and compared. With ``y`` the
     intervals are those of ``model.predict(X, return_std=True)``. Above the diagonal intervals are too wide, below it too narrow.
@@ -127,10 +122,6 @@ def interval_calibration(
     Returns
     -------
     matplotlib Axes
-
-    References
-    ----------
-    [12] docs/theory.md, section 12: small samples.
 
     Examples
     --------
@@ -180,17 +171,17 @@ def hidden_errors(model: BaseEstimator, X: Any, share: float, random_state: Rand
     if hasattr(X, "iloc"):
         punched = type(X)(punched, columns=X.columns, index=X.index)
     filled, std = (np.asarray(part, dtype=float) for part in model.impute(punched, return_std=True))
-    return standardised(table[hidden] - filled[hidden], std[hidden])
+    return standard_errors(table[hidden] - filled[hidden], std[hidden])
 
 
 def predicted_errors(model: BaseEstimator, X: Table, y: object) -> Array:
     """(truth - prediction) / std."""
     mean, std = (np.asarray(part, dtype=float) for part in model.predict(X, return_std=True))
     truth = np.asarray(y, dtype=float).reshape(mean.shape)
-    return standardised((truth - mean).ravel(), np.broadcast_to(std, mean.shape).ravel())
+    return standard_errors((truth - mean).ravel(), np.broadcast_to(std, mean.shape).ravel())
 
 
-def standardised(errors: Array, std: Array) -> Array:
+def standard_errors(errors: Array, std: Array) -> Array:
     """Errors over standard deviations; without a spread only an exact answer is inside."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(std > 0, errors / std, np.where(errors == 0, 0.0, np.inf))

@@ -29,7 +29,7 @@ def responsibilities(
     n_grid: int = 120,
     ax: Axes | None = None,
 ) -> Any:
-    """The probability of each component (or class) for each row.
+    """The probability of each component (or class) for each row [6].
 
     Parameters
     ----------
@@ -48,10 +48,6 @@ def responsibilities(
     Returns
     -------
     matplotlib Axes
-
-    References
-    ----------
-    [6] docs/theory.md, section 6: mixtures.
 
     Examples
     --------

@@ -27,10 +27,6 @@ def selection(model: BaseEstimator, *, ax: Axes | None = None) -> Any:
     -------
     matplotlib Axes
 
-    References
-    ----------
-    [10] docs/theory.md, section 10: choosing, by what was not seen.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris

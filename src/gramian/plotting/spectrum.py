@@ -18,14 +18,11 @@ from gramian.plotting._canvas import BLUE, GREY, PALE, RED, legend, plain, singl
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDE = 100.0
-"""Eigenvalues that span more than this factor are drawn on a logarithmic scale."""
-
 
 def scree(
     model: BaseEstimator, X: Table | None = None, *, log: bool | None = None, max_bars: int = 50, ax: Axes | None = None
 ) -> Any:
-    """The eigenvalues l₁ ≥ l₂ ≥ ... and the noise floor σ² that stands for all the others [2].
+    """The eigenvalues l₁ ≥ l₂ ≥ ... and the noise floor σ² that stands for all the others [2] [1].
 
     In a model with a noise level a view they are those of views scaled to unit noise, and the floor is one [8].
 
@@ -43,10 +40,6 @@ def scree(
     -------
     matplotlib Axes
 
-    References
-    ----------
-    [1] docs/theory.md, section 1: weighted moments in primal and dual.
-
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -59,7 +52,7 @@ def scree(
     kept = eigenvalues_of(model)
     max_bars = check_count("max_bars", max_bars, 1)
     noise = floor_of(model)
-    others = np.empty(0) if X is None else discarded(model, X)
+    others = np.empty(0) if X is None else discarded_eigenvalues(model, X)
     ax = plain(single(ax))
     shown, hidden = kept[:max_bars], others[: max(0, max_bars - len(kept))]
     places = np.arange(1, len(shown) + len(hidden) + 1)
@@ -70,7 +63,8 @@ def scree(
         ax.axhline(noise, color=RED, lw=1.5, label=f"noise floor σ² = {noise:.3g}")
     drawn = np.concatenate([shown, hidden, [noise] if noise else []])
     positive = drawn[drawn > 0]
-    if log or (log is None and positive.size and positive.max() > WIDE * positive.min()):
+    # Eigenvalues that span more than this factor are drawn on a logarithmic scale.
+    if log or (log is None and positive.size and positive.max() > 100.0 * positive.min()):
         ax.set_yscale("log")
         ax.set_ylim(bottom=0.5 * positive.min() if positive.size else None)
     whole_ticks(ax.xaxis)
@@ -98,7 +92,7 @@ def floor_of(model: BaseEstimator) -> float:
     return float(model.noise_variance_ if fitted is None else fitted.gaussian.noise_variance)
 
 
-def discarded(model: BaseEstimator, X: Table) -> Array:
+def discarded_eigenvalues(model: BaseEstimator, X: Table) -> Array:
     """The eigenvalues of the covariance of X (complete rows) behind the ones that a `PPCA` keeps."""
     from gramian.estimators.ppca import PPCA
 
@@ -109,7 +103,7 @@ def discarded(model: BaseEstimator, X: Table) -> Array:
 
 
 def cumulative_variance(model: BaseEstimator, *, marks: Iterable[float] = (0.9, 0.95), ax: Axes | None = None) -> Any:
-    """The share of the variance that the first q components explain.
+    """The share of the variance that the first q components explain [1].
 
     Parameters
     ----------
@@ -120,10 +114,6 @@ def cumulative_variance(model: BaseEstimator, *, marks: Iterable[float] = (0.9, 
     Returns
     -------
     matplotlib Axes
-
-    References
-    ----------
-    [1] docs/theory.md, section 1: weighted moments in primal and dual.
 
     Examples
     --------
@@ -164,7 +154,7 @@ def heldout_curve(
     random_state: RandomState = 0,
     ax: Axes | None = None,
 ) -> Any:
-    """The mean log-likelihood of held-out rows for each q, with its standard error: what likelihood on training rows cannot tell.
+    """The mean log-likelihood of held-out rows for each q, with its standard error: what likelihood on training rows cannot tell [10].
 
     Parameters
     ----------
@@ -181,10 +171,6 @@ def heldout_curve(
     -------
     matplotlib Axes
 
-    References
-    ----------
-    [10] docs/theory.md, section 10: choosing, by what was not seen.
-
     Examples
     --------
     >>> import numpy as np
@@ -200,7 +186,11 @@ def heldout_curve(
     parts = list(folds.split(np.empty(size[0])))
     fewest = min(len(train) for train, _ in parts)
     limit = fewest - 2 if hasattr(model, "kernel") else min(fewest - 2, size[1] - 1)
-    tried = spread(limit) if n_components is None else sorted({check_count("n_components", q, 0) for q in n_components})
+    tried = (
+        spread_numbers(limit)
+        if n_components is None
+        else sorted({check_count("n_components", q, 0) for q in n_components})
+    )
     scores = np.array(
         [
             [clone(model).set_params(n_components=q).fit(table[train]).score(table[test]) for train, test in parts]
@@ -222,7 +212,7 @@ def heldout_curve(
     return ax
 
 
-def spread(limit: int, count: int = 12) -> list[int]:
+def spread_numbers(limit: int, count: int = 12) -> list[int]:
     """At most ``count`` whole numbers from 1 to ``limit``, all of them where they are few, else denser at the small end."""
     if limit < 1:
         raise ValueError("There are too few rows or columns for more than one choice of n_components.")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def em_trace(model: BaseEstimator, *, ax: Axes | None = None, name: str | None = None) -> Any:
-    """The mean log-likelihood after each EM step: it never falls.
+    """The mean log-likelihood after each EM step: it never falls [5].
 
     Called again with the same ``ax``, a second model's trace is added in the next colour of the axes.
 
@@ -28,10 +28,6 @@ def em_trace(model: BaseEstimator, *, ax: Axes | None = None, name: str | None =
     Returns
     -------
     matplotlib Axes
-
-    References
-    ----------
-    [5] docs/theory.md, section 5: EM.
 
     Examples
     --------

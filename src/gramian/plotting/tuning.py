@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def search_history(search: Any, ax: Axes | None = None) -> Any:
-    """The score of every trial, the best so far, and failed trials at the foot.
+    """The score of every trial, the best so far, and failed trials at the foot [10].
 
     Parameters
     ----------
@@ -22,10 +22,6 @@ def search_history(search: Any, ax: Axes | None = None) -> Any:
     Returns
     -------
     matplotlib Axes
-
-    References
-    ----------
-    [10] docs/theory.md, section 10: choosing, by what was not seen.
 
     Examples
     --------
@@ -56,7 +52,7 @@ def search_history(search: Any, ax: Axes | None = None) -> Any:
 
 
 def surrogate_slice(search: Any, parameter: str | None = None, ax: Axes | None = None, n_points: int = 200) -> Any:
-    """The surrogate's mean and two standard deviations along one parameter, the others at the best trial's values.
+    """The surrogate's mean and two standard deviations along one parameter, the others at the best trial's values [10].
 
     ``parameter`` is a name of the search space; None is the most important one. Trials are drawn where they fell along it,
     whatever their other parameters, so they may lie off the curve.
@@ -73,10 +69,6 @@ def surrogate_slice(search: Any, parameter: str | None = None, ax: Axes | None =
     Returns
     -------
     matplotlib Axes
-
-    References
-    ----------
-    [10] docs/theory.md, section 10: choosing, by what was not seen.
 
     Examples
     --------
@@ -130,7 +122,7 @@ def surrogate_slice(search: Any, parameter: str | None = None, ax: Axes | None =
 
 
 def parameter_importance(search: Any, ax: Axes | None = None) -> Any:
-    """Share of the surrogate's variation that each parameter explains alone, most important on top.
+    """Share of the surrogate's variation that each parameter explains alone, most important on top [10].
 
     Parameters
     ----------
@@ -140,10 +132,6 @@ def parameter_importance(search: Any, ax: Axes | None = None) -> Any:
     Returns
     -------
     matplotlib Axes
-
-    References
-    ----------
-    [10] docs/theory.md, section 10: choosing, by what was not seen.
 
     Examples
     --------

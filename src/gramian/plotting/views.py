@@ -34,10 +34,6 @@ def view_contributions(model: BaseEstimator, *, max_components: int = 20, ax: Ax
     -------
     matplotlib Axes
 
-    References
-    ----------
-    [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-
     Examples
     --------
     >>> import numpy as np
@@ -109,10 +105,6 @@ def view_prediction(
     -------
     matplotlib Axes
 
-    References
-    ----------
-    [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-
     Examples
     --------
     >>> import numpy as np
@@ -128,7 +120,7 @@ def view_prediction(
     """
     check_is_fitted(model)
     check_number("level", level, 0.0, 1.0, open_low=True, open_high=True)
-    mean, std = predicted(model, views, view)
+    mean, std = predict_columns(model, views, view)
     if check_count("column", column, 0) >= mean.shape[1]:
         raise ValueError(f"column={column} is not among the {mean.shape[1]} columns of the view.")
     actual = np.asarray(truth, dtype=float).reshape(len(mean), -1)
@@ -153,7 +145,7 @@ def view_prediction(
     return ax
 
 
-def predicted(model: BaseEstimator, views: Any, view: Any) -> tuple[Array, Array | None]:
+def predict_columns(model: BaseEstimator, views: Any, view: Any) -> tuple[Array, Array | None]:
     """The mean and, where there is one, the standard deviation of every column."""
     if view is None:
         answer = model.predict(views, return_std=True)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array
+from gramian._plug_ins import Rows
 from gramian.exceptions import warn
 from gramian.kernels.base import Kernel
 from gramian.preimage.base import PreImage, PreImageInfo, has_identity_features
@@ -20,7 +21,7 @@ from gramian.preimage.ridge import KernelRidge
 from gramian.preimage.smoother import KernelSmoother
 from gramian.preimage.transport import Transport
 
-PREIMAGES: dict[str, type[PreImage]] = {
+_OWN: dict[str, type[PreImage]] = {
     "smoother": KernelSmoother,
     "fixed_point": FixedPoint,
     "mds": MDS,
@@ -29,7 +30,8 @@ PREIMAGES: dict[str, type[PreImage]] = {
     "transport": Transport,
     "exact": Exact,
 }
-"""The names that ``preimage=`` accepts."""
+PREIMAGES = Rows("preimages", _OWN)
+"""The names that ``preimage=`` accepts. Other packages add rows by entry points of the group ``gramian.preimages``."""
 
 __all__ = [
     "MDS",
@@ -49,7 +51,7 @@ __all__ = [
 
 
 def as_preimage(preimage: Any, **options: Any) -> Any:
-    """The pre-image that ``preimage`` names, with those of the ``options`` (tol, max_iter) that it takes.
+    """The pre-image that ``preimage`` names, with those of the ``options`` (tol, max_iter) that it takes [4].
 
     An object with ``fit(X, K0, *, kernel, scores)`` and ``transform(weights, kernel_values)`` is passed on as it is.
 
@@ -62,10 +64,6 @@ def as_preimage(preimage: Any, **options: Any) -> Any:
     Returns
     -------
     pre-image
-
-    References
-    ----------
-    [4] docs/theory.md, section 4: pre-images (feature point -> input point).
 
     Examples
     --------
@@ -96,7 +94,7 @@ def check_preimage(preimage: Any) -> None:
 
 
 def preimage_for(kernel: Kernel, preimage: Any, **options: Any) -> Any:
-    """As :func:`as_preimage`, but `Exact` where the kernel is linear and ``preimage`` is one of this package.
+    """As :func:`as_preimage`, but `Exact` where the kernel is linear and ``preimage`` is one of this package [4].
 
     Parameters
     ----------
@@ -108,10 +106,6 @@ def preimage_for(kernel: Kernel, preimage: Any, **options: Any) -> Any:
     Returns
     -------
     pre-image
-
-    References
-    ----------
-    [4] docs/theory.md, section 4: pre-images (feature point -> input point).
 
     Examples
     --------

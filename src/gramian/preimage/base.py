@@ -12,10 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, float_dtype, is_sparse, row_chunks
 from gramian._types import Points
-from gramian.kernels import Constant, Linear, Scaled, Sum, as_kernel
+from gramian.kernels import Constant, Linear, Polynomial, Scaled, Sum, as_kernel
 from gramian.kernels.base import Kernel
-
-CHUNK_VALUES = 1 << 21  # kernel values held at once by a method that looks at all training rows: 16 MB
+from gramian.policy import SIZES
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class PreImageInfo:
 
     @classmethod
     def closed_form(cls, n_points: int) -> PreImageInfo:
-        """The report of a method that always succeeds in one step.
+        """The report of a method that always succeeds in one step [4].
 
         Parameters
         ----------
@@ -43,10 +42,6 @@ class PreImageInfo:
         -------
         PreImageInfo
 
-        References
-        ----------
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
-
         Examples
         --------
         >>> from gramian.preimage import PreImageInfo
@@ -55,9 +50,34 @@ class PreImageInfo:
         """
         return cls(np.ones(n_points, dtype=bool), np.ones(n_points, dtype=np.int64), np.zeros(n_points, dtype=bool))
 
+    def replaced(self, where: Array, by: PreImageInfo) -> PreImageInfo:
+        """The report in which the points ``where`` have been answered anew [4].
+
+        Parameters
+        ----------
+        where : ndarray of bool of shape (n_points,)
+        by : PreImageInfo
+            The report of these points.
+
+        Returns
+        -------
+        PreImageInfo
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gramian.preimage import PreImageInfo
+        >>> again = PreImageInfo(np.array([False]), np.array([7]), np.array([True]))
+        >>> PreImageInfo.closed_form(2).replaced(np.array([False, True]), again).n_iter
+        array([1, 7])
+        """
+        made = PreImageInfo(self.converged.copy(), self.n_iter.copy(), self.fallback.copy())
+        made.converged[where], made.n_iter[where], made.fallback[where] = by.converged, by.n_iter, by.fallback
+        return made
+
     @classmethod
     def joined(cls, parts: Sequence[PreImageInfo]) -> PreImageInfo:
-        """One report of consecutive points from those of their chunks.
+        """One report of consecutive points from those of their chunks [4].
 
         Parameters
         ----------
@@ -67,10 +87,6 @@ class PreImageInfo:
         Returns
         -------
         PreImageInfo
-
-        References
-        ----------
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
 
         Examples
         --------
@@ -102,6 +118,13 @@ class PreImage(BaseEstimator):
     prepared: tuple[str, ...] = ()
     """The attributes that :meth:`prepare` sets, and no kernel of linear features needs."""
 
+    X_: Any
+    row_weights_: Array | None
+    kernel_: Kernel
+    linear_: bool
+    lower_: Array
+    upper_: Array
+
     def _wrong_state(self) -> str | None:
         """What a model file may not leave out."""
         state = vars(self)
@@ -118,7 +141,7 @@ class PreImage(BaseEstimator):
         scores: Array | None = None,
         sample_weight: Array | None = None,
     ) -> PreImage:
-        """Learn from the rows X, their Gram matrix K₀ and their scores t; ``kernel`` is resolved.
+        """Learn from the rows X, their Gram matrix K₀ and their scores t; ``kernel`` is resolved [4].
 
         Models hand over distinct rows; ``sample_weight`` says how often each occurs, to methods that ask.
 
@@ -139,10 +162,6 @@ class PreImage(BaseEstimator):
         -------
         PreImage
             Itself.
-
-        References
-        ----------
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
 
         Examples
         --------
@@ -166,7 +185,7 @@ class PreImage(BaseEstimator):
         return self
 
     def transform(self, weights: Array, kernel_values: Array) -> Array:
-        """An input for each feature point: (n, m) weights γ and (n, m) values K₀γ give (n, d).
+        """An input for each feature point: (n, m) weights γ and (n, m) values K₀γ give (n, d) [4].
 
         Parameters
         ----------
@@ -178,10 +197,6 @@ class PreImage(BaseEstimator):
         Returns
         -------
         ndarray of shape (n, d)
-
-        References
-        ----------
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
 
         Examples
         --------
@@ -200,7 +215,7 @@ class PreImage(BaseEstimator):
     def transform_with_info(
         self, weights: Array, kernel_values: Array, scores: Array | None = None
     ) -> tuple[Array, PreImageInfo]:
-        """As :meth:`transform`, with what the method has to report.
+        """As :meth:`transform`, with what the method has to report [4].
 
         ``scores`` of the feature points, (n, q), are needed where their weights do not sum to one, as those of noise do not;
         methods that look at scores take them from the weights otherwise.
@@ -219,10 +234,6 @@ class PreImage(BaseEstimator):
         rows : ndarray of shape (n, d)
         info : PreImageInfo
 
-        References
-        ----------
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
-
         Examples
         --------
         >>> import numpy as np
@@ -240,10 +251,10 @@ class PreImage(BaseEstimator):
         weights, values = self._pair(weights, kernel_values)
         dtype = float_dtype(self.X_)
         if self.linear_:
-            return combined(weights, self.X_).astype(dtype), PreImageInfo.closed_form(len(weights))
+            return combine(weights, self.X_).astype(dtype), PreImageInfo.closed_form(len(weights))
         found = np.empty((len(weights), self.X_.shape[1]), dtype=dtype)
         reports = [PreImageInfo.closed_form(0)]
-        for rows in row_chunks(len(weights), max(1, CHUNK_VALUES // max(1, weights.shape[1]))):
+        for rows in row_chunks(len(weights), max(1, SIZES.chunk // 8 // max(1, weights.shape[1]))):
             if self.inverts_scores:
                 known = self._scores_of(weights[rows]) if scores is None else scores[rows]
                 points, report = self.invert_scores(known, values[rows])
@@ -263,7 +274,7 @@ class PreImage(BaseEstimator):
         return np.asarray(weights @ self.scores_)
 
     def invert_scores(self, scores: Array, values: Array) -> tuple[Array, PreImageInfo]:
-        """As :meth:`invert`, from the scores of the points.
+        """As :meth:`invert`, from the scores of the points [4].
 
         Parameters
         ----------
@@ -276,10 +287,6 @@ class PreImage(BaseEstimator):
         -------
         rows : ndarray of shape (n, d)
         info : PreImageInfo
-
-        References
-        ----------
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
 
         Examples
         --------
@@ -295,7 +302,7 @@ class PreImage(BaseEstimator):
         raise TypeError(f"{type(self).__name__} does not look at scores.")
 
     def prepare(self, K0: Array | None, scores: Array | None) -> None:
-        """Check that the method suits ``kernel_``, and learn what :meth:`invert` needs.
+        """Check that the method suits ``kernel_``, and learn what :meth:`invert` needs [4].
 
         Parameters
         ----------
@@ -307,10 +314,6 @@ class PreImage(BaseEstimator):
         Returns
         -------
         None
-
-        References
-        ----------
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
 
         Examples
         --------
@@ -325,7 +328,7 @@ class PreImage(BaseEstimator):
         """
 
     def invert(self, weights: Array, values: Array) -> tuple[Array, PreImageInfo]:
-        """Inputs (n, d) and the report for a chunk of feature points, in float64; never NaN.
+        """Inputs (n, d) and the report for a chunk of feature points, in float64; never NaN [4].
 
         Parameters
         ----------
@@ -338,10 +341,6 @@ class PreImage(BaseEstimator):
         -------
         rows : ndarray of shape (n, d)
         info : PreImageInfo
-
-        References
-        ----------
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
 
         Examples
         --------
@@ -358,7 +357,7 @@ class PreImage(BaseEstimator):
         raise TypeError(f"{type(self).__name__} does not say how to find a pre-image.")
 
     def squared_error(self, X: Points, weights: Array, kernel_values: Array) -> Array:
-        """|φ(x) - Φγ|² = k(x, x) - 2 Σᵢ γᵢ k(x, xᵢ) + γᵀK₀γ: how well the inputs X answer, in feature space.
+        """|φ(x) - Φγ|² = k(x, x) - 2 Σᵢ γᵢ k(x, xᵢ) + γᵀK₀γ: how well the inputs X answer, in feature space [4].
 
         Parameters
         ----------
@@ -372,10 +371,6 @@ class PreImage(BaseEstimator):
         Returns
         -------
         ndarray of shape (n,)
-
-        References
-        ----------
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
 
         Examples
         --------
@@ -392,9 +387,9 @@ class PreImage(BaseEstimator):
         check_is_fitted(self, "X_")
         weights, values = self._pair(weights, kernel_values)
         products = np.empty(len(weights))
-        for rows in row_chunks(len(weights), max(1, CHUNK_VALUES // max(1, weights.shape[1]))):
+        for rows in row_chunks(len(weights), max(1, SIZES.chunk // 8 // max(1, weights.shape[1]))):
             products[rows] = np.einsum("nm,nm->n", weights[rows], self.kernel_(X[rows], self.X_))
-        errors = self.kernel_.diagonal(X) - 2 * products + squared_norms(weights, values)
+        errors = self.kernel_.diagonal(X) - 2 * products + feature_norms(weights, values)
         return np.asarray(np.maximum(errors, 0.0))
 
     def _pair(self, weights: Array, kernel_values: Array) -> tuple[Array, Array]:
@@ -412,7 +407,7 @@ class PreImage(BaseEstimator):
 
 
 def has_identity_features(kernel: Kernel) -> bool:
-    """Whether φ(x) is x, times a constant or beside one: then Σᵢ γᵢxᵢ is the nearest input, exactly.
+    """Whether φ(x) is x, times a constant or beside one: then Σᵢ γᵢxᵢ is the nearest input, exactly [4].
 
     Parameters
     ----------
@@ -421,10 +416,6 @@ def has_identity_features(kernel: Kernel) -> bool:
     Returns
     -------
     bool
-
-    References
-    ----------
-    [4] docs/theory.md, section 4: pre-images (feature point -> input point).
 
     Examples
     --------
@@ -440,16 +431,16 @@ def has_identity_features(kernel: Kernel) -> bool:
         return any(map(has_identity_features, pair)) and all(
             has_identity_features(part) or isinstance(part, Constant) for part in pair
         )
-    return isinstance(kernel, Linear)
+    return isinstance(kernel, Linear) or (isinstance(kernel, Polynomial) and kernel.degree == 1)
 
 
-def combined(weights: Array, X: Points) -> Array:
+def combine(weights: Array, X: Points) -> Array:
     """Σⱼ wᵢⱼ xⱼ in float64, whatever of the two is sparse."""
     product = weights @ (X if is_sparse(X) else np.asarray(X, dtype=np.float64))
     return product.toarray() if is_sparse(product) else np.asarray(product)
 
 
-def squared_norms(weights: Array, values: Array) -> Array:
+def feature_norms(weights: Array, values: Array) -> Array:
     """|Φγ|² = γᵀK₀γ, one per point."""
     return np.asarray(np.maximum(np.einsum("nm,nm->n", weights, values), 0.0))
 

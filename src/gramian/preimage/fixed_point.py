@@ -6,12 +6,10 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._checks import check_tolerance
+from gramian._precision import ROUNDING
 from gramian.kernels import RBF, Scaled
-from gramian.preimage.base import PreImage, PreImageInfo, combined, data_scale, fitted_rows
+from gramian.preimage.base import PreImage, PreImageInfo, combine, data_scale, fitted_rows
 from gramian.preimage.smoother import KernelSmoother
-
-VANISHED = 1e-12  # of Σ|γᵢkᵢ|: a denominator below it is rounding
-LARGEST_STRETCH = 16.0
 
 
 class FixedPoint(PreImage):
@@ -104,9 +102,7 @@ class FixedPoint(PreImage):
             good = trial_heights >= heights[active] * (1 - 1e-14)
             better = active[good]
             points[better], heights[better], targets[better] = trials[good], trial_heights[good], trial_targets[good]
-            stretch = np.where(
-                good, np.minimum(1.5 * stretch, LARGEST_STRETCH), np.where(stretch > 1, 1.0, stretch / 2)
-            )
+            stretch = np.where(good, np.minimum(1.5 * stretch, 16.0), np.where(stretch > 1, 1.0, stretch / 2))
             moves = targets[active] - points[active]
             done = _lengths(moves) <= enough
             settled[active[done]] = True
@@ -121,9 +117,9 @@ class FixedPoint(PreImage):
         """f(x) and the next x; -inf where the denominator is not positive."""
         shares = weights * self.kernel_(points, self.X_)
         heights = shares.sum(axis=1)
-        alive = heights > VANISHED * np.abs(shares).sum(axis=1)
+        alive = heights > ROUNDING * np.abs(shares).sum(axis=1)
         targets = points.copy()
-        targets[alive] = combined(shares[alive], self.X_) / heights[alive, None]
+        targets[alive] = combine(shares[alive], self.X_) / heights[alive, None]
         return np.where(alive, heights, -np.inf), np.clip(targets, self.lower_, self.upper_)
 
 

@@ -6,12 +6,11 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._checks import check_tolerance
+from gramian._precision import EPS
 from gramian.preimage.base import PreImage, PreImageInfo, data_scale
 from gramian.preimage.smoother import KernelSmoother
 
 MEMORY = 5  # values that a new one may not exceed: spectral steps are fast because they may rise a little
-DECREASE = 1e-4
-ROUNDING = 1e-14
 
 
 class Gradient(PreImage):
@@ -72,7 +71,7 @@ class Gradient(PreImage):
         lengths = np.sqrt(_inner(slopes, slopes))
         rates = np.divide(0.1 * self.spread_, lengths, out=np.ones_like(lengths), where=lengths > 0)
         moves = self._moves(points, rates, slopes)
-        flat = lengths * self.spread_ <= ROUNDING * np.maximum(np.abs(errors), 1e-300)
+        flat = lengths * self.spread_ <= 64 * EPS * np.maximum(np.abs(errors), 1e-300)
         settled[flat] = True
         active = np.flatnonzero(~flat)
         fraction = np.ones(len(points))
@@ -82,8 +81,8 @@ class Gradient(PreImage):
             trials = points[active] + fraction[active, None] * moves[active]
             trial_errors, trial_slopes = self._objective(trials, weights[active])
             steps[active] += 1
-            slack = ROUNDING * np.abs(errors[active])
-            promised = DECREASE * fraction[active] * _inner(slopes[active], moves[active])
+            slack = 64 * EPS * np.abs(errors[active])
+            promised = 1e-4 * fraction[active] * _inner(slopes[active], moves[active])
             good = trial_errors <= history[active].max(axis=1) + promised + slack
             fraction[active[~good]] *= 0.5
             taken = active[good]

@@ -6,12 +6,11 @@ import numpy as np
 
 from gramian._arrays import Array, row_chunks
 from gramian._checks import check_count
+from gramian._precision import SEEN
 from gramian._threads import single_blas_thread
-from gramian.preimage.base import PreImage, PreImageInfo, fitted_rows, squared_norms
+from gramian.policy import SIZES
+from gramian.preimage.base import PreImage, PreImageInfo, feature_norms, fitted_rows
 from gramian.preimage.smoother import nearest
-
-RCOND = 1e-10  # directions in which the neighbours do not spread are left to their mean
-ENTRIES_AT_ONCE = 1 << 21
 
 
 class MDS(PreImage):
@@ -56,10 +55,10 @@ class MDS(PreImage):
         squared_diameter = float(np.square(self.upper_ - self.lower_).sum())
         # as if Φγ were an image: k(x, xᵢ) = k(0) - |φ(xᵢ) - Φγ|²/2
         similar = np.take_along_axis(values, chosen, axis=1)
-        similar += 0.5 * (at_zero - squared_norms(weights, values))[:, None]
+        similar += 0.5 * (at_zero - feature_norms(weights, values))[:, None]
         squares = np.minimum(self.kernel_.squared_distance(similar), squared_diameter)
         found = np.empty((len(values), self.X_.shape[1]))
-        for rows in row_chunks(len(values), max(1, ENTRIES_AT_ONCE // (chosen.shape[1] * self.X_.shape[1]))):
+        for rows in row_chunks(len(values), max(1, SIZES.chunk // 8 // (chosen.shape[1] * self.X_.shape[1]))):
             found[rows] = positions(fitted_rows(self.X_, chosen[rows]), squares[rows])
         return found, PreImageInfo.closed_form(len(values))
 
@@ -72,7 +71,7 @@ def positions(neighbors: Array, squares: Array) -> Array:
     right -= right.mean(axis=1, keepdims=True)
     with single_blas_thread():
         left, sizes, axes = np.linalg.svd(centred, full_matrices=False)
-    kept = sizes > RCOND * sizes[:, :1]
+    kept = sizes > SEEN * sizes[:, :1]
     inverse = np.divide(0.5, sizes, out=np.zeros_like(sizes), where=kept)
     along = inverse * np.einsum("nkr,nk->nr", left, right)
     return np.asarray(means + np.einsum("nr,nrd->nd", along, axes))

@@ -7,26 +7,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from gramian._arrays import Array, is_sparse, symmetrized
+from gramian._arrays import Array, is_sparse, symmetric_part
 from gramian._checks import check_count, check_number
 from gramian._content import content_folds, row_hashes, smallest_positions
+from gramian._precision import LEAST_NOISE, ROUNDING
 from gramian._threads import single_blas_thread
 from gramian._types import Points
 from gramian.kernels import RBF, Precomputed
 from gramian.kernels.base import Kernel
 from gramian.latent.sample import DualSample
 from gramian.operators.gram import DenseGram, LazyGram
-from gramian.policy import LOOK
+from gramian.policy import JURY, LOOK
 from gramian.preimage.base import PreImage, PreImageInfo
 from gramian.solvers import Eigh
 
 # of equally good choices the first, smoothest, is taken
 WIDTHS = (8.0, 4.0, 2.0, 1.0, 0.5)  # of the median distance between scores
 PENALTIES = np.logspace(1, -10, 12)
-CHOOSING_ROWS = 1000
-FEWEST_ROWS = 10  # below, nothing can be held out
-RESOLVED = 1e-6  # of the variance: errors below it are equally good, and rounding must not choose between them
-RANK = 1e-12
 
 
 class KernelRidge(PreImage):
@@ -59,6 +56,9 @@ class KernelRidge(PreImage):
     """
 
     prepared = ("scores_", "centers_", "length_scale_", "mean_", "coefficients_")
+
+    penalty_: float
+    held_out_error_: float
 
     def __init__(self, penalty: float | None = None, length_scale: float | None = None, n_centers: int = 500) -> None:
         self.penalty = penalty
@@ -106,9 +106,9 @@ class KernelRidge(PreImage):
         widths = WIDTHS if self.length_scale is None else (self.length_scale / median,)
         widths = widths if self.scores_ is not None else (1.0,)
         penalties = PENALTIES if self.penalty is None else np.array([self.penalty])
-        rows = smallest_positions(hashes, CHOOSING_ROWS)
+        rows = smallest_positions(hashes, LOOK.gram)
         out = content_folds(self.X_, LOOK.folds, hashes[rows])[1] == 0
-        if len(rows) < FEWEST_ROWS or out.all():
+        if len(rows) < JURY.fewest_rows or out.all():
             return widths[len(widths) // 2], float(penalties[len(penalties) // 2]), float("nan")
         kept, held_out = rows[~out], rows[out]
         scores = (
@@ -116,7 +116,7 @@ class KernelRidge(PreImage):
         )
         centers = np.arange(min(len(kept), self.n_centers))  # rows come by rising hash
         target = inputs[held_out]
-        floor = RESOLVED * float(np.square(target - inputs[kept].mean(axis=0)).sum(axis=1).mean())
+        floor = LEAST_NOISE * float(np.square(target - inputs[kept].mean(axis=0)).sum(axis=1).mean())
         best = 1.0, 1.0, np.inf
         for width in widths:
             if scores is None:
@@ -151,13 +151,13 @@ class _Regression(NamedTuple):
 
     @classmethod
     def of(cls, gram: Array, central: Array, inputs: Array) -> _Regression:
-        sizes, axes = linalg.eigh(symmetrized(central))
-        kept = sizes > RANK * max(sizes[-1], 0.0)
+        sizes, axes = linalg.eigh(symmetric_part(central))
+        kept = sizes > ROUNDING * max(sizes[-1], 0.0)
         basis = axes[:, kept] / np.sqrt(sizes[kept])
         features = gram @ basis
         shift, mean = features.mean(axis=0), inputs.mean(axis=0)
         features -= shift
-        squares, turns = linalg.eigh(symmetrized(features.T @ features))
+        squares, turns = linalg.eigh(symmetric_part(features.T @ features))
         along = turns.T @ (features.T @ (inputs - mean))
         scale = float(np.mean(central.diagonal())) or 1.0
         return cls(basis @ turns, shift @ turns, mean, np.maximum(squares, 0.0), along, scale)
@@ -194,7 +194,7 @@ def _split_scores(
     weights = np.full(len(kept), 1.0 / len(kept))
     sample = DualSample(kernel, points, raw, weights, float(len(kept)), centred)
     spectrum = Eigh().solve(sample.operator(), min(scores.shape[1], sample.max_components))
-    rank = int((spectrum.eigenvalues > RANK * spectrum.eigenvalues.max(initial=0.0)).sum())
+    rank = int((spectrum.eigenvalues > ROUNDING * spectrum.eigenvalues.max(initial=0.0)).sum())
     subspace = sample.subspace(spectrum.leading(rank))
     old = raw.to_dense() if points is None else points
     # scores need no k(y, y)

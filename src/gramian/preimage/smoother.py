@@ -10,7 +10,7 @@ from gramian._checks import check_count
 from gramian._types import Points
 from gramian.kernels import Precomputed
 from gramian.kernels.base import Kernel
-from gramian.preimage.base import PreImage, PreImageInfo, combined
+from gramian.preimage.base import PreImage, PreImageInfo, combine
 
 
 class KernelSmoother(PreImage):
@@ -36,6 +36,8 @@ class KernelSmoother(PreImage):
     array([[0.5]])
     """
 
+    half_diagonal_: Array | None = None  # k(x, x) / 2 of the points, where it is not constant
+
     def __init__(self, n_neighbors: int | None = 10) -> None:
         self.n_neighbors = n_neighbors
 
@@ -58,7 +60,7 @@ class KernelSmoother(PreImage):
         starts = np.arange(0, n_points * n_chosen + 1, n_chosen)
         average = sparse.csr_array((similar.ravel(), chosen.ravel(), starts), shape=values.shape)
         info = PreImageInfo.closed_form(n_points)
-        return combined(average, self.X_), PreImageInfo(info.converged, info.n_iter, lost)
+        return combine(average, self.X_), PreImageInfo(info.converged, info.n_iter, lost)
 
     def _average_of_all(self, values: Array) -> tuple[Array, PreImageInfo]:
         similar = np.maximum(values, 0.0)
@@ -69,7 +71,7 @@ class KernelSmoother(PreImage):
         total[lost] = 1.0
         info = PreImageInfo.closed_form(len(values))
         info.fallback[lost] = True
-        return combined(similar / total[:, None], self.X_), info
+        return combine(similar / total[:, None], self.X_), info
 
 
 def half_diagonal(kernel: Kernel, X: Points, K0: Array | None) -> Array | None:

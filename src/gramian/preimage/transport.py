@@ -9,19 +9,13 @@ from scipy.special import ndtri
 from gramian._arrays import Array
 from gramian._checks import check_count
 from gramian._content import row_hashes, smallest_positions
+from gramian.policy import LOOK
 from gramian.preimage.base import PreImage, PreImageInfo, fitted_rows
 from gramian.preimage.smoother import nearest
 
-MOST_ROWS = 1000
-"""Rows that samples are carried to, those of smallest hash."""
-N_DRAWS = 2048
-"""Draws of the law that the prices are found on."""
-SOBOL_COLUMNS = 50
 BLUR = 10.0
 """The width ε of the choice between rows, in squared distances to the nearest row."""
 ROUNDS, STEPS = 8, 12
-BALANCED = 0.02
-"""Prices are found when no row gets more or less than its share by this factor (log scale)."""
 
 
 class Transport(PreImage):
@@ -60,14 +54,15 @@ class Transport(PreImage):
         self.scores_ = np.asarray(scores, dtype=np.float64)
         weights = np.ones(len(self.scores_)) if self.row_weights_ is None else self.row_weights_
         variances = (weights / weights.sum()) @ self.scores_**2
-        self.centers_ = smallest_positions(row_hashes(self.X_), MOST_ROWS)
+        self.centers_ = smallest_positions(row_hashes(self.X_), LOOK.gram)
         centers = self.scores_[self.centers_]
         self.half_norms_ = 0.5 * np.einsum("mq,mq->m", centers, centers)
         self.blur_ = BLUR * _nearest_square(centers)
         # the sign of an axis is a convention: draws take that of the third moment, which the rows decide
         unit = np.abs(self.scores_).max(axis=0, initial=0.0)  # cubes of large scores overflow
         signs = np.where(weights @ (self.scores_ / np.where(unit > 0, unit, 1.0)) ** 3 < 0, -1.0, 1.0)
-        draws = even_normals(N_DRAWS, centers.shape[1]) * (signs * np.sqrt(variances))
+        # Draws of the law that the prices are found on.
+        draws = even_normals(2048, centers.shape[1]) * (signs * np.sqrt(variances))
         share = weights[self.centers_] / weights[self.centers_].sum()
         self.prices_ = balanced_prices((draws @ centers.T - self.half_norms_) / self.blur_, share) * self.blur_
 
@@ -86,7 +81,7 @@ class Transport(PreImage):
 
 def even_normals(n_draws: int, n_columns: int) -> Array:
     """Standard normal draws, even in the first columns (a Sobol sequence), which carry nearly all of the variance."""
-    even = min(n_columns, SOBOL_COLUMNS)
+    even = min(n_columns, 50)
     plain = np.random.default_rng(0).standard_normal((n_draws, n_columns - even))
     if even == 0:
         return plain
@@ -114,7 +109,8 @@ def balanced_prices(closeness: Array, share: Array) -> Array:
             factors *= change
         prices += np.log(factors)
         prices -= prices.max()
-        if np.abs(np.log(change)).max() <= BALANCED:
+        # Prices are found when no row gets more or less than its share by this factor (log scale).
+        if np.abs(np.log(change)).max() <= 0.02:
             break
     return prices
 

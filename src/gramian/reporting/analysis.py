@@ -12,34 +12,30 @@ import numpy as np
 from scipy.special import ndtri
 
 from gramian._arrays import Array
-from gramian._content import row_hashes, smallest_positions
+from gramian._content import content_sample
+from gramian._progress import Progress
 from gramian.estimators.imputer import LatentImputer
 from gramian.estimators.outliers import LatentOutlierDetector
 from gramian.estimators.ppca import PPCA
 from gramian.evidence.cells import hidden_cells
 from gramian.io.table_model import TableModel
+from gramian.policy import DEFAULTS, LOOK, PAGE
 from gramian.reporting.associations import associations
 from gramian.reporting.traits import Traits
 from gramian.reporting.words import count
 from gramian.tables.preprocessing import Preprocessing
 from gramian.tables.table import Table
 
-LEVEL = 0.9
 FLAG_LEVEL = 0.99
-HELD_OUT_CELLS = 100_000
 CLUSTER_FEATURES = 200
 WIDEST = 1000
 """Tables of more features are not fitted again to hide cells or rows: it would take too long."""
-ODD_ROWS = 10
-SHOWN_CELLS = 25
-MOST_ASSOCIATED = 60
-"""Columns among which associations are looked for."""
 WEAK, FAIR, STRONG = 0.05, 0.3, 0.7
 """Shares of the variance of hidden cells that the others tell, from which structure is called weak, fair, strong."""
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HiddenCells:
     """Cells of numbers that were hidden from the fit and then guessed; errors in units of the columns' spread."""
 
     n_cells: int
@@ -78,7 +74,7 @@ class Analysis:
     full: Array
     std: Array
     rule: str
-    held_out: HeldOut | None = None
+    held_out: HiddenCells | None = None
     clusters: Clusters | None = None
     target: list[str] | None = None
     fitted: TableModel | None = None
@@ -93,7 +89,7 @@ class Analysis:
     @cached_property
     def associations(self) -> tuple[Array, list[str]]:
         """How strongly any two columns go together, and their names."""
-        return associations(self.table, self.prepare, self.X, MOST_ASSOCIATED)
+        return associations(self.table, self.prepare, self.X, PAGE.columns)
 
     @property
     def holes(self) -> Array:
@@ -109,14 +105,25 @@ class Analysis:
         return "none" if told < WEAK else "weak" if told < FAIR else "fair" if told < STRONG else "strong"
 
     def row_name(self, row: int) -> str:
-        """What a row is called: its names, or its line in the file."""
+        """What a row is called: its names, or its line in the file; both where several rows have these names."""
+        words = self._words(row)
+        line = int(self.table.lines[row]) if len(self.table.lines) else row + 1
+        if words and self._named[words] == 1:
+            return words
+        return f"line {line}: {words}" if words else f"line {line}"
+
+    def _words(self, row: int) -> str:
         ids = [name for name in self.prepare.ids if name in self.table]
         values = [self.table[name][row] for name in ids[:2]]
         words = [
             str(int(v)) if isinstance(v, float) and v == int(v) else str(v) for v in values if v is not None and v == v
         ]
-        line = int(self.table.lines[row]) if len(self.table.lines) else row + 1
-        return ", ".join(dict.fromkeys(words)) if words else f"line {line}"
+        return ", ".join(dict.fromkeys(words))
+
+    @cached_property
+    def _named(self) -> Counter[str]:
+        """How many rows have each name."""
+        return Counter(self._words(row) for row in range(self.table.n_rows))
 
     def note(self, section: str, text: str) -> None:
         """A remark for a section."""
@@ -130,9 +137,23 @@ def analyse(
     n_components: Any = None,
     random_state: int = 0,
     fitted: TableModel | None = None,
+    verbose: int = 0,
 ) -> Analysis:
-    """Fit what the report needs, or take it from a fitted model. Warnings become remarks of the report."""
+    """Fit what the report needs, or take it from a fitted model. Warnings become remarks of the report; ``verbose`` shows progress."""
     X = prepare.matrix(table)
+    with Progress("report", total=5, verbose=verbose) as bar:
+        return _analysed(table, prepare, X, n_components, random_state, fitted, bar)
+
+
+def _analysed(
+    table: Table,
+    prepare: Preprocessing,
+    X: Array,
+    n_components: Any,
+    random_state: int,
+    fitted: TableModel | None,
+    bar: Progress,
+) -> Analysis:
     known = _subspace_of(fitted)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -147,10 +168,13 @@ def analyse(
         else:
             model, rule = known, "of the fitted model"
         anomaly = model.anomaly(X, level=FLAG_LEVEL)
+    bar.step(done="model")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what the table has to say was said by the fit
         oddness, flags = _odd_rows(X, anomaly, fitted if known is not None else None)
-        full, std = _imputed(model, X)
+        bar.step(done="odd rows")
+        full, std, robust = _imputed(model, X)
+        bar.step(done="holes")
     analysis = Analysis(table, prepare, X, model, model.transform(X), anomaly, oddness, flags, full, std, rule)
     said = {" ".join(str(w.message).split()) for w in caught if not issubclass(w.category, DeprecationWarning)}
     analysis.warnings = sorted(said)
@@ -158,8 +182,10 @@ def analyse(
     analysis.target = _target(table, prepare)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # candidates that lose need not have converged
-        analysis.held_out = _held_out(analysis)
+        analysis.held_out = _held_out(analysis, robust)
+        bar.step(done="trust")
         analysis.clusters = _clusters(analysis, random_state)
+        bar.step(done="clusters")
     return analysis
 
 
@@ -186,18 +212,18 @@ def _subspace_of(fitted: TableModel | None) -> PPCA | None:
     return inner if isinstance(inner, PPCA) else None
 
 
-def _imputer(model: PPCA) -> LatentImputer:
+def _imputer(model: PPCA, robust: Any = "auto") -> LatentImputer:
     """What fills holes with as many components as the model has, its intervals held to their promise on hidden cells."""
-    return LatentImputer(PPCA(int(model.n_components_)), standardize=False)
+    return LatentImputer(PPCA(int(model.n_components_)), standardize=False, robust=robust)
 
 
-def _imputed(model: PPCA, X: Array) -> tuple[Array, Array]:
-    """The table without holes, and the standard deviations of what was filled."""
+def _imputed(model: PPCA, X: Array) -> tuple[Array, Array, Any]:
+    """The table without holes, the standard deviations of what was filled, and which cells are believed ("auto": not asked yet)."""
     if not np.isnan(X).any():
-        return X, np.zeros_like(X)
-    filler = _imputer(model).fit(X) if X.shape[1] <= WIDEST else model
+        return X, np.zeros_like(X), "auto"
+    filler = _imputer(model).fit(content_sample(X, LOOK.rows)) if X.shape[1] <= WIDEST else model
     full, std = filler.impute(X, return_std=True)
-    return np.asarray(full), np.asarray(std)
+    return np.asarray(full), np.asarray(std), getattr(filler, "robust_", "auto")
 
 
 def _target(table: Table, prepare: Preprocessing) -> list[str] | None:
@@ -221,7 +247,7 @@ def first_features(prepare: Preprocessing) -> Array:
     return np.searchsorted(prepare.owner, np.arange(len(prepare.names)))
 
 
-def _held_out(analysis: Analysis) -> HeldOut | None:
+def _held_out(analysis: Analysis, robust: Any) -> HiddenCells | None:
     """Hide cells of numbers, fit without them, guess them: how far to trust what is filled."""
     X, prepare = analysis.X, analysis.prepare
     if X.shape[1] < 2 or len(X) < 20:
@@ -232,9 +258,8 @@ def _held_out(analysis: Analysis) -> HeldOut | None:
             "trust", f"With {count(X.shape[1])} features, hiding cells and guessing them takes too long: left out."
         )
         return None
-    most = max(20, HELD_OUT_CELLS // X.shape[1])
-    if len(X) > most:
-        X = X[np.sort(smallest_positions(row_hashes(X), most))]
+    X = content_sample(X, LOOK.rows)
+    if len(X) < len(analysis.X):
         analysis.note("trust", f"The hidden cells are taken from {count(len(X))} of the {count(len(analysis.X))} rows.")
     first = first_features(prepare)
     hidden = hidden_cells(X[:, first], 0)
@@ -246,15 +271,15 @@ def _held_out(analysis: Analysis) -> HeldOut | None:
         return None
     masked = np.where(everywhere, np.nan, X)
     try:
-        guessed, spread = _imputer(analysis.model).fit(masked).impute(masked, return_std=True)
+        guessed, spread = _imputer(analysis.model, robust).fit(masked).impute(masked, return_std=True)
     except ValueError:
         analysis.note("trust", "The model could not be fitted without the hidden cells.")
         return None
     off = np.abs(guessed - X)[everywhere]
-    inside = off <= interval_factor(LEVEL) * spread[everywhere]
+    inside = off <= interval_factor(DEFAULTS.cover) * spread[everywhere]
     plain = (X - np.nanmean(masked, axis=0))[everywhere]
     rms = [float(np.sqrt(np.mean(error**2))) for error in (off, plain)]
-    return HeldOut(int(hidden.sum()), rms[0], rms[1], float(inside.mean()))
+    return HiddenCells(int(hidden.sum()), rms[0], rms[1], float(inside.mean()))
 
 
 def interval_factor(level: float) -> float:

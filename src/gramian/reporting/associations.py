@@ -6,13 +6,10 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._content import row_hashes, smallest_positions
+from gramian.policy import LOOK, PAGE
 from gramian.tables.dates import moments
 from gramian.tables.preprocessing import Preprocessing
 from gramian.tables.table import Table
-
-MOST_ROWS = 5000
-"""More rows than these are judged on so many of them, those of smallest hash."""
-FEWEST_ROWS = 5
 
 
 def association(first: Array, second: Array) -> float:
@@ -29,7 +26,7 @@ def association(first: Array, second: Array) -> float:
     """
     both = ~(np.isnan(first).any(axis=1) | np.isnan(second).any(axis=1))
     n = int(both.sum())
-    if n < FEWEST_ROWS:
+    if n < PAGE.fewest:
         return 0.0
     if first.shape[1] == second.shape[1] == 1:
         one, other = (block[both, 0] - block[both, 0].mean() for block in (first, second))
@@ -52,7 +49,7 @@ def _basis(block: Array) -> Array:
 
 def associations(table: Table, prepare: Preprocessing, X: Array, most: int) -> tuple[Array, list[str]]:
     """The matrix of all modelled columns and dates (at most so many of them), and their names."""
-    rows = np.arange(len(X)) if len(X) <= MOST_ROWS else np.sort(smallest_positions(row_hashes(X), MOST_ROWS))
+    rows = np.arange(len(X)) if len(X) <= LOOK.drawn else np.sort(smallest_positions(row_hashes(X), LOOK.drawn))
     blocks = {name: X[rows][:, prepare.owner == j] for j, name in enumerate(prepare.names[:most])}
     for name in prepare.ids:
         seconds = _seconds(table[name][rows]) if name in table else None

@@ -155,7 +155,7 @@ def cell_text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, bool | str):
-        return shortened(str(value), CELL_WIDTH)
+        return shorten(str(value), CELL_WIDTH)
     number = float(value)
     if number != number:
         return "–"
@@ -163,7 +163,7 @@ def cell_text(value: Any) -> str:
     return f"{number:.0f}" if whole else f"{number:.4g}"
 
 
-def shortened(text: str, width: int = NAME_WIDTH) -> str:
+def shorten(text: str, width: int = NAME_WIDTH) -> str:
     """A name that fits: its beginning and its end, without line breaks or control characters."""
     text = "".join(c if c.isprintable() else " " for c in str(text))
     if len(text) <= width:

@@ -11,12 +11,6 @@ import numpy as np
 from gramian._arrays import Array
 from gramian.reporting.svg import LETTER, LINE, Canvas, cut, number
 
-BINS = 20
-MAP_LINES = 180
-"""More rows than these share lines in the map of holes."""
-MAP_COLUMNS = 60
-SHOWN_CORRELATIONS = 24
-
 
 def histogram(values: Array) -> str:
     """How a column of numbers is spread, small enough for a cell of a table."""
@@ -24,8 +18,8 @@ def histogram(values: Array) -> str:
     if not len(seen) or seen.min() == seen.max():
         return ""
     low, high = float(seen.min()), float(seen.max())
-    whole = bool((seen == np.round(seen)).all()) and high - low < BINS
-    edges = np.arange(low - 0.5, high + 1) if whole else np.linspace(low, high, BINS + 1)
+    whole = bool((seen == np.round(seen)).all()) and high - low < 20
+    edges = np.arange(low - 0.5, high + 1) if whole else np.linspace(low, high, 20 + 1)
     counts, edges = np.histogram(seen, edges)
     canvas = Canvas(124, 30)
     width = 120 / len(counts)
@@ -56,21 +50,6 @@ def value_bars(cells: Sequence[Any], most: int = 8) -> str:
     return canvas.markup("Shares of values")
 
 
-def correlation_matrix(X: Array) -> Array:
-    """Pairwise correlations over the rows that show both columns; NaN where fewer than three do."""
-    seen = ~np.isnan(X)
-    filled = np.where(seen, X - np.nanmean(X, axis=0), 0.0)
-    mask = seen.astype(float)
-    count = mask.T @ mask
-    with np.errstate(divide="ignore", invalid="ignore"):
-        sums = filled.T @ mask  # of column i where j is seen
-        products = filled.T @ filled - sums * sums.T / count
-        squares = (filled**2).T @ mask - sums**2 / count
-        found = products / np.sqrt(squares * squares.T)
-    flat = (squares <= 1e-12 * np.maximum(np.diag(squares)[:, None], 1e-300)) | (count < 3)
-    return np.where(flat | flat.T, np.nan, np.clip(found, -1, 1))
-
-
 def correlations(R: Array, names: Sequence[str]) -> str:
     """Correlations as squares: orange rises together, blue against each other, the deeper the stronger."""
     d = len(names)
@@ -96,7 +75,8 @@ def correlations(R: Array, names: Sequence[str]) -> str:
 def hole_map(holes: Array, names: Sequence[str]) -> str:
     """Where cells are missing: rows from top to bottom, columns from left to right, missing cells dark."""
     n, d = holes.shape
-    lines = min(n, MAP_LINES)
+    # More rows than these share lines in the map of holes.
+    lines = min(n, 180)
     owner = (np.arange(n) * lines) // n
     share = np.zeros((lines, d))
     np.add.at(share, owner, holes)

@@ -12,19 +12,11 @@ from scipy.special import ndtri
 from sklearn.base import clone
 
 from gramian._arrays import Array
-from gramian._content import row_hashes, smallest_positions
 from gramian.estimators.imputer import LatentImputer
-from gramian.evidence.cells import hidden_cells
+from gramian.filling.aside import hidden_tables
+from gramian.policy import DEFAULTS, PAGE
 from gramian.tables.preprocessing import Preprocessing
 
-DRAWS = 3
-"""Times that cells are hidden; each draw is one fit."""
-LEVEL = 0.9
-MOST_CELLS = 40_000
-"""Larger tables are judged on so many cells, of the rows of smallest hash."""
-LEAST_ROWS = 20
-FEWEST = 5
-"""Of fewer hidden cells nothing is said."""
 HARDLY = 0.95
 """From this share of the mean's error on, nothing is called a help."""
 
@@ -77,29 +69,20 @@ def fill_quality(prepare: Preprocessing, X: Array, estimator: Any = None) -> dic
     >>> found["a"].ratio < 0.3, found["c"].ratio > 0.9
     (True, True)
     """
-    most = MOST_CELLS // max(X.shape[1], 1)
-    if len(X) > most:
-        X = X[np.sort(smallest_positions(row_hashes(X), max(most, LEAST_ROWS)))]
-    if len(X) < LEAST_ROWS or not prepare.names:
-        return {}
-    first = np.searchsorted(prepare.owner, np.arange(len(prepare.names)))
-    hashes = row_hashes(X)
     estimator = LatentImputer(standardize=False) if estimator is None else estimator
-    judged = _Judged(prepare)
-    for draw in range(DRAWS):
-        hidden = hidden_cells(X[:, first], draw, hashes)  # the features of a category are missing together
-        masked = np.where(hidden[:, prepare.owner], np.nan, X)
+    judged = Judged(prepare)
+    for table in hidden_tables(prepare, X):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the fit on all cells says what there is to say
-                full, std = clone(estimator).fit(masked).impute(masked, return_std=True)
+                full, std = clone(estimator).fit(table.masked).impute(table.masked, return_std=True)
         except ValueError:
             continue
-        judged.add(X, masked, hidden, np.asarray(full), np.asarray(std))
+        judged.add(table.X, table.masked, table.hidden, np.asarray(full), np.asarray(std))
     return judged.found()
 
 
-class _Judged:
+class Judged:
     """Errors of hidden cells, by column: rows of (of the model, of the mean, inside)."""
 
     def __init__(self, prepare: Preprocessing) -> None:
@@ -127,7 +110,7 @@ class _Judged:
         out = {}
         for j, parts in sorted(self.cells.items()):
             cells = np.concatenate(parts)
-            if len(cells) < FEWEST:
+            if len(cells) < PAGE.fewest:
                 continue
             number = not self.prepare.categories[j]
             model, mean = (float(np.sqrt(e.mean())) if number else float(e.mean()) for e in cells[:, :2].T)
@@ -147,7 +130,7 @@ def quality_of_numbers(
 
 def _number_errors(truth: Array, filled: Array, spread: Array, rows: Array, mean: float) -> tuple[Array, Array, Array]:
     off = truth[rows] - filled[rows]
-    inside = np.abs(off) <= ndtri(0.5 + LEVEL / 2) * spread[rows]
+    inside = np.abs(off) <= ndtri(0.5 + DEFAULTS.cover / 2) * spread[rows]
     return off**2, (truth[rows] - mean) ** 2, inside
 
 
@@ -160,7 +143,7 @@ def _category_errors(
     own = np.array([position[value] for value in truth[rows]])
     some = chances[rows]
     above = np.where(some > some[np.arange(len(rows)), own][:, None], some, 0.0).sum(axis=1)  # of likelier values
-    return truth[rows] != filled[rows], truth[rows].astype(str) != commonest, above < LEVEL
+    return truth[rows] != filled[rows], truth[rows].astype(str) != commonest, above < DEFAULTS.cover
 
 
 def quality_lines(found: Mapping[str, ColumnQuality], wanted: Mapping[str, int], most: int = 12) -> list[str]:
@@ -177,7 +160,7 @@ def quality_lines(found: Mapping[str, ColumnQuality], wanted: Mapping[str, int],
     return lines + ["    ..."] * (len(shown) > most)
 
 
-def unhelped(found: Mapping[str, ColumnQuality]) -> list[str]:
+def unhelped_columns(found: Mapping[str, ColumnQuality]) -> list[str]:
     """Columns that the mean fills at least as well as the model, on hidden cells."""
     return [name for name, row in found.items() if row.ratio >= 1]
 
@@ -193,7 +176,7 @@ class Means:
     @classmethod
     def of(cls, X: Array, found: Mapping[str, ColumnQuality]) -> Means:
         """Where the mean fills hidden cells at least as well as the model does."""
-        return cls(unhelped(found), np.nanmean(X, axis=0), np.nanstd(X, axis=0))
+        return cls(unhelped_columns(found), np.nanmean(X, axis=0), np.nanstd(X, axis=0))
 
     def put(self, prepare: Preprocessing, X: Array, full: Array, std: Array) -> tuple[Array, Array]:
         """The filled features with means, and their deviations, in the holes of these columns."""

@@ -8,14 +8,13 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.io.table_model import TableModel
-from gramian.reporting.analysis import LEVEL, WEAK, Analysis
-from gramian.reporting.blocks import Card, Cards, Drawing, Grid, Note, Section, Text, shortened
+from gramian.policy import DEFAULTS, PAGE
+from gramian.reporting.analysis import WEAK, Analysis
+from gramian.reporting.blocks import Card, Cards, Drawing, Grid, Note, Section, Text, shorten
 from gramian.reporting.row_drawings import row_map, spectrum
 from gramian.reporting.traits import Traits
 from gramian.reporting.words import FACTS, count, percent, plural
 
-SHOWN_CLASSES = 12
-SHOWN_COMPONENTS = 8
 HEADING = "The fitted model"
 
 
@@ -44,7 +43,7 @@ def _facts(fitted: TableModel) -> Grid:
 def _value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(_value(item) for item in value[:12])
-    return f"{value:.4g}" if isinstance(value, float) else shortened(str(value), 80)
+    return f"{value:.4g}" if isinstance(value, float) else shorten(str(value), 80)
 
 
 def _confusion(analysis: Analysis, fitted: TableModel) -> list[Any]:
@@ -55,11 +54,11 @@ def _confusion(analysis: Analysis, fitted: TableModel) -> list[Any]:
     truth = np.array([str(value) for value in analysis.table[target].tolist()])
     said = np.array([str(label) for label in fitted.estimator.predict(analysis.X)])
     labels = [str(label) for label in fitted.estimator.classes_]
-    if len(labels) > SHOWN_CLASSES:
+    if len(labels) > PAGE.rows:
         return [Text(f"{100 * np.mean(said == truth):.1f} % of the {count(len(truth))} rows are classified right.")]
     rows = [[label, *(int(((truth == label) & (said == other)).sum()) for other in labels)] for label in labels]
     caption = f"True classes down, predicted ones across: {100 * np.mean(said == truth):.1f} % right. Rows that the model was fitted on count too."
-    return [Grid([f"{shortened(target, 20)}, taken for", *(shortened(label, 20) for label in labels)], rows, caption)]
+    return [Grid([f"{shorten(target, 20)}, taken for", *(shorten(label, 20) for label in labels)], rows, caption)]
 
 
 def _against_truth(analysis: Analysis, fitted: TableModel) -> list[Any]:
@@ -70,15 +69,15 @@ def _against_truth(analysis: Analysis, fitted: TableModel) -> list[Any]:
     truth: Array = np.asarray(analysis.table[prepare.target], dtype=float)
     unit, shift = prepare.target_scale, prepare.target_mean
     mean = np.ravel(fitted.estimator.predict(analysis.X)) * unit + shift
-    lower, upper = (np.ravel(end) * unit + shift for end in fitted.estimator.interval(analysis.X, LEVEL))
+    lower, upper = (np.ravel(end) * unit + shift for end in fitted.estimator.interval(analysis.X, DEFAULTS.cover))
     rows = np.flatnonzero(~np.isnan(truth))[:1200]
     outside = (truth < lower) | (truth > upper)
-    names = [shortened(analysis.row_name(int(i)), 60) for i in rows]
-    name = shortened(prepare.target, 24)
+    names = [shorten(analysis.row_name(int(i)), 60) for i in rows]
+    name = shorten(prepare.target, 24)
     picture = row_map(
         np.column_stack([mean, truth])[rows], names, None, outside[rows], (f"{name}, predicted", f"{name}, true")
     )
-    words = f"Rings: outside the {100 * LEVEL:.0f} % interval. Rows that the model was fitted on count too."
+    words = f"Rings: outside the {100 * DEFAULTS.cover:.0f} % interval. Rows that the model was fitted on count too."
     return [Drawing(picture, words)]
 
 
@@ -112,7 +111,7 @@ def of_model(fitted: TableModel) -> list[Section]:
     if isinstance(loadings, np.ndarray) and loadings.ndim == 2 and loadings.shape[1]:
         sections.append(_components(estimator, Traits.of(prepare)))
     kinds = [
-        [shortened(name), f"{len(values)} values" if values else "number"]
+        [shorten(name), f"{len(values)} values" if values else "number"]
         for name, values in zip(prepare.names, prepare.categories)
     ]
     means = [
@@ -137,7 +136,7 @@ def _components(estimator: Any, traits: Traits) -> Section:
         )
     )
     rows = []
-    for k in range(min(estimator.loadings_.shape[1], SHOWN_COMPONENTS)):
+    for k in range(min(estimator.loadings_.shape[1], PAGE.components)):
         rows.append(
             [f"z{k + 1}", percent(float(estimator.explained_variance_ratio_[k])), traits.in_words(estimator, k)]
         )

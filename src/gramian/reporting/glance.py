@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramian.reporting.analysis import LEVEL, Analysis, column_holes
-from gramian.reporting.blocks import Card, Cards, Note, Section, shortened
+from gramian.policy import DEFAULTS
+from gramian.reporting.analysis import Analysis, column_holes
+from gramian.reporting.blocks import Card, Cards, Note, Section, shorten
 from gramian.reporting.row_drawings import coverage_bar
 from gramian.reporting.words import about, count, percent, plural
 
@@ -35,8 +36,8 @@ def strength_words(analysis: Analysis) -> str:
     i, j = np.unravel_index(int(above.argmax()), above.shape)
     little = "hardly" if analysis.strength == "none" else "only a little"
     return (
-        f"Hidden numbers are told {little} by the other cells, but some columns go together: {shortened(names[i], 30)} and "
-        f"{shortened(names[j], 30)} ({above.max():.2f})."
+        f"Hidden numbers are told {little} by the other cells, but some columns go together: {shorten(names[i], 30)} and "
+        f"{shorten(names[j], 30)} ({above.max():.2f})."
     )
 
 
@@ -68,7 +69,7 @@ def _missing(analysis: Analysis) -> Card:
     by_column = holes.sum(axis=0)
     order = np.argsort(-by_column, kind="stable")[:3]
     names = analysis.prepare.names
-    most = ", ".join(f"{shortened(names[j], 24)} ({percent(by_column[j] / len(holes))})" for j in order if by_column[j])
+    most = ", ".join(f"{shorten(names[j], 24)} ({percent(by_column[j] / len(holes))})" for j in order if by_column[j])
     complete = int((~holes.any(axis=1)).sum())
     words = f"{plural(int(holes.sum()), 'cell')} of the modelled columns. Most in {most}. {plural(complete, 'row')} complete."
     return Card("Missing", percent(float(holes.mean())), words, link="what-is-missing")
@@ -93,7 +94,7 @@ def _odd(analysis: Analysis) -> Card:
         return Card("Odd rows", "none", "No row lies beyond what one ordinary row in a hundred would reach.")
     chance = np.minimum(analysis.anomaly.p_t2, analysis.anomaly.p_spe)
     oddest = flagged[np.argsort(chance[flagged], kind="stable")][:3]
-    names = ", ".join(shortened(analysis.row_name(int(i)), 24) for i in oddest)
+    names = ", ".join(shorten(analysis.row_name(int(i)), 24) for i in oddest)
     usual = len(analysis.X) / 100
     words = f"of {count(len(analysis.X))} (about {about(usual)} would be by chance). Oddest: {names}."
     return Card("Odd rows", count(len(flagged)), words, link="odd-rows")
@@ -106,18 +107,18 @@ def _trust(analysis: Analysis) -> Card:
     return Card(
         "How far to trust it",
         percent(held.coverage),
-        f"of {plural(held.n_cells, 'cell')} that were hidden and then guessed lie inside their {100 * LEVEL:.0f} % intervals. "
+        f"of {plural(held.n_cells, 'cell')} that were hidden and then guessed lie inside their {100 * DEFAULTS.cover:.0f} % intervals. "
         f"{verdict(held.coverage, held.n_cells)}",
-        coverage_bar(held.coverage, LEVEL),
+        coverage_bar(held.coverage, DEFAULTS.cover),
         "the-model--and-why",
     )
 
 
 def verdict(coverage: float, n_cells: int) -> str:
     """What a coverage means for the reader; 2.5 standard errors of a share of so many cells are put down to chance."""
-    allowed = max(TRUSTED, 2.5 * float(np.sqrt(LEVEL * (1 - LEVEL) / n_cells)))
-    if coverage < LEVEL - allowed:
+    allowed = max(TRUSTED, 2.5 * float(np.sqrt(DEFAULTS.cover * (1 - DEFAULTS.cover) / n_cells)))
+    if coverage < DEFAULTS.cover - allowed:
         return "The intervals of this page are too narrow: take them wider than they are written."
-    if coverage > LEVEL + allowed:
+    if coverage > DEFAULTS.cover + allowed:
         return "The intervals of this page are wider than they need be."
     return "The intervals of this page can be taken at their word."

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from gramian.policy import DEFAULTS, PAGE
 from gramian.reporting import row_drawings as draw
-from gramian.reporting.analysis import LEVEL, Analysis
+from gramian.reporting.analysis import Analysis
 from gramian.reporting.blocks import Drawing, Facts, Grid, Note, Section, Text
 from gramian.reporting.glance import strength_words, verdict
 from gramian.reporting.words import percent, plural
-
-SHOWN_COMPONENTS = 8
 
 
 def model(analysis: Analysis) -> Section:
@@ -47,7 +46,7 @@ def model(analysis: Analysis) -> Section:
             f"against {held.mean_error:.3g} for filling in means: {percent(max(less, 0.0))} less. {strength_words(analysis)}"
         ),
         Text(
-            f"Each guess comes with an interval that should hold the truth in {100 * LEVEL:.0f} of 100 cases. It did for "
+            f"Each guess comes with an interval that should hold the truth in {100 * DEFAULTS.cover:.0f} of 100 cases. It did for "
             f"{percent(held.coverage)}. {verdict(held.coverage, held.n_cells)} This is the one number of the page for how far its intervals can "
             "be trusted."
         ),
@@ -91,7 +90,7 @@ def structure(analysis: Analysis) -> Section | None:
     if fitted.n_components_ > 1:
         traits = analysis.traits
         words = (
-            f"The {min(draw.ARROWS, len(traits.names))} columns that the first two components explain best, as arrows: z1 runs to the "
+            f"The {min(PAGE.rows, len(traits.names))} columns that the first two components explain best, as arrows: z1 runs to the "
             "right, z2 upwards. An arrow that reaches the circle is explained by these two; arrows that point the same way rise together."
         )
         pictures.append(Drawing(draw.arrows(traits.correlations(fitted)[:, :2], traits.names, traits.labels), words))
@@ -99,7 +98,7 @@ def structure(analysis: Analysis) -> Section | None:
     if fitted.n_components_ < 2:
         section.add(Note("One component: there is no plane to draw the columns in."))
     rows = []
-    for k in range(min(fitted.n_components_, SHOWN_COMPONENTS)):
+    for k in range(min(fitted.n_components_, PAGE.components)):
         rows.append(
             [f"z{k + 1}", percent(float(fitted.explained_variance_ratio_[k])), analysis.traits.in_words(fitted, k)]
         )

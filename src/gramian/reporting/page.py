@@ -12,7 +12,7 @@ from typing import Any
 
 from gramian import __version__
 from gramian.io.atomic import atomic_path
-from gramian.reporting.blocks import Section, shortened
+from gramian.reporting.blocks import Section, shorten
 from gramian.reporting.colours import COLOURS
 
 TEMPLATE, STYLE, SCRIPT = "template.html.j2", "page.css", "page.js"
@@ -34,7 +34,7 @@ def render(title: str, lead: str, sections: Sequence[Section], footer: str = "")
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(shortened=shortened, together=together)
+    environment.filters.update(shorten=shorten, together=together)
     folder = Path(__file__).parent
     template = environment.from_string((folder / TEMPLATE).read_text(encoding="utf-8"))
     script = (folder / SCRIPT).read_text(encoding="utf-8")
@@ -43,7 +43,7 @@ def render(title: str, lead: str, sections: Sequence[Section], footer: str = "")
         footer or f"Made with gramian {__version__}. The page is one file: it loads nothing and can be kept or sent."
     )
     return template.render(
-        title=shortened(title, 120),
+        title=shorten(title, 120),
         lead=lead,
         sections=list(sections),
         footer=footer,

@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from gramian.policy import PAGE
 from gramian.reporting.blocks import Note, Picture
-
-VECTOR_MARKS = 1200
-DPI = 144
 
 
 def picture(
@@ -28,7 +26,7 @@ def picture(
             warnings.simplefilter("ignore")  # glyphs that a font lacks, ticks on odd axes: not the reader's concern
             drawn = draw()
             figure = np.ravel(drawn)[0].figure
-            return Picture(figure_uri(figure, vector=marks <= VECTOR_MARKS), alt, caption, wide)
+            return Picture(figure_uri(figure, vector=marks <= PAGE.marks), alt, caption, wide)
     except (ValueError, TypeError, IndexError) as error:
         return Note(f"{alt}: no picture ({' '.join(str(error).split())[:200]}).")
 
@@ -43,6 +41,6 @@ def figure_uri(figure: Any, *, vector: bool = True) -> str:
             figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
         kind = "svg+xml"
     else:
-        figure.savefig(buffer, format="png", dpi=DPI)
+        figure.savefig(buffer, format="png", dpi=144)
         kind = "png"
     return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode()}"

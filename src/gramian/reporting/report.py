@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 from gramian.io.table import ReadOptions
@@ -11,7 +12,8 @@ from gramian.reporting.analysis import analyse
 from gramian.reporting.fitted_section import of_model
 from gramian.reporting.page import check_extras, render, save_page
 from gramian.reporting.sections import sections_of
-from gramian.reporting.table_sections import sized
+from gramian.reporting.table_sections import size_words
+from gramian.tables.codes import codes_as_missing
 from gramian.tables.preprocessing import Preprocessing
 from gramian.tables.table import Table
 
@@ -37,6 +39,7 @@ def write_report(
     random_state: int = 0,
     options: ReadOptions | None = None,
     model: TableModel | None = None,
+    verbose: int = 0,
 ) -> dict[str, Any]:
     """Write one self-contained HTML page about a table: its columns, its holes, its structure, its odd rows, its clusters.
 
@@ -58,6 +61,8 @@ def write_report(
     model : TableModel, optional
         A fitted model, as ``gramian fit`` saves it: what it says of the table is a section of its own, and a linear one is
         taken in place of one fitted to the table.
+    verbose : int, default=0
+        1 shows progress.
 
     Returns
     -------
@@ -85,7 +90,12 @@ def write_report(
     True
     """
     check_name(path)
-    how: dict[str, Any] = {"n_components": n_components, "random_state": random_state, "options": options}
+    how: dict[str, Any] = {
+        "n_components": n_components,
+        "random_state": random_state,
+        "options": options,
+        "verbose": verbose,
+    }
     html, facts = table_page(table, prepare, title=title, model=model, **how)
     return {"bytes": save_page(path, html), **facts}
 
@@ -99,15 +109,20 @@ def table_page(
     random_state: int = 0,
     options: ReadOptions | None = None,
     model: TableModel | None = None,
+    verbose: int = 0,
 ) -> tuple[str, dict[str, Any]]:
     """The page about a table as text, and its numbers for machines; as :func:`write_report` writes it."""
     check_extras()
     if model is not None:
         prepare = model.preprocessing
-    prepare = prepare if prepare is not None else Preprocessing.fit([table])
-    analysis = analyse(table, prepare, n_components=n_components, random_state=random_state, fitted=model)
+    if prepare is None:
+        table, codes = codes_as_missing(table)
+        prepare = replace(Preprocessing.fit([table]), codes=codes)
+    analysis = analyse(
+        table, prepare, n_components=n_components, random_state=random_state, fitted=model, verbose=verbose
+    )
     source = table.source.name if table.source is not None else title
-    lead = f"A report on {sized(analysis)} by probabilistic PCA. Point at a mark for its name; click a heading to sort."
+    lead = f"A report on {size_words(analysis)} by probabilistic PCA. Point at a mark for its name; click a heading to sort."
     return render(title, lead, sections_of(analysis, source, options)), {
         "rows": table.n_rows,
         "columns": len(prepare.names),

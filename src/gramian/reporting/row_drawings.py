@@ -7,13 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from gramian._arrays import Array
+from gramian.policy import PAGE
 from gramian.reporting.svg import LETTER, LINE, Canvas, Frame, cut, number
-
-ARROWS = 10
-LEGEND_WIDTH = 165
-"""Two classes stand in a line of the legend where no name is longer than so many pixels."""
-FAR_WORSE = 10
-"""A score below the best by so many times what the middle one is below it is not drawn: it would flatten all others."""
 
 
 def curve(
@@ -54,7 +49,8 @@ def near_the_best(known: Sequence[tuple[int, float]], chosen: float) -> list[tup
     [(1, -4.0), (2, -3.0), (3, -3.5)]
     """
     scores = [score for _, score in known]
-    least = max(scores) - FAR_WORSE * (max(scores) - float(np.median(scores)))
+    # A score below the best by so many times what the middle one is below it is not drawn: it would flatten all others.
+    least = max(scores) - 10 * (max(scores) - float(np.median(scores)))
     return [(place, score) for place, score in known if score >= least or place == chosen]
 
 
@@ -93,7 +89,8 @@ def row_map(
     """Rows at two coordinates, with their names; coloured by class, odd ones ringed."""
     kinds = [] if classes is None else sorted(set(classes))
     position = {kind: k for k, kind in enumerate(kinds)}
-    across = 2 if all(len(kind) * LETTER <= LEGEND_WIDTH for kind in kinds) else 1
+    # Two classes stand in a line of the legend where no name is longer than so many pixels.
+    across = 2 if all(len(kind) * LETTER <= 165 for kind in kinds) else 1
     legend = LINE * -(-len(kinds) // across) + (LINE if odd is not None and odd.any() else 0)
     ends = [(float(points[:, k].min()), float(points[:, k].max())) for k in (0, 1)]
     pads = [0.05 * (high - low) or 0.5 for low, high in ends]
@@ -130,7 +127,7 @@ def arrows(directions: Array, names: Sequence[str], labels: Sequence[str] | None
     The squared length is the share of the column's variance that the two components explain; the circle is all of it.
     """
     labels = names if labels is None else labels
-    order = np.argsort(-(directions**2).sum(axis=1), kind="stable")[:ARROWS]
+    order = np.argsort(-(directions**2).sum(axis=1), kind="stable")[: PAGE.rows]
     radius, side, height = 115.0, 120.0, 270.0
     canvas = Canvas(2 * (radius + side) + 20, height + 20)
     middle, centre = canvas.width / 2, canvas.height / 2
@@ -140,7 +137,7 @@ def arrows(directions: Array, names: Sequence[str], labels: Sequence[str] | None
     for sign in (1.0, -1.0):
         mine = [j for j in order if (directions[j, 0] >= 0) == (sign > 0)]
         wanted = [centre - radius * directions[j, 1] for j in mine]
-        for j, y in zip(mine, spread(wanted, 16.0, 12.0, canvas.height - 12)):
+        for j, y in zip(mine, spread_places(wanted, 16.0, 12.0, canvas.height - 12)):
             tip_x, tip_y = middle + radius * directions[j, 0], centre - radius * directions[j, 1]
             share = float((directions[j] ** 2).sum())
             said = f"{cut(names[j], 200)}: {100 * share:.0f} % explained"
@@ -152,12 +149,12 @@ def arrows(directions: Array, names: Sequence[str], labels: Sequence[str] | None
     return canvas.markup("Columns in the plane of the first two components")
 
 
-def spread(wanted: Sequence[float], apart: float, low: float, high: float) -> list[float]:
+def spread_places(wanted: Sequence[float], apart: float, low: float, high: float) -> list[float]:
     """Places as near as can be to those wanted, in their order, none closer than ``apart``.
 
     Examples
     --------
-    >>> spread([10.0, 11.0, 40.0], 16, 0, 100)
+    >>> spread_places([10.0, 11.0, 40.0], 16, 0, 100)
     [2.5, 18.5, 40.0]
     """
     order = np.argsort(wanted, kind="stable")

@@ -7,31 +7,28 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
+from gramian.policy import DEFAULTS, PAGE
 from gramian.reporting import row_drawings as draw
-from gramian.reporting.analysis import LEVEL, ODD_ROWS, SHOWN_CELLS, Analysis, column_holes, interval_factor
-from gramian.reporting.blocks import Drawing, Grid, Note, Section, Text, shortened
+from gramian.reporting.analysis import Analysis, column_holes, interval_factor
+from gramian.reporting.blocks import Drawing, Grid, Note, Section, Text, shorten
 from gramian.reporting.glance import strength_words
-from gramian.reporting.words import count, extrapolated, of_extrapolated, plural, responsible
+from gramian.reporting.words import count, extrapolated_columns, of_extrapolated, plural, responsible
 from gramian.tables.preprocessing import Preprocessing
 
-DRAWN_ROWS = 1200
-ROUNDING = 9
-"""Decimals of a distance: what is below is of the size of rounding."""
 
-
-def drawn_rows(analysis: Analysis) -> Array:
+def rows_to_draw(analysis: Analysis) -> Array:
     """Rows to draw: all, or some spread evenly and the odd ones."""
     n = len(analysis.X)
-    if n <= DRAWN_ROWS:
+    if n <= PAGE.marks:
         return np.arange(n)
-    even = np.linspace(0, n - 1, DRAWN_ROWS).astype(int)
+    even = np.linspace(0, n - 1, PAGE.marks).astype(int)
     odd = np.flatnonzero(analysis.flags)
     odd = odd[np.argsort(-analysis.oddness[odd], kind="stable")]
-    return np.unique(np.concatenate([even, odd[: DRAWN_ROWS // 2]]))
+    return np.unique(np.concatenate([even, odd[: PAGE.marks // 2]]))
 
 
 def _names(analysis: Analysis, rows: Array) -> list[str]:
-    return [shortened(analysis.row_name(int(i)), 60) for i in rows]
+    return [shorten(analysis.row_name(int(i)), 60) for i in rows]
 
 
 def row_map(analysis: Analysis) -> Section | None:
@@ -42,10 +39,10 @@ def row_map(analysis: Analysis) -> Section | None:
     if analysis.strength in ("none", "weak"):
         section.add(Note(strength_words(analysis)))
     section.add(Text("Every row at its latent coordinates. Near rows are alike in all columns at once."))
-    rows = drawn_rows(analysis)
+    rows = rows_to_draw(analysis)
     classes = None if analysis.target is None else [analysis.target[i] for i in rows]
     points, axes = _plane(analysis, rows)
-    coloured = f"Coloured by {shortened(str(analysis.prepare.target))}. " if classes is not None else ""
+    coloured = f"Coloured by {shorten(str(analysis.prepare.target))}. " if classes is not None else ""
     some = f"{count(len(rows))} of {count(len(analysis.X))} rows are drawn. " if len(rows) < len(analysis.X) else ""
     caption = f"{coloured}{some}Odd rows are far out along the structure, or off it, which this plane does not show."
     names = _names(analysis, rows)
@@ -73,7 +70,7 @@ def odd_rows(analysis: Analysis) -> Section:
         )
     )
     if analysis.model.n_components_:
-        rows = drawn_rows(analysis)
+        rows = rows_to_draw(analysis)
         names = _names(analysis, rows)
         for values, label in ((anomaly.t2, "T²"), (anomaly.spe, "SPE")):
             picked = analysis.flags[rows]
@@ -82,13 +79,14 @@ def odd_rows(analysis: Analysis) -> Section:
             section.blocks[-1].svg, "Rows in the order of the table; odd ones in orange.", True
         )
     chance = np.minimum(anomaly.p_t2, anomaly.p_spe)
-    order = np.argsort(-analysis.oddness, kind="stable")[: max(ODD_ROWS, min(flagged, 5 * ODD_ROWS))]
+    order = np.argsort(-analysis.oddness, kind="stable")[: max(PAGE.rows, min(flagged, 5 * PAGE.rows))]
     cells = [
         [
-            shortened(analysis.row_name(int(i))),
+            shorten(analysis.row_name(int(i))),
             "yes" if analysis.flags[i] else "no",
             float(anomaly.t2[i]),
-            round(float(anomaly.spe[i]), ROUNDING),
+            # Decimals of a distance: what is below is of the size of rounding.
+            round(float(anomaly.spe[i]), 9),
             _chance(float(chance[i])),
             responsible(anomaly.contributions[i], analysis.prepare),
             *told,
@@ -122,38 +120,38 @@ def seen_and_ordinary(analysis: Analysis, rows: Array, most: int = 3) -> list[tu
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float | np.floating) else shortened(str(value), 24)
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else shorten(str(value), 24)
 
 
 def _chance(probability: float) -> str:
     return "< 1e-12" if probability < 1e-12 else f"{probability:.2g}"
 
 
-def imputed(analysis: Analysis) -> Section | None:
+def imputed_cells(analysis: Analysis) -> Section | None:
     """Cells that were filled, with their intervals."""
     holes = column_holes(analysis)
     if not holes.any():
         return None
     prepare, section = analysis.prepare, Section("Imputed cells")
-    far = extrapolated(prepare, analysis.full, holes)
+    far = extrapolated_columns(prepare, analysis.full, holes)
     if far:
         section.add(Note(f"Cells {of_extrapolated(far)}."))
     columns, spreads = prepare.columns(analysis.full), prepare.spread(analysis.std)
-    factor = interval_factor(LEVEL)
+    factor = interval_factor(DEFAULTS.cover)
     cells = np.argwhere(holes)
     share = np.array([_relative(prepare, spreads, r, c) for r, c in cells])
     order = np.argsort(share, kind="stable")
-    picked = order if len(order) <= SHOWN_CELLS else order[np.linspace(0, len(order) - 1, SHOWN_CELLS).astype(int)]
+    picked = order if len(order) <= PAGE.cells else order[np.linspace(0, len(order) - 1, PAGE.cells).astype(int)]
     rows = []
     for row, column in cells[picked]:
         value, spread = columns[column][row], float(spreads[column][row])
         low, high = (None, None) if prepare.categories[column] else (value - factor * spread, value + factor * spread)
         filled = f"{value} (likeliest value)" if prepare.categories[column] else value
-        rows.append([shortened(analysis.row_name(int(row))), shortened(prepare.names[column]), filled, low, high])
+        rows.append([shorten(analysis.row_name(int(row))), shorten(prepare.names[column]), filled, low, high])
     section.add(
         Text(
             "Each missing cell has a distribution given what was seen of its row, not only a value: its mean is filled in, and the "
-            f"interval should hold it in {100 * LEVEL:.0f} of 100 cases."
+            f"interval should hold it in {100 * DEFAULTS.cover:.0f} of 100 cases."
         )
     )
     caption = (
@@ -161,7 +159,7 @@ def imputed(analysis: Analysis) -> Section | None:
         if len(cells) > len(rows)
         else ""
     )
-    section.add(Grid(["row", "column", "imputed", f"{100 * LEVEL:.0f} % from", "to"], rows, caption))
+    section.add(Grid(["row", "column", "imputed", f"{100 * DEFAULTS.cover:.0f} % from", "to"], rows, caption))
     return section.add(Text("The whole filled table: gramian impute IN -o full.csv --std uncertainty.csv"))
 
 
@@ -193,7 +191,7 @@ def clusters(analysis: Analysis) -> Section:
     )
     header = ["cluster", "rows", "differs most in"]
     if analysis.target is not None:
-        header.append(f"commonest {shortened(str(analysis.prepare.target), 20)}")
+        header.append(f"commonest {shorten(str(analysis.prepare.target), 20)}")
     rows = []
     for k in range(len(sizes)):
         row: list[Any] = [str(k + 1), int(sizes[k]), _differences(analysis, found.labels == k)]
@@ -202,7 +200,7 @@ def clusters(analysis: Analysis) -> Section:
         rows.append(row)
     section.add(Grid(header, rows, "Differences of the cluster's centre from the table's, in column spreads."))
     if analysis.model.n_components_:
-        shown = drawn_rows(analysis)
+        shown = rows_to_draw(analysis)
         points, axes = _plane(analysis, shown)
         kinds = [f"cluster {k + 1}" for k in found.labels[shown]]
         section.add(
@@ -224,7 +222,7 @@ def _differences(analysis: Analysis, members: Array, most: int = 4) -> str:
     traits = analysis.traits
     shift = (analysis.full[members].mean(axis=0) - analysis.full.mean(axis=0)) @ traits.matrix
     order = np.argsort(-np.abs(shift), kind="stable")[:most]
-    return ", ".join(f"{shortened(traits.names[j], 30)} {shift[j]:+.1f}" for j in order if abs(shift[j]) > 0.3)
+    return ", ".join(f"{shorten(traits.names[j], 30)} {shift[j]:+.1f}" for j in order if abs(shift[j]) > 0.3)
 
 
 def _commonest(words: list[str]) -> str:
@@ -232,4 +230,4 @@ def _commonest(words: list[str]) -> str:
         return ""
     values, counts = np.unique(np.array(words), return_counts=True)
     best = int(np.argmax(counts))
-    return f"{shortened(str(values[best]), 24)} ({100 * counts[best] / len(words):.0f} %)"
+    return f"{shorten(str(values[best]), 24)} ({100 * counts[best] / len(words):.0f} %)"

@@ -24,7 +24,7 @@ def sections_of(analysis: Analysis, path: str, options: ReadOptions | None = Non
         model_sections.structure(analysis),
         row_sections.row_map(analysis),
         row_sections.odd_rows(analysis),
-        row_sections.imputed(analysis),
+        row_sections.imputed_cells(analysis),
         row_sections.clusters(analysis),
         _python(analysis, path, options or ReadOptions()),
     ]

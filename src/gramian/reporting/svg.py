@@ -17,10 +17,6 @@ from gramian.reporting.blocks import cell_text
 LETTER = 7.8
 """Width of a letter, in pixels of the page."""
 LINE = 14.0
-SMALLEST = 0.72
-"""How far a picture shrinks on a narrow screen."""
-COLOURS = 8
-"""How many colours of classes the page's style has: c0 to c7."""
 
 
 @dataclass
@@ -70,7 +66,8 @@ class Canvas:
     def markup(self, name: str) -> str:
         """The picture; ``name`` is what a screen reader says of it."""
         size = f'width="{self.width:g}" height="{self.height:g}" viewBox="0 0 {self.width:g} {self.height:g}"'
-        least = f'style="min-width:{SMALLEST * self.width:.0f}px"'
+        # How far a picture shrinks on a narrow screen.
+        least = f'style="min-width:{0.72 * self.width:.0f}px"'
         return f'<svg role="img" aria-label="{escape(name, quote=True)}" {size} {least}>{"".join(self.parts)}</svg>'
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.reporting.blocks import shortened
+from gramian.reporting.blocks import shorten
 from gramian.tables.coding import code_of
 from gramian.tables.preprocessing import Preprocessing
 
@@ -86,5 +86,5 @@ class Traits:
 
     def in_words(self, model: Any, component: int) -> str:
         """The traits that move most with a component, with their signs."""
-        signed = ((shortened(name, 30), value) for name, value in self.leading(model, component))
+        signed = ((shorten(name, 30), value) for name, value in self.leading(model, component))
         return "; ".join(f"{'+' if value > 0 else '−'}\u00a0{name}" for name, value in signed)

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.reporting.blocks import THOUSANDS, shortened
+from gramian.reporting.blocks import THOUSANDS, shorten
 from gramian.tables.preprocessing import Preprocessing
 from gramian.tables.table import shown
 
 FACTS = {"n_components": "latent dimensions", "noise_variance": "noise variance", "n_iter": "iterations"}
 """Facts about a model as people read them."""
-FAR = 5
-"""Standard deviations: no column shows more than a few values beyond."""
 
 
 def percent(share: float) -> str:
@@ -47,7 +45,7 @@ def plural(number: int, word: str, many: str = "") -> str:
     return f"{count(number)} {word if number == 1 else many or word + 's'}"
 
 
-def extrapolated(prepare: Preprocessing, full: Array, holes: Array) -> dict[str, int]:
+def extrapolated_columns(prepare: Preprocessing, full: Array, holes: Array) -> dict[str, int]:
     """How many filled numbers lie far from all that their columns show, by column; ``full`` are features, ``holes`` columns.
 
     Rows that miss such a cell are unlike the rows that show one, so that the other columns say little about it.
@@ -55,7 +53,8 @@ def extrapolated(prepare: Preprocessing, full: Array, holes: Array) -> dict[str,
     if not (np.any(prepare.mean) or np.any(prepare.scale != 1)):
         return {}  # features are not in standard deviations
     first = np.searchsorted(prepare.owner, np.arange(len(prepare.names)))
-    far = (np.abs(full[:, first]) > FAR) & holes & ~np.array([bool(values) for values in prepare.categories])
+    # Standard deviations: no column shows more than a few values beyond.
+    far = (np.abs(full[:, first]) > 5) & holes & ~np.array([bool(values) for values in prepare.categories])
     return {prepare.names[j]: int(n) for j, n in enumerate(far.sum(axis=0)) if n}
 
 
@@ -63,7 +62,7 @@ def of_extrapolated(counts: dict[str, int]) -> str:
     """A remark about cells that were filled far from all that was seen."""
     listed = ", ".join(f"{plural(n, 'cell')} of {shown(name)}" for name, n in list(counts.items())[:5])
     return (
-        f"filled far from anything seen (more than {FAR} standard deviations from the mean of the column): {listed}. Few rows like "
+        f"filled far from anything seen (more than {5} standard deviations from the mean of the column): {listed}. Few rows like "
         "these show the column, so take what is filled as a guess"
     )
 
@@ -77,7 +76,7 @@ def responsible(contributions: Any, prepare: Preprocessing, most: int = 3) -> st
         return ""
     order = np.argsort(-by_column)[:most]
     return ", ".join(
-        f"{shortened(prepare.names[j], 30)} {100 * by_column[j] / total:.0f} %"
+        f"{shorten(prepare.names[j], 30)} {100 * by_column[j] / total:.0f} %"
         for j in order
         if by_column[j] > 0.05 * total
     )

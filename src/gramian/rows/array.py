@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import CHUNK_ROWS, Array, float_dtype, row_chunks
+from gramian._arrays import Array, float_dtype, row_chunks
 from gramian._threads import single_blas_thread, thread_count, thread_map
+from gramian.policy import SIZES
 from gramian.rows.base import NO_ROWS, Block, Result, Sum
 
-KEPT_BYTES = 2**29
-"""Prepared blocks are kept while they take no more than about this; above, each pass makes them anew."""
-PREPARED_BYTES = 16
-"""What is prepared of a cell takes about so many bytes: the value and its mask, in the order that a pass reads."""
+
+def prepared_bytes(n_cells: float) -> float:
+    """What is prepared of a table takes about so much: each value and its mask, in the order that a pass reads."""
+    return 16 * n_cells
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class ArrayRows:
     weights: Array
     target: Array | None = None
     feature_names: list[str] | None = None
-    block_rows: int = CHUNK_ROWS
+    block_rows: int = SIZES.block
     preparation: tuple[Any, ...] = ()  # (task, *common)
     kept: tuple[Any, ...] | None = None  # what the preparation made of each block
 
@@ -89,7 +90,7 @@ class ArrayRows:
         return total
 
     def prepare(self, task: Callable[..., Any], *common: Any) -> ArrayRows:
-        if PREPARED_BYTES * int(self.X.size) > KEPT_BYTES:
+        if prepared_bytes(self.X.size) > SIZES.kept:
             return replace(self, preparation=(task, *common), kept=None)
         return self.keeping(task, *common)
 

@@ -12,11 +12,10 @@ from sklearn.utils.validation import _get_feature_names
 
 from gramian._checks import check_block_weights, check_table
 from gramian._types import Batches
+from gramian.policy import SIZES
 from gramian.rows.array import ArrayRows
 from gramian.rows.base import NO_ROWS, Result, Sum
 
-BATCH_ROWS = 65_536
-"""Rows that are asked for at a time where the source lets us choose."""
 FILE_FORMATS = {".parquet": "parquet", ".feather": "feather", ".arrow": "ipc", ".csv": "csv"}
 
 
@@ -147,14 +146,14 @@ def _file_batches(source: Any) -> Iterable[Any]:
     if kind == "parquet" and Path(source).is_file():
         return _parquet_batches(parquet, source)
     return dataset.dataset(str(source), format=kind).to_batches(
-        batch_size=BATCH_ROWS, batch_readahead=1, fragment_readahead=1
+        batch_size=SIZES.batch, batch_readahead=1, fragment_readahead=1
     )
 
 
 def _parquet_batches(parquet: Any, source: Any) -> Iterator[Any]:
     """Batches of a Parquet file; nothing of what was read is kept, which pyarrow does unless it is told not to."""
     with parquet.ParquetFile(source, pre_buffer=False) as file:
-        yield from file.iter_batches(batch_size=BATCH_ROWS)
+        yield from file.iter_batches(batch_size=SIZES.batch)
 
 
 # (is it this kind of source?, start a pass): a further kind of source is one more row
@@ -162,10 +161,10 @@ OPENERS: list[tuple[Callable[[Any], bool], Callable[[Any], Iterable[Any]]]] = [
     (_is_file, _file_batches),
     (
         lambda s: hasattr(s, "iter_batches"),
-        lambda s: s.iter_batches(batch_size=BATCH_ROWS),
+        lambda s: s.iter_batches(batch_size=SIZES.batch),
     ),  # a Parquet file of pyarrow
     (lambda s: hasattr(s, "to_batches"), lambda s: s.to_batches()),  # an Arrow dataset or table
-    (lambda s: hasattr(s, "to_arrow_reader"), lambda s: s.to_arrow_reader(BATCH_ROWS)),  # a DuckDB relation
-    (lambda s: hasattr(s, "fetch_arrow_reader"), lambda s: s.execute().fetch_arrow_reader(BATCH_ROWS)),  # DuckDB 1
-    (lambda s: hasattr(s, "iter_slices"), lambda s: s.iter_slices(BATCH_ROWS)),  # a Polars frame
+    (lambda s: hasattr(s, "to_arrow_reader"), lambda s: s.to_arrow_reader(SIZES.batch)),  # a DuckDB relation
+    (lambda s: hasattr(s, "fetch_arrow_reader"), lambda s: s.execute().fetch_arrow_reader(SIZES.batch)),  # DuckDB 1
+    (lambda s: hasattr(s, "iter_slices"), lambda s: s.iter_slices(SIZES.batch)),  # a Polars frame
 ]

@@ -19,18 +19,9 @@ import numpy as np
 from gramian._arrays import is_dask
 from gramian._checks import check_block_weights, check_table
 from gramian._threads import single_blas_thread
-from gramian.rows.array import PREPARED_BYTES, ArrayRows
+from gramian.rows.array import ArrayRows, prepared_bytes
 from gramian.rows.base import NO_ROWS, Result, Sum
 from gramian.rows.kept_memory import kept_memory
-
-TREE_GROUPS = 8
-"""More partial sums than this are added on the workers, in pairs; fewer come home."""
-LOCAL_GROUPS = 8
-"""Groups of blocks where there is no client."""
-KEPT_SHARE = 0.3
-"""The share of a worker's memory that what is prepared of its blocks may take."""
-UNKNOWN_MEMORY = 2.0**31
-"""What a worker is taken to have that does not say."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +65,7 @@ class DaskRows:
             return replace(self, preparation=(task, *common))
         limits = _memory_limits(self.client)
         work = Work(preparation=(task, *common))
-        futures = self._submitted(_prepared_group, work, [KEPT_SHARE * limits[home] for home in self.homes])
+        futures = self._submitted(_prepared_group, work, [0.3 * limits[home] for home in self.homes])
         return replace(self, groups=tuple((future,) for future in futures))
 
     def _submitted(self, run: Callable[..., Any], work: Work, *each: Sequence[Any]) -> list[Any]:
@@ -102,7 +93,7 @@ class DaskRows:
             return list(dask.compute(*tasks))
         futures = self._submitted(run, work)
         try:
-            while merge and len(futures) > TREE_GROUPS:
+            while merge and len(futures) > 8:  # fewer come home
                 pairs = [futures[i : i + 2] for i in range(0, len(futures), 2)]
                 futures = [self.client.submit(_added, *pair, pure=False) for pair in pairs]
             return list(self.client.gather(futures))
@@ -154,7 +145,7 @@ def _prepared_group(work: Work, memory: float, *blocks: Any) -> list[ArrayRows]:
     preparation = work.preparation
     with single_blas_thread(), kept_memory():
         for block in _filled((), blocks):
-            memory -= PREPARED_BYTES * int(block.X.size)
+            memory -= prepared_bytes(block.X.size)
             found.append(block.keeping(*preparation) if memory >= 0 else replace(block, preparation=preparation))
     return found
 
@@ -257,17 +248,17 @@ def _client() -> Any:
         return None
 
 
-def _memory_limits(client: Any) -> dict[str, float]:
-    """The memory of each worker, in bytes."""
+def _memory_limits(client: Any, unknown: float = 2.0**31) -> dict[str, float]:
+    """The memory of each worker, in bytes; ``unknown`` of one that does not say."""
     workers = client.scheduler_info(n_workers=-1)["workers"]
-    known = {address: float(about.get("memory_limit") or UNKNOWN_MEMORY) for address, about in workers.items()}
-    return defaultdict(lambda: min(known.values(), default=UNKNOWN_MEMORY), known)
+    known = {address: float(about.get("memory_limit") or unknown) for address, about in workers.items()}
+    return defaultdict(lambda: min(known.values(), default=unknown), known)
 
 
 def _grouped(blocks: list[Any], client: Any) -> tuple[tuple[tuple[Any, ...], ...], tuple[str, ...]]:
     """Groups of blocks and their homes: by the worker that holds them, so that no block has to move."""
     if client is None:
-        cuts = [part.tolist() for part in np.array_split(np.arange(len(blocks)), min(LOCAL_GROUPS, len(blocks)))]
+        cuts = [part.tolist() for part in np.array_split(np.arange(len(blocks)), min(8, len(blocks)))]
         return tuple(tuple(blocks[i] for i in cut) for cut in cuts), ()
     workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
     if not workers:

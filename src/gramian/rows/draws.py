@@ -4,20 +4,43 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from gramian._arrays import Array
-from gramian._content import ContentFolds, DistinctHashes, GivenFolds, SmallestRows, row_hashes
+from gramian._content import DistinctHashes, Folds, SmallestRows, row_hashes
 from gramian.operators.moments import Moments
 from gramian.rows.base import Block, Rows
 
 
-def dealt_folds(rows: Rows, n_folds: int) -> ContentFolds:
+def dealt_folds(rows: Rows, n_folds: int) -> Folds:
     """The folds of all rows of positive weight: one pass."""
-    return ContentFolds.of(rows.fold(_distinct), n_folds)
+    return Folds.of(rows.fold(_distinct), n_folds)
 
 
 def smallest_rows(rows: Rows, limit: int) -> SmallestRows:
     """The at most ``limit`` distinct rows of smallest hash, with the weight of all their copies: one pass."""
     return rows.fold(_smallest, limit)
+
+
+def exact_rows(rows: Rows, limit: int) -> Array:
+    """At most ``limit`` distinct rows, told apart by every digit, where hashes see those of a float32: one pass."""
+    return rows.fold(_exact, limit).rows
+
+
+@dataclass(frozen=True)
+class ExactRows:
+    """The first of the distinct rows in their order; merges with ``+``."""
+
+    limit: int
+    rows: Array
+
+    def __add__(self, other: ExactRows) -> ExactRows:
+        return ExactRows(self.limit, np.unique(np.concatenate([self.rows, other.rows]), axis=0)[: self.limit])
+
+
+def _exact(block: Block, limit: int) -> ExactRows:
+    shown = (block.weights > 0) & ~np.isnan(block.X).all(axis=1)
+    return ExactRows(limit, np.unique(block.X[shown], axis=0)[:limit])
 
 
 def _distinct(block: Block) -> DistinctHashes:
@@ -64,7 +87,7 @@ def _merged(first: Moments | None, second: Moments | None) -> Moments | None:
     return second if first is None else first if second is None else first.merge(second)
 
 
-def fold_moments(block: Block, folds: ContentFolds | GivenFolds, hashes: Array | None = None) -> FoldMoments:
+def fold_moments(block: Block, folds: Folds, hashes: Array | None = None) -> FoldMoments:
     """The moments of a block's rows, fold by fold: a task for `Rows.fold`. ``hashes`` of its rows, where they are known."""
     hashes = row_hashes(block.X) if hashes is None else hashes
     seen = block.weights > 0

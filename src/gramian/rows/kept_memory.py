@@ -11,12 +11,6 @@ from functools import lru_cache
 from threading import Lock
 from typing import Any
 
-TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # names of glibc's mallopt
-KEPT = 1 << 28
-"""Freed blocks up to this size are used again."""
-DEFAULT = 1 << 17
-"""glibc's own threshold."""
-
 _lock = Lock()
 _tasks = 0
 
@@ -47,14 +41,15 @@ def kept_memory() -> Iterator[None]:
 
 
 def _count(library: Any, change: int, asked: int) -> None:
-    """The first task to come sets the thresholds, the last to go sets them back."""
+    """The first task to come sets the thresholds so that freed blocks up to 256 MiB are used again, the last to go sets them back."""
+    trim_threshold, mmap_threshold = -1, -3  # as glibc's mallopt knows them
     global _tasks
     with _lock:
         _tasks += change
         if change > 0 and _tasks == 1:
-            library.mallopt(MMAP_THRESHOLD, KEPT)
-            library.mallopt(TRIM_THRESHOLD, KEPT)
+            library.mallopt(mmap_threshold, 1 << 28)
+            library.mallopt(trim_threshold, 1 << 28)
         elif _tasks == 0:
-            library.mallopt(MMAP_THRESHOLD, DEFAULT)
-            library.mallopt(TRIM_THRESHOLD, asked)
+            library.mallopt(mmap_threshold, 1 << 17)  # glibc's own
+            library.mallopt(trim_threshold, asked)
             library.malloc_trim(0)

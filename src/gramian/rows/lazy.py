@@ -6,25 +6,25 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, is_dask, on_dask
-from gramian._checks import check_finite
+from gramian._checks import Method, finite_answers
 from gramian.rows.dask_rows import side_by_side
-
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def lazily(method: Method) -> Method:
     """A method of one table that answers Dask input with a lazy Dask object: the same method, block by block."""
 
+    in_memory = finite_answers(method)
+
     @wraps(method)
     def evaluated(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         if not is_dask(X):
-            return _finite(method(self, X, *args, **kwargs), method.__name__)
+            return in_memory(self, X, *args, **kwargs)
         check_is_fitted(self)
         call = Call(self, method.__name__, args, kwargs)
         return _frame(call, X) if hasattr(X, "columns") else _array(call, X)
@@ -38,23 +38,12 @@ def views_lazily(method: Method) -> Method:
 
     @wraps(method)
     def evaluated(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
-        if not on_dask(X):
-            return _finite(method(self, X, *args, **kwargs), method.__name__)
-        if is_dask(X):
+        if is_dask(X) or not on_dask(X):
             return of_tables(self, X, *args, **kwargs)
         check_is_fitted(self)
         return _views(Call(self, method.__name__, args, kwargs), X)
 
     return evaluated  # type: ignore[return-value]
-
-
-def _finite(answer: Any, name: str) -> Any:
-    """No method returns NaN or infinity silently, whatever the model holds (one from a file may hold anything)."""
-    if isinstance(answer, np.ndarray):
-        return check_finite(answer, f"answers of {name}") if answer.dtype.kind == "f" else answer
-    for part in answer.values() if isinstance(answer, dict) else answer if isinstance(answer, list | tuple) else ():
-        _finite(part, name)
-    return answer
 
 
 class Call:

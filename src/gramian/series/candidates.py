@@ -10,17 +10,10 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._checks import is_auto
-from gramian.series.transform import SeriesTransform, bridged
+from gramian.series.transform import SeriesTransform, bridge_gaps
 
 PLAIN_LAGS = 10
 """Lags of the plain model."""
-PEAK = 0.3
-"""An autocorrelation of the differences that makes its lag a candidate for the season."""
-IN_STEP = 0.7
-"""The share of it that must be left after a second season: a season stays in step, where a cycle drifts away."""
-GROWTH, SPAN = 0.5, 1.5
-"""The logarithm is a candidate where the correlation of spread and level over stretches is above the first, and levels differ by
-this factor."""
 
 
 @dataclass(frozen=True)
@@ -75,13 +68,15 @@ def seasons_to_try(y: Array, usual: Sequence[int], longest: int) -> list[int]:
     return found
 
 
-def repeating_lag(y: Array, longest: int) -> int:
+def repeating_lag(y: Array, longest: int, *, peak: float = 0.3, in_step: float = 0.7) -> int:
     """The first clear peak of the autocorrelation of the differences if it comes back at twice its lag; 0 where there is none.
+
+    A peak is an autocorrelation above ``peak``; the share ``in_step`` of it must be left after a second season, where a cycle drifts away.
 
     >>> repeating_lag(np.tile([1.0, 5.0, 2.0, 2.5], 20), 20)
     4
     """
-    steps = np.diff(bridged(np.asarray(y, dtype=np.float64), 0))
+    steps = np.diff(bridge_gaps(np.asarray(y, dtype=np.float64), 0))
     n = len(steps)
     longest = min(longest, (n - 2) // 2)
     steps = steps - steps.mean()
@@ -94,25 +89,28 @@ def repeating_lag(y: Array, longest: int) -> int:
     correlation = np.fft.irfft(spectrum, size)[:reach] / power
     lags = np.arange(2, longest + 1)
     peaks = lags[(correlation[lags] >= correlation[lags - 1]) & (correlation[lags] >= correlation[lags + 1])]
-    peaks = peaks[correlation[peaks] > max(PEAK, 2.0 / np.sqrt(n))]
+    peaks = peaks[correlation[peaks] > max(peak, 2.0 / np.sqrt(n))]
     if not len(peaks):
         return 0
     lag = int(peaks[correlation[peaks] >= 0.9 * correlation[peaks].max()][0])
     unbiased = correlation * n / (n - np.arange(reach))
-    return lag if unbiased[2 * lag] >= IN_STEP * unbiased[lag] else 0
+    return lag if unbiased[2 * lag] >= in_step * unbiased[lag] else 0
 
 
-def spread_grows(y: Array) -> bool:
-    """Whether a positive series moves more where it is higher, so that its logarithm is worth a try."""
+def spread_grows(y: Array, *, correlation: float = 0.5, span: float = 1.5) -> bool:
+    """Whether a positive series moves more where it is higher, so that its logarithm is worth a try.
+
+    The correlation of spread and level over stretches must be above the first, and levels must differ by the second as a factor.
+    """
     seen = y[~np.isnan(y)]
     if len(seen) < 12 or seen.min() <= 0:
         return False
     parts = np.array_split(seen, max(4, len(seen) // 12))
     levels = np.log([part.mean() for part in parts])
     spreads = np.array([np.abs(np.diff(part)).mean() for part in parts])
-    if np.ptp(levels) < np.log(SPAN) or (spreads <= 0).any():
+    if np.ptp(levels) < np.log(span) or (spreads <= 0).any():
         return False
-    return bool(np.corrcoef(levels, np.log(spreads))[0, 1] > GROWTH)
+    return bool(np.corrcoef(levels, np.log(spreads))[0, 1] > correlation)
 
 
 def transforms_to_try(

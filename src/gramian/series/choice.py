@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian import policy
 from gramian._arrays import Array
 from gramian._checks import is_auto
 from gramian.evidence import Selection, choose
@@ -25,21 +26,19 @@ from gramian.series.candidates import (
     SeriesOptions,
     seasons_to_try,
 )
-from gramian.series.smoothing import Smoothing
+from gramian.series.line_shares import beside_smoothing, no_worse_than_naive, screened_lines
+from gramian.series.smoothing import Outlook, Smoothing
 from gramian.series.stretches import held_out_stretches, usual_horizon
 from gramian.series.transform import SeriesTransform
 from gramian.series.trial import (
-    CLEARLY,
     FAR_OFF,
-    KERNELS_FROM,
-    WINDOWS_FROM,
-    Evidence,
     Plan,
     Screened,
-    Trial,
+    SeriesEvidence,
+    SeriesTrial,
     best_of_structures,
     near_the_best,
-    screened,
+    screen,
 )
 from gramian.series.window_model import WindowOptions
 
@@ -71,7 +70,8 @@ class Choice:
 
     plan: Plan
     selection: Selection | None
-    evidence: Evidence | None
+    evidence: SeriesEvidence | None
+    outlook: Outlook | None = None  # of the series, where it was smoothed
 
 
 def choose_plan(series: Array, inputs: Array | None, given: SeriesOptions, base: WindowOptions) -> Choice:
@@ -97,7 +97,7 @@ def choose_plan(series: Array, inputs: Array | None, given: SeriesOptions, base:
     smoothing = _smoothing_of(series, inputs, seasons, given, base)
     if not stretches or (base.n_folds is None and not given.any_open):
         return _untried(series, given, smoothing)
-    trial = Trial(series, inputs, horizon, stretches)
+    trial = SeriesTrial(series, inputs, horizon, stretches)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if smoothing is not None:
@@ -118,38 +118,45 @@ def _smoothing_of(
 
 
 def _choose_smoothing(
-    trial: Trial, smoothing: Smoothing, seasons: list[int], given: SeriesOptions, base: WindowOptions
+    trial: SeriesTrial, smoothing: Smoothing, seasons: list[int], given: SeriesOptions, base: WindowOptions
 ) -> Choice:
-    """Smoothing, unless what windows say is better by more than one standard error: then that, or the mean of both."""
-    plan = Plan.of(Candidate(SeriesTransform(max(seasons, default=0), 1), 0, smoothing))
-    forecasts = smoothing.rolling(trial.series[:, 0], trial.stretches, trial.horizon)[:, :, None]
-    own = Row(
-        {"lags": 0, "season": max(seasons, default=0) or None, "kernel": "smoothing"},
-        plan,
-        forecasts,
-        trial.fold_errors(forecasts),
-    )
-    if not np.isfinite(own.errors).all():  # stretches of which nothing is known
+    """Smoothing with lines beside it, unless its mean with the best kernel is better by more than one standard error."""
+    outlook = smoothing.outlook(trial.series.T)
+    forecasts = outlook.rolling(trial.stretches, trial.horizon)
+    alone = trial.fold_errors(forecasts, 0)
+    if not np.isfinite(alone).all():  # stretches of which nothing is known
         return _untried(trial.series, given, smoothing)
-    if len(trial.series) < WINDOWS_FROM:
-        return _taken(trial, [own], given, own.told, seasons)
-    limit = np.inf
-    if len(trial.series) < KERNELS_FROM:
-        limit = CLEARLY * float(trial.weights @ trial.fold_errors(forecasts[:, :, 0], 0))
-    rows = _window_rows(trial, seasons, given, base, limit)
-    if not rows:
-        return _taken(trial, [own], given, own.told, seasons)
-    best = max((row for row in rows if row.contends), key=lambda row: trial.score(row.errors))
-    half = 0.5 * (own.forecasts + best.forecasts)
-    both = Row(
-        {**best.told, "averaged": best.told.get("averaged", 1) + 1},
-        own.plan.halved_with(best.plan),
-        half,
-        trial.fold_errors(half),
-        halfway=True,
-    )
-    listed = [replace(row, contends=row is best) for row in rows]
-    return _taken(trial, [own, both, *listed], given, own.told, seasons)
+    found = screened_lines(trial, seasons, given) if len(trial.series) >= policy.WINDOWS.fewest else []
+    forecasts, lines = beside_smoothing(trial, forecasts, found)
+    forecasts, lines = no_worse_than_naive(trial, forecasts, lines, seasons)
+    part = sum(line.share for line in lines)
+    outlook = outlook.beside(lines)
+    plan = Plan.of(Candidate(SeriesTransform(max(seasons, default=0), 1), 0, outlook.smoothing))
+    told = {"lags": 0, "season": max(seasons, default=0) or None, "kernel": "smoothing", "lines": round(part, 3)}
+    own = Row(told, plan, forecasts[:, :, None], trial.fold_errors(forecasts[:, :, None]))
+    rows = [_listed(trial, row) for row in found]
+    if found and len(trial.series) >= policy.WINDOWS.kernels_from:
+        line = min(found, key=lambda row: float(trial.weights @ row.errors))
+        curved = _kernel_rows(trial, line.candidate, given, base, own)
+        if curved:
+            best = max(curved, key=lambda row: trial.score(row.errors))
+            share = trial.share(best.errors, own.errors)
+            mean = (1.0 - share) * own.forecasts + share * best.forecasts
+            both = Row(
+                {**best.told, "share": round(share, 3)},
+                own.plan.joined(best.plan, share),
+                mean,
+                trial.fold_errors(mean),
+                halfway=True,
+            )
+            rows += [both, *(replace(row, contends=False) for row in curved)]
+    return replace(_taken(trial, [own, *rows], given, own.told, seasons), outlook=outlook)
+
+
+def _listed(trial: SeriesTrial, row: Screened) -> Row:
+    """A line among what was tried; it is no rival, having its part beside smoothing."""
+    forecasts = row.forecasts[:, :, None]
+    return Row(row.candidate.told(), Plan.of(row.candidate), forecasts, trial.fold_errors(forecasts), contends=False)
 
 
 def _untried(series: Array, given: SeriesOptions, smoothing: Smoothing | None = None) -> Choice:
@@ -186,30 +193,24 @@ def _is_linear(kernel: Any) -> bool:
     return kernel == "linear" if isinstance(kernel, str) else isinstance(kernel, Linear)
 
 
-def _choose_single(trial: Trial, seasons: list[int], given: SeriesOptions, base: WindowOptions) -> Choice:
+def _choose_single(trial: SeriesTrial, seasons: list[int], given: SeriesOptions, base: WindowOptions) -> Choice:
     rows = _window_rows(trial, seasons, given, base)
     if not rows:
         return _untried(trial.series, given)
     return _taken(trial, rows, given, rows[0].told if given.any_open else None, seasons)
 
 
-def _window_rows(
-    trial: Trial, seasons: list[int], given: SeriesOptions, base: WindowOptions, limit: float = np.inf
-) -> list[Row]:
-    """Every model of windows, the plain one first; none where the best linear one is worse than ``limit``."""
-    plain = _plain_transform(given)
-    most = trial.stretches[0].end - plain.lost
-    plain_lags = given.lags if not is_auto(given.lags) else max(1, min(PLAIN_LAGS, most // 3))
+def _window_rows(trial: SeriesTrial, seasons: list[int], given: SeriesOptions, base: WindowOptions) -> list[Row]:
+    """Every model of windows, the plain one first."""
+    plain = _plain_candidate(trial, given)
     auto_kernel = is_auto(given.kernel)
     rows: list[Row] = []
 
     def judge(candidate: Candidate) -> Row | None:
         return _append(rows, trial, candidate.told(), Plan.of(candidate), base)
 
-    best = best_of_structures(screened(trial, 0, seasons, given), trial.weights) if given.any_open else []
-    if np.isfinite(limit) and (not best or trial.weights @ best[0].errors >= limit):
-        return []
-    judge(Candidate(plain, plain_lags, "rbf" if auto_kernel else given.kernel))
+    best = best_of_structures(screen(trial, 0, seasons, given), trial.weights) if given.any_open else []
+    judge(plain)
     if not given.any_open:
         return rows
     linear = None
@@ -217,22 +218,62 @@ def _window_rows(
         # a model that was asked for with its noise or its components is not averaged
         linear = _append_linear(rows, trial, best, given, given.n_members if base.is_usual else 1)
     if auto_kernel and not (linear is not None and linear.halfway):
-        curved = [Candidate(plain, plain_lags, "rbf")]
-        if best:
-            lags = given.lags if not is_auto(given.lags) else max(best[0].candidate.lags, plain_lags)
-            curved.append(Candidate(best[0].candidate.transform, lags, "rbf"))
-        judged = [(trial.score(row.errors), candidate) for candidate in curved if (row := judge(candidate))]
-        score, candidate = max(judged, key=lambda found: found[0], default=(-np.inf, curved[0]))
-        if judged and (linear is None or score >= trial.score(linear.errors)):
-            # a kernel that is worse than lines alone has nothing to add to them
-            judge(replace(candidate, kernel=RBF("median") + as_kernel("linear")))
+        _append_curved(rows, trial, plain, best[0].candidate if best else None, given, base, linear)
     elif not auto_kernel and not _is_linear(given.kernel):
         for found in best[:3]:
             judge(replace(found.candidate, lags=max(found.candidate.lags, 1), kernel=given.kernel))
     return rows
 
 
-def _append_linear(rows: list[Row], trial: Trial, best: Sequence[Screened], given: SeriesOptions, members: int) -> Row:
+def _plain_candidate(trial: SeriesTrial, given: SeriesOptions) -> Candidate:
+    transform = _plain_transform(given)
+    most = trial.stretches[0].end - transform.lost
+    lags = given.lags if not is_auto(given.lags) else max(1, min(PLAIN_LAGS, most // 3))
+    return Candidate(transform, lags, "rbf" if is_auto(given.kernel) else given.kernel)
+
+
+def _kernel_rows(
+    trial: SeriesTrial, line: Candidate, given: SeriesOptions, base: WindowOptions, rival: Row
+) -> list[Row]:
+    """Kernel models of windows, the plain one first; none where that would count less than its rival."""
+    plain = _plain_candidate(trial, given)
+    rows: list[Row] = []
+    first = _append(rows, trial, plain.told(), Plan.of(plain), base)
+    if first is None or trial.share(first.errors, rival.errors) < 0.5:
+        return []
+    _append_curved(rows, trial, plain, line, given, base, None)
+    return rows
+
+
+def _append_curved(
+    rows: list[Row],
+    trial: SeriesTrial,
+    plain: Candidate,
+    line: Candidate | None,
+    given: SeriesOptions,
+    base: WindowOptions,
+    linear: Row | None,
+) -> None:
+    """Append the plain kernel, one of what the best line sees, and the better of them with a line added."""
+    curved = [plain]
+    if line is not None:
+        lags = given.lags if not is_auto(given.lags) else max(line.lags, plain.lags)
+        curved.append(Candidate(line.transform, lags, "rbf"))
+    judged = [
+        (trial.score(row.errors), candidate)
+        for candidate in curved
+        if (row := _append(rows, trial, candidate.told(), Plan.of(candidate), base))
+    ]
+    score, candidate = max(judged, key=lambda found: found[0], default=(-np.inf, plain))
+    if judged and (linear is None or score >= trial.score(linear.errors)):
+        # a kernel that is worse than lines alone has nothing to add to them
+        both = replace(candidate, kernel=RBF("median") + as_kernel("linear"))
+        _append(rows, trial, both.told(), Plan.of(both), base)
+
+
+def _append_linear(
+    rows: list[Row], trial: SeriesTrial, best: Sequence[Screened], given: SeriesOptions, members: int
+) -> Row:
     """Append the best linear model of each structure, which is only listed, and the mean of the nearest of them.
 
     Where that mean and the plain model are not far off each other, the mean of both takes its place: two models that differ say more
@@ -258,11 +299,11 @@ def _append_linear(rows: list[Row], trial: Trial, best: Sequence[Screened], give
         half = 0.5 * (linear.forecasts + plain.forecasts)
         told = {**linear.told, "averaged": len(near) + 1}
         rows[-1] = replace(linear, contends=False)
-        rows.append(Row(told, linear.plan.halved_with(plain.plan), half, trial.fold_errors(half), halfway=True))
+        rows.append(Row(told, linear.plan.joined(plain.plan, 0.5), half, trial.fold_errors(half), halfway=True))
     return rows[-1]
 
 
-def _choose_table(trial: Trial, per_series: list[list[int]], given: SeriesOptions, base: WindowOptions) -> Choice:
+def _choose_table(trial: SeriesTrial, per_series: list[list[int]], given: SeriesOptions, base: WindowOptions) -> Choice:
     """Several series: each is freed from what it needs, then one model sees them all."""
     plain = _plain_transform(given)
     d = trial.series.shape[1]
@@ -271,7 +312,7 @@ def _choose_table(trial: Trial, per_series: list[list[int]], given: SeriesOption
     plain_lags = given.lags if not is_auto(given.lags) else max(1, min(PLAIN_LAGS, most))
     transforms, lags = [], [plain_lags]
     for column, seasons in enumerate(per_series):
-        best = best_of_structures(screened(trial, column, seasons, given), trial.weights)
+        best = best_of_structures(screen(trial, column, seasons, given), trial.weights)
         transforms.append(best[0].candidate.transform if best else plain)
         lags += [best[0].candidate.lags] if best else []
     rows: list[Row] = []
@@ -293,7 +334,7 @@ def _choose_table(trial: Trial, per_series: list[list[int]], given: SeriesOption
     return _taken(trial, rows, given, rows[0].told, per_series[0])
 
 
-def _append(rows: list[Row], trial: Trial, told: dict[str, Any], plan: Plan, base: WindowOptions) -> Row | None:
+def _append(rows: list[Row], trial: SeriesTrial, told: dict[str, Any], plan: Plan, base: WindowOptions) -> Row | None:
     """Judge a candidate that has not been judged; one that cannot be fitted to the stretches is left out."""
     known = next((row for row in rows if row.told == told), None)
     if known is not None:
@@ -309,7 +350,7 @@ def _append(rows: list[Row], trial: Trial, told: dict[str, Any], plan: Plan, bas
 
 
 def _taken(
-    trial: Trial, rows: list[Row], given: SeriesOptions, plain: dict[str, Any] | None, seasons: Sequence[int]
+    trial: SeriesTrial, rows: list[Row], given: SeriesOptions, plain: dict[str, Any] | None, seasons: Sequence[int]
 ) -> Choice:
     """The plain candidate, unless another is better by more than one standard error; then the next in rank, likewise."""
     ordered = sorted(rows, key=lambda row: (row.told != plain, not row.contends, row.rank, -trial.score(row.errors)))

@@ -9,15 +9,18 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array
+from gramian._arrays import Array, is_dask
 from gramian._checks import check_count, check_number, check_random_state
 from gramian._types import RandomState, Table
+from gramian.series.dask_panel import lazy_answer
 from gramian.series.gap_filling import fill_gaps
+from gramian.series.long_table import PanelNames, as_panel, future_inputs
 from gramian.series.old_file import old_state
-from gramian.series.panel import Panel, as_panel, panel_forecast, panel_quantiles
+from gramian.series.panel import Panel, panel_forecasts
 from gramian.series.paths import ForecastPaths, Member, SmoothingMember
-from gramian.series.series import as_series, check_steps
-from gramian.series.time_index import describe_index, dressed, future_index, is_pandas, wrapped
+from gramian.series.series import as_series, check_steps, checked_future, checked_history, checked_levels
+from gramian.series.smoothing import Outlook
+from gramian.series.time_index import describe_index, dress, future_index, is_pandas, wrap_forecasts
 from gramian.single.answers import BaseEstimator
 
 N_PATHS = 1000
@@ -43,18 +46,20 @@ class Forecasts(BaseEstimator):
     _single: bool
     _index: Any
     _columns: list[str] | None
-    _panel_names: tuple[str | None, str | None, str | None]
+    _panel_names: PanelNames
+    _lazy: Any = None  # the Dask frame that was fitted
+    _transient = ("_lazy",)
     _name: Any
 
     def _ahead(self, lags: int) -> int:
         raise TypeError(f"{type(self).__name__} does not say how many values one step predicts.")
 
-    def _ready(self) -> ForecastPaths:
+    def _ready(self, outlook: Outlook | None = None) -> ForecastPaths:
         """What there is to forecast with; a model file of the first version is read as the plain model that it is."""
         check_is_fitted(self)
         if self._panel is not None:
             raise ValueError(
-                "This is for one series, but the model was fitted to a panel: use predict and predict_interval."
+                "This is for one series, but the model was fitted to a panel: use predict, predict_quantiles and predict_interval."
             )
         if "_members" not in vars(self):
             for name, value in old_state(vars(self), self._ahead(self.lags)).items():
@@ -62,23 +67,24 @@ class Forecasts(BaseEstimator):
         members: list[Member | SmoothingMember] = [*self._members]
         if self._smoothing is not None:
             members.append(self._smoothing)
-        return ForecastPaths(members, self._series, self._inputs, self._spread)
+        return ForecastPaths(members, self._series, self._inputs, self._spread, outlook)
 
     def _finished(self, values: Array, steps: Array, plain: bool = False) -> Any:
         """Forecasts (..., most, d) at the wanted steps, in the container of the series."""
         chosen = values[..., steps - 1, :]
         chosen = chosen[..., 0] if self._single else chosen
-        return chosen if plain else wrapped(chosen, self._index, steps, self._columns, self._name)
+        return chosen if plain else wrap_forecasts(chosen, self._index, steps, self._columns, self._name)
 
     def predict(self, steps: int | Sequence[int], X: Table | None = None, *, history: Table | None = None) -> Any:
-        """Forecast the next values.
+        """Forecast the next values [8].
 
         Parameters
         ----------
         steps : int, or list of positive ints
             How many values, or which (1 is the next), answered in that order.
         X : array-like of shape (at least the farthest step, n_inputs), optional
-            Future exogenous inputs.
+            Future exogenous inputs. Of a panel: a long table with ids, times and inputs, or a dict (list) of tables; what is not given is
+            forecast.
         history : array-like, optional
             Go on from these values instead of the end of the training series: at least ``lags_`` of them, and those that
             season and level are compared with. Of a panel: other series, in any of the forms that `fit` takes.
@@ -87,10 +93,6 @@ class Forecasts(BaseEstimator):
         -------
         ndarray, Series or DataFrame of shape (n_steps,) or (n_steps, n_series)
             Of a panel a long table with the columns of ids and times, and "mean".
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
 
         Examples
         --------
@@ -106,8 +108,8 @@ class Forecasts(BaseEstimator):
         paths = self._ready()
         wanted = check_steps(steps)
         most = int(wanted.max())
-        future = _checked_future(X, self.n_inputs_, most)
-        found = paths.middle(most, future, _checked_history(history, paths, self.lags_))
+        future = checked_future(X, self.n_inputs_, most)
+        found = paths.middle(most, future, checked_history(history, paths, self.lags_))
         return self._finished(found, wanted, plain=history is not None)
 
     def sample_paths(
@@ -119,7 +121,7 @@ class Forecasts(BaseEstimator):
         history: Table | None = None,
         random_state: RandomState = None,
     ) -> Array:
-        """Draw whole futures: one-step predictive draws, each fed back, spread as far as held-out stretches say.
+        """Draw whole futures: one-step predictive draws, each fed back, spread as far as held-out stretches say [8, 12].
 
         Parameters
         ----------
@@ -132,11 +134,6 @@ class Forecasts(BaseEstimator):
         Returns
         -------
         ndarray of shape (n_paths, n_steps) or (n_paths, n_steps, n_series)
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [12] docs/theory.md, section 12: small samples.
 
         Examples
         --------
@@ -152,8 +149,8 @@ class Forecasts(BaseEstimator):
         n_paths = check_count("n_paths", n_paths, 1)
         most = int(wanted.max())
         rng = np.random.default_rng(self._seed) if random_state is None else check_random_state(random_state)
-        future = _checked_future(X, self.n_inputs_, most)
-        run = paths.calibrated(most, future, _checked_history(history, paths, self.lags_), n_paths, rng)
+        future = checked_future(X, self.n_inputs_, most)
+        run = paths.calibrated(most, future, checked_history(history, paths, self.lags_), n_paths, rng)
         return np.asarray(self._finished(run, wanted, plain=True))
 
     def predict_quantiles(
@@ -163,8 +160,8 @@ class Forecasts(BaseEstimator):
         X: Table | None = None,
         *,
         history: Table | None = None,
-    ) -> Array:
-        """Quantiles of the predictive law, from 1000 paths.
+    ) -> Any:
+        """Quantiles of the predictive law: exact where the series is smoothed, else of 1000 paths [8, 12].
 
         Parameters
         ----------
@@ -175,11 +172,7 @@ class Forecasts(BaseEstimator):
         Returns
         -------
         ndarray of shape (n_quantiles, n_steps) or (n_quantiles, n_steps, n_series)
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [12] docs/theory.md, section 12: small samples.
+            Of a panel a long table with one column per quantile, named by it.
 
         Examples
         --------
@@ -190,14 +183,25 @@ class Forecasts(BaseEstimator):
         >>> model.predict_quantiles(5, [0.1, 0.5, 0.9]).shape
         (3, 5)
         """
-        levels = _checked_levels(quantiles)
-        paths = self.sample_paths(steps, N_PATHS, X, history=history)
-        return np.quantile(paths, levels, axis=0)
+        levels = checked_levels(quantiles)
+        if getattr(self, "_panel", None) is not None:
+            return self._panel_answer(steps, X, history, {f"{level:g}": float(level) for level in levels})
+        return self._quantiles(steps, levels, X, history)[1]
+
+    def _quantiles(self, steps: Any, levels: Array, X: Any, history: Any) -> tuple[Array, Array]:
+        """The forecast at the wanted steps, and quantiles (n_levels, ...) around it."""
+        paths = self._ready()
+        wanted = check_steps(steps)
+        most = int(wanted.max())
+        future, known = checked_future(X, self.n_inputs_, most), checked_history(history, paths, self.lags_)
+        found = paths.quantiles(most, future, known, levels, N_PATHS, np.random.default_rng(self._seed))
+        middle, ends = (np.asarray(self._finished(part, wanted, plain=True)) for part in found)
+        return middle, ends
 
     def predict_interval(
         self, steps: int | Sequence[int], level: float = 0.9, X: Table | None = None, *, history: Table | None = None
     ) -> Any:
-        """The ends of the central intervals that hold the future with probability ``level``; they hold `predict` too.
+        """The ends of the central intervals that hold the future with probability ``level``; they hold `predict` too [8, 12].
 
         Parameters
         ----------
@@ -208,11 +212,6 @@ class Forecasts(BaseEstimator):
         Returns
         -------
         lower, upper : as `predict`; of a panel one table with both columns
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [12] docs/theory.md, section 12: small samples.
 
         Examples
         --------
@@ -228,17 +227,17 @@ class Forecasts(BaseEstimator):
         if getattr(self, "_panel", None) is not None:
             levels = {"lower": 0.5 - level / 2, "upper": 0.5 + level / 2}
             return self._panel_answer(steps, X, history, levels)
-        lower, upper = self.predict_quantiles(steps, [0.5 - level / 2, 0.5 + level / 2], X, history=history)
-        middle = np.asarray(self.predict(steps, X, history=history))
-        ends = np.minimum(lower, middle), np.maximum(upper, middle)
+        ends = np.array([0.5 - level / 2, 0.5 + level / 2])
+        middle, (lower, upper) = self._quantiles(steps, ends, X, history)
+        found = np.minimum(lower, middle), np.maximum(upper, middle)
         if history is not None:
-            return ends
+            return found
         wanted = check_steps(steps)
-        low, high = (wrapped(end, self._index, wanted, self._columns, self._name) for end in ends)
+        low, high = (wrap_forecasts(end, self._index, wanted, self._columns, self._name) for end in found)
         return low, high
 
     def update(self, new: Any) -> Any:
-        """Go on with newer values, without a new fit: forecasts begin after them.
+        """Go on with newer values, without a new fit: forecasts begin after them [8].
 
         Parameters
         ----------
@@ -248,10 +247,6 @@ class Forecasts(BaseEstimator):
         Returns
         -------
         self
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
 
         Examples
         --------
@@ -263,7 +258,7 @@ class Forecasts(BaseEstimator):
         """
         check_is_fitted(self)
         if self._panel is not None:
-            self._panel = self._panel.joined(self._as_panel(new, self._panel))
+            self._panel = self._panel.joined(as_panel(new, self._names_of_panel, clock=self._panel))
             return self
         if self.n_inputs_:
             raise ValueError("The model was fitted with exogenous inputs, which newer values lack. Fit again.")
@@ -282,30 +277,45 @@ class Forecasts(BaseEstimator):
 
     # ------------------------------------------------------------ panels
 
-    def _as_panel(self, y: Any, clock: Panel | None = None) -> Panel:
-        return as_panel(y, *self._panel_names, clock=clock)
-
     def _panel_answer(self, steps: Any, X: Any, history: Any, levels: dict[str, float] | None) -> Any:
         """A long table of means, or of quantiles by name."""
-        if X is not None:
-            raise ValueError("Series of a panel are forecast without exogenous inputs. Leave X out.")
         assert self._panel is not None
         assert self._smoothing is not None
+        history = getattr(self, "_lazy", None) if history is None else history
         wanted = check_steps(steps)
-        panel = self._panel if history is None else self._as_panel(history)
-        most, smoothing = int(wanted.max()), self._smoothing.smoothing
-        middle = panel_forecast(panel, smoothing, most)[:, wanted - 1]
+        names = self._names_of_panel
+        if is_dask(history):
+            return lazy_answer(self, wanted, X, history, names, levels)
+        if X is not None and not self.n_inputs_:
+            raise ValueError("X was given to predict, but the model was fitted without exogenous inputs. Leave X out.")
+        panel = self._panel if history is None else as_panel(history, names, None)
+        if panel.inputs.shape[1] != self.n_inputs_:
+            raise ValueError(
+                f"history has {panel.inputs.shape[1]} inputs, but the model was fitted with {self.n_inputs_}. Give new series as a long "
+                "table with the columns that `fit` was given."
+            )
+        most = int(wanted.max())
+        future = future_inputs(X, panel, names, most) if self.n_inputs_ else None
+        asked = np.array(list((levels or {}).values()))
+        found = panel_forecasts(panel, self._smoothing.smoothing, most, asked, self._spread, future)
+        middle = found.means[:, wanted - 1]
         if levels is None:
             return panel.frame(wanted, {"mean": middle})
-        found = panel_quantiles(panel, smoothing, most, np.array(list(levels.values())), self._spread, self._seed)
-        lower, upper = found[:, :, wanted - 1]
-        ends = np.minimum(lower, middle), np.maximum(upper, middle)
-        return panel.frame(wanted, dict(zip(levels, ends)))
+        ends = dict(zip(levels, found.quantiles[:, :, wanted - 1]))
+        for name, bound in (("lower", np.minimum), ("upper", np.maximum)):
+            if name in ends:  # an interval holds the forecast
+                ends[name] = bound(ends[name], middle)
+        return panel.frame(wanted, ends)
+
+    @property
+    def _names_of_panel(self) -> PanelNames:
+        names = self._panel_names
+        return names if isinstance(names, PanelNames) else PanelNames(*names)
 
     # ------------------------------------------------------------ gaps
 
     def impute(self, y: Table | None = None, return_std: bool = False) -> Any:
-        """Fill the gaps of a series from both sides: forecasts from the left, and of the series turned round from the right.
+        """Fill the gaps of a series from both sides: forecasts from the left, and of the series turned round from the right [8, 12].
 
         Parameters
         ----------
@@ -319,11 +329,6 @@ class Forecasts(BaseEstimator):
             Observed values are untouched.
         std : as ``y``, only with ``return_std``
             Standard deviations, 0 where observed.
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [12] docs/theory.md, section 12: small samples.
 
         Examples
         --------
@@ -347,7 +352,7 @@ class Forecasts(BaseEstimator):
             filled, std = fill_gaps(series, paths, backward, np.random.default_rng(self._seed))
         found = [table[:, 0] if single else table for table in (filled, std)]
         if is_pandas(y):
-            found = [dressed(table, y.index, getattr(y, "columns", None), getattr(y, "name", None)) for table in found]
+            found = [dress(table, y.index, getattr(y, "columns", None), getattr(y, "name", None)) for table in found]
         return tuple(found) if return_std else found[0]
 
     def _turned(self, series: Array) -> Forecasts | None:
@@ -380,43 +385,3 @@ def _end_of(index: Any, described: dict[str, Any]) -> dict[str, Any]:
         end = index[-1]
         return {"last": int(end.value) if described["kind"] == "timedelta" else end.item()}
     return {"last": str(index[-1]) if described["kind"] == "period" else index[-1].isoformat()}
-
-
-def _checked_future(X: Table | None, n_inputs: int, most: int) -> Array | None:
-    """Exogenous inputs (most, k) of the steps ahead; None where the model has none."""
-    if not n_inputs:
-        if X is not None:
-            raise ValueError("X was given to predict, but the model was fitted without exogenous inputs. Leave X out.")
-        return None
-    if X is None:
-        raise ValueError(
-            f"The model was fitted with {n_inputs} exogenous inputs. Give their future values as X, {most} rows, with NaN "
-            "rows where they are not known."
-        )
-    future = as_series(X, "X")[0]
-    if future.shape[1] != n_inputs or len(future) < most:
-        raise ValueError(f"X has shape {future.shape}, but {most} rows of {n_inputs} inputs are needed.")
-    return future[:most]
-
-
-def _checked_history(history: Table | None, paths: ForecastPaths, lags: int) -> Array | None:
-    """Values (T, d) to go on from; None where it is the end of the training series."""
-    if history is None:
-        return None
-    series, _ = as_series(history, "history")
-    if series.shape[1] != paths.n_series or len(series) < paths.needed:
-        raise ValueError(
-            f"history has shape {series.shape}, but at least {paths.needed} values (lags={lags}) of {paths.n_series} series are "
-            "needed."
-        )
-    if any(t.log for member in paths.members for t in member.transforms) and np.nanmin(series) <= 0:
-        raise ValueError("history has values that are not positive, but the model takes the logarithm.")
-    return series
-
-
-def _checked_levels(quantiles: npt.ArrayLike) -> Array:
-    """Quantiles as an array of numbers in (0, 1)."""
-    levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
-    if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
-        raise ValueError(f"quantiles={quantiles!r} must be numbers in (0, 1).")
-    return levels

@@ -12,11 +12,8 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.series.paths import ForecastPaths
-from gramian.series.transform import bridged
-
-GAP_PATHS = 200
-"""Paths behind the standard deviation of a filled gap."""
+from gramian.series.paths import WIDTH_PATHS, ForecastPaths
+from gramian.series.transform import bridge_gaps
 
 Side = tuple[Array, Array]  # mean and standard deviation of the values of a gap, from one side
 
@@ -32,7 +29,7 @@ def gaps_of(column: Array) -> list[tuple[int, int]]:
     return [(int(start), int(stop - start)) for start, stop in zip(edges[::2], edges[1::2])]
 
 
-def joined(left: Side | None, right: Side | None, prior: tuple[float, float] | None) -> Side:
+def join_sides(left: Side | None, right: Side | None, prior: tuple[float, float] | None) -> Side:
     """Means and standard deviations of a gap from (mean, std) of both sides, where they are there."""
     if left is None or right is None:
         found = left if right is None else right
@@ -57,7 +54,7 @@ def fill_gaps(series: Array, forward: ForecastPaths, backward: ForecastPaths | N
     """
     transforms = forward.members[0].transforms
     filled, std = np.array(series), np.zeros_like(series)
-    known = np.column_stack([bridged(column, t.season) for column, t in zip(series.T, transforms)])
+    known = np.column_stack([bridge_gaps(column, t.season) for column, t in zip(series.T, transforms)])
     stationary = all(t.season == 0 and t.difference == 0 for t in transforms)
     for j, column in enumerate(series.T):
         prior = (float(np.nanmean(column)), float(np.nanvar(column))) if stationary else None
@@ -71,7 +68,7 @@ def fill_gaps(series: Array, forward: ForecastPaths, backward: ForecastPaths | N
             if left is None and right is None:
                 filled[rows, j], std[rows, j] = known[rows, j], np.nanstd(column)
                 continue
-            filled[rows, j], std[rows, j] = joined(left, right, prior)
+            filled[rows, j], std[rows, j] = join_sides(left, right, prior)
             known[rows, j] = filled[rows, j]
     return filled, std
 
@@ -82,5 +79,5 @@ def _side(paths: ForecastPaths, history: Array, length: int, rng: Any, column: i
         return None
     n_inputs = paths.members[0].n_inputs
     unknown = np.full((length, n_inputs), np.nan) if n_inputs else None
-    drawn = paths.calibrated(length, unknown, history, GAP_PATHS, rng)[..., column]
+    drawn = paths.calibrated(length, unknown, history, WIDTH_PATHS, rng)[..., column]
     return paths.middle(length, unknown, history)[:, column], drawn.std(axis=0)

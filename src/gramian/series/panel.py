@@ -1,30 +1,30 @@
-"""Many series at once: a long table, a dict or a list of them; one law of rates for all, a level, slope and season for each [8, 12].
+"""Many series at once: one law of rates for all, a level, slope and season for each [8, 12].
 
-The prior of the members of :mod:`gramian.series.smoothing` is learned over the panel, so that short series borrow from the others; what is left of
-a series is found anew from its values. So new series are forecast as those that were fitted, and nothing is kept but values.
+What members of :mod:`gramian.series.smoothing` count before they are seen is judged on the last values of all series, and what inputs do is shrunk
+towards what they do in the others, so that short series borrow from long ones; what is left of a series is found anew from its values. So new series
+are forecast as those that were fitted, and nothing is kept but values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from gramian import policy
 from gramian._arrays import Array
+from gramian.evidence import Selection, choose
+from gramian.series.block import Effects
 from gramian.series.paths import spread_factors
-from gramian.series.smoothing import Smoothing, weights
-from gramian.series.time_index import describe_index, future_index, is_pandas, last_index
+from gramian.series.recursion import RateLaw
+from gramian.series.smoothing import Outlook, Smoothing, weights
+from gramian.series.time_index import future_index, last_index
 
-NIXTLA = ("unique_id", "ds", "y")
-"""Columns of a long table that need not be named."""
-OWN_LAW = 100.0
-"""The prior that came with the grid counts as so many series of a panel."""
-JUDGED = 100
-"""Series, at most, whose last values judge the width of intervals."""
-N_PATHS = 400
-"""Paths behind the interval of a series."""
+
+def _nothing() -> Array:
+    return np.empty((0, 0))
 
 
 @dataclass(frozen=True)
@@ -35,81 +35,114 @@ class Panel:
     values: Array
     lengths: Array
     firsts: Array  # the place of each first value on the clock
-    clock: dict[str, Any] | None  # the last time and the step; None: places are times
+    clock: dict[str, Any] | None  # the last time and the step
     n_times: int  # places on the clock
     names: tuple[str, str]  # of the columns of ids and times
     container: str  # "pandas" or "polars" or "pyarrow"
+    inputs: Array = field(default_factory=_nothing)  # (values, k)
+    input_names: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Array]:
         """The values of each series."""
         return iter(np.split(self.values, np.cumsum(self.lengths)[:-1]))
 
-    def groups(self) -> list[tuple[list[int], Array]]:
-        """Series of one length, gaps at the same places and of one sign, as tables: which they are, and their values (n, T)."""
-        found: dict[tuple[int, bytes, bool], list[int]] = {}
+    @property
+    def tables(self) -> list[Array | None]:
+        """The inputs of each series; None without inputs."""
+        if not self.inputs.size:
+            return [None] * len(self.ids)
+        return list(np.split(self.inputs, np.cumsum(self.lengths)[:-1]))
+
+    def outlooks(self, smoothing: Smoothing) -> Iterator[tuple[list[int], Outlook]]:
+        """Series of one length and gaps at the same places, followed together; those with inputs one by one."""
         rows = list(self)
+        if self.inputs.size:
+            for i, (row, table) in enumerate(zip(rows, self.tables)):
+                yield [i], smoothing.outlook(row[None], table)
+            return
+        found: dict[tuple[int, bytes, bool], list[int]] = {}
         for i, row in enumerate(rows):
             holes = np.isnan(row)
             key = (len(row), holes.tobytes() if holes.any() else b"", bool((row[~holes] > 0).all()))
             found.setdefault(key, []).append(i)
-        return [(group, np.stack([rows[i] for i in group])) for group in found.values()]
+        for group in found.values():
+            most = max(1, 2**21 // len(rows[group[0]]) ** 2)  # errors of a group stay within some hundred megabytes
+            for first in range(0, len(group), most):
+                some = group[first : first + most]
+                yield some, smoothing.outlook(np.stack([rows[i] for i in some]))
 
-    def shortened(self, steps: int) -> tuple[Panel, Array]:
-        """The panel without the last values of its series, and those (n, steps); only of series that can spare them."""
-        rows = [
-            (i, row) for i, row in enumerate(self) if len(row) >= 2 * steps + 4 and not np.isnan(row[-steps:]).all()
+    def shortened(self, steps: int) -> tuple[Panel, Array, Array]:
+        """The panel without the last values of its series, those (n, steps), and their inputs (n, steps, k); only of series that can spare them."""
+        k = self.inputs.shape[1]
+        pairs = [(row, np.empty((len(row), k)) if table is None else table) for row, table in zip(self, self.tables)]
+        spare = [
+            i for i, (row, _) in enumerate(pairs) if len(row) >= 2 * steps + 4 and not np.isnan(row[-steps:]).all()
         ]
-        kept = rows[:: max(1, len(rows) // JUDGED)][:JUDGED]
-        pasts = [row[:-steps] for _, row in kept]
-        truths = np.array([row[-steps:] for _, row in kept]).reshape(len(kept), steps)
+        kept = spare[:: max(1, len(spare) // policy.LOOK.rows)][: policy.LOOK.rows]
         parts: dict[str, Any] = {
-            "ids": [self.ids[i] for i, _ in kept],
-            "values": np.concatenate([np.empty(0), *pasts]),
-            "lengths": np.array([len(past) for past in pasts], dtype=int),
-            "firsts": self.firsts[[i for i, _ in kept]],
+            "ids": [self.ids[i] for i in kept],
+            "values": np.concatenate([np.empty(0), *(pairs[i][0][:-steps] for i in kept)]),
+            "lengths": np.array([len(pairs[i][0]) - steps for i in kept], dtype=int),
+            "firsts": self.firsts[kept],
+            "inputs": np.concatenate([np.empty((0, k)), *(pairs[i][1][:-steps] for i in kept)]),
         }
-        return replace(self, **parts), truths
+        truths = np.array([pairs[i][0][-steps:] for i in kept]).reshape(len(kept), steps)
+        return (
+            replace(self, **parts),
+            truths,
+            np.array([pairs[i][1][-steps:] for i in kept]).reshape(len(kept), steps, k),
+        )
 
     def joined(self, other: Panel) -> Panel:
         """The panel with newer values of its series, and new series; both are on the same clock."""
-        rows = dict(zip(self.ids, zip(self.firsts, self)))
-        for key, first, row in zip(other.ids, other.firsts, other):
+        k = self.inputs.shape[1]
+        if other.inputs.shape[1] != k:
+            raise ValueError(f"The new rows have {other.inputs.shape[1]} inputs, but the known ones have {k}.")
+        rows = {key: (first, row, table) for key, first, row, table in zip(self.ids, self.firsts, self, self.tables)}
+        for key, first, row, table in zip(other.ids, other.firsts, other, other.tables):
             if key not in rows:
-                rows[key] = first, row
+                rows[key] = first, row, table
                 continue
-            begin, known = rows[key]
+            begin, known, before = rows[key]
             if first < begin + len(known):
                 raise ValueError(f"The new values of series {key!r} do not come after those that are known.")
-            gap = np.full(int(first - begin) - len(known), np.nan)
-            rows[key] = begin, np.concatenate([known, gap, row])
+            gap = int(first - begin) - len(known)
+            whole = None
+            if before is not None and table is not None:
+                whole = np.concatenate([before, np.full((gap, k), np.nan), table])
+            rows[key] = begin, np.concatenate([known, np.full(gap, np.nan), row]), whole
+        tables = [np.empty((0, k)), *(table for _, _, table in rows.values() if table is not None)]
         return replace(
             self,
             ids=list(rows),
-            values=np.concatenate([row for _, row in rows.values()]),
-            lengths=np.array([len(row) for _, row in rows.values()]),
-            firsts=np.array([first for first, _ in rows.values()], dtype=int),
+            values=np.concatenate([row for _, row, _ in rows.values()]),
+            lengths=np.array([len(row) for _, row, _ in rows.values()]),
+            firsts=np.array([first for first, _, _ in rows.values()], dtype=int),
             clock=other.clock,
             n_times=other.n_times,
+            inputs=np.concatenate(tables),
         )
+
+    def index(self, ahead: int) -> Any:
+        """All times of the clock, and so many more."""
+        assert self.clock is not None
+        index = last_index(self.clock, self.n_times)
+        return index.append(future_index(self.clock, np.arange(1, ahead + 1))) if ahead > 0 else index
 
     def frame(self, steps: Array, columns: Mapping[str, Array]) -> Any:
         """A long table of answers (n, steps) by name, in the container of the panel."""
+        import pandas as pd
+
         ends = self.firsts + self.lengths
         places = (ends[:, None] - 1 + steps).ravel()
-        times: Any = places
-        if self.clock is not None:
-            ahead = int(places.max()) - self.n_times + 1
-            index = last_index(self.clock, self.n_times)
-            if ahead > 0:
-                index = index.append(future_index(self.clock, np.arange(1, ahead + 1)))
-            times = index[places]
+        times = self.index(int(places.max()) - self.n_times + 1)[places]
+        ids = np.empty(len(self.ids), dtype=object)
+        ids[:] = self.ids
         table = {
-            self.names[0]: np.repeat(np.array(self.ids, dtype=object), len(steps)),
+            self.names[0]: np.repeat(ids, len(steps)),
             self.names[1]: times,
             **{name: np.asarray(values).ravel() for name, values in columns.items()},
         }
-        import pandas as pd
-
         found = pd.DataFrame(table).infer_objects()
         if self.container == "pandas":
             return found
@@ -124,217 +157,122 @@ class Panel:
         return pa.table(plain)
 
 
-# ---------------------------------------------------------------- reading
+# ---------------------------------------------------------------- forecasts
 
 
-def is_panel(y: Any, named: bool) -> bool:
-    """Whether ``y`` holds many series: a dict, a list of series, a table with named columns or Nixtla's, or with an index (id, time)."""
-    if named or isinstance(y, Mapping):
-        return True
-    if isinstance(y, list | tuple) and len(y):
-        sizes = [len(row) for row in y if hasattr(row, "__len__") and not isinstance(row, str)]
-        series = all(getattr(row, "ndim", 0) == 1 for row in y)
-        return len(sizes) == len(y) and (series or len(set(sizes)) > 1)
-    if is_pandas(y) and getattr(y.index, "nlevels", 1) == 2:
-        return True
-    return _has_columns(y, NIXTLA)
+@dataclass(frozen=True)
+class PanelForecasts:
+    """Means (n, steps) and, where levels were wanted, quantiles (n_levels, n, steps)."""
+
+    means: Array
+    quantiles: Array
 
 
-def _has_columns(y: Any, names: Sequence[str]) -> bool:
-    columns = getattr(y, "column_names", getattr(y, "columns", None))
-    return columns is not None and all(isinstance(name, str) for name in columns) and set(names) <= set(columns)
-
-
-def as_panel(y: Any, id: str | None, time: str | None, value: str | None, clock: Panel | None = None) -> Panel:
-    """The panel in ``y``; with ``clock`` on the clock of another, as new rows of it."""
-    if isinstance(y, Mapping):
-        parts = list(y.items())
-    elif isinstance(y, list | tuple):
-        parts = list(enumerate(y))
-    else:
-        return _long(y, id, time, value, clock)
-    keys: list[Any] = []
-    times: list[Any] = []
-    values: list[Array] = []
-    for key, series in parts:
-        row = np.asarray(series, dtype=np.float64)
-        if row.ndim != 1 or not len(row):
-            raise ValueError(f"Series {key!r} has shape {row.shape}; give one-dimensional series with values.")
-        known = is_pandas(series)
-        first = 0
-        if clock is not None and not known and key in clock.ids:
-            place = clock.ids.index(key)
-            first = int(clock.firsts[place] + clock.lengths[place])
-        keys += [key] * len(row)
-        times += list(series.index) if known else list(range(first, first + len(row)))
-        values.append(row)
-    names = clock.names if clock is not None else (id or "id", time or "time")
-    return _laid_out(np.array(keys, dtype=object), times, np.concatenate(values), names, "pandas", clock)
-
-
-def _long(y: Any, id: str | None, time: str | None, value: str | None, clock: Panel | None) -> Panel:
-    container = type(y).__module__.split(".")[0]
-    if is_pandas(y) and getattr(y.index, "nlevels", 1) == 2 and id is None:
-        names = [str(name) if name is not None else usual for name, usual in zip(y.index.names, ("id", "time"))]
-        column = y if not hasattr(y, "columns") else y[value or y.columns[0]]
-        keys, times = (np.asarray(y.index.get_level_values(level)) for level in (0, 1))
-        return _laid_out(
-            keys, list(y.index.get_level_values(1)), np.asarray(column, float), (names[0], names[1]), "pandas", clock
-        )
-    names3 = tuple(given or usual for given, usual in zip((id, time, value), NIXTLA))
-    if not _has_columns(y, names3):
-        raise ValueError(
-            f"A long table of series needs the columns id={names3[0]!r}, time={names3[1]!r} and value={names3[2]!r}."
-        )
-    keys, times, values = (_column(y, name) for name in names3)
-    if container not in ("pandas", "polars", "pyarrow"):
-        container = "pandas"
-    return _laid_out(keys, times, np.asarray(values, dtype=np.float64), (names3[0], names3[1]), container, clock)
-
-
-def _column(y: Any, name: str) -> Any:
-    column = y[name]
-    if hasattr(column, "to_pylist"):
-        return np.array(column.to_pylist(), dtype=object)
-    return column.to_numpy()
-
-
-def _laid_out(
-    keys: Array, times: Any, values: Array, names: tuple[str, str], container: str, clock: Panel | None
-) -> Panel:
-    """Rows sorted by series and time, on one clock."""
-    if np.isinf(values).any():
-        raise ValueError("y contains infinity. Replace those values by NaN.")
-    places, described, n_times = _placed(times, clock)
-    ids = list(dict.fromkeys(key.item() if hasattr(key, "item") else key for key in keys))
-    number = {key: i for i, key in enumerate(ids)}
-    owners = np.array([number[key.item() if hasattr(key, "item") else key] for key in keys])
-    order = np.lexsort((places, owners))
-    owners, places, values = owners[order], places[order], values[order]
-    twice = np.flatnonzero((np.diff(owners) == 0) & (np.diff(places) == 0))
-    if len(twice):
-        raise ValueError(f"Series {ids[owners[twice[0]]]!r} has two values at one time. Keep one value per time.")
-    rows, firsts, kept = [], [], []
-    for i, key in enumerate(ids):
-        own = slice(*np.searchsorted(owners, [i, i + 1]))
-        seen = np.flatnonzero(~np.isnan(values[own]))
-        if not len(seen):
-            raise ValueError(f"Series {key!r} has no observed value. Leave it out.")
-        at = places[own][seen]
-        row = np.full(int(at[-1] - at[0]) + 1, np.nan)
-        row[at - at[0]] = values[own][seen]
-        rows.append(row)
-        firsts.append(int(at[0]))
-        kept.append(key)
-    return Panel(
-        kept,
-        np.concatenate(rows),
-        np.array([len(row) for row in rows]),
-        np.array(firsts, dtype=int),
-        described,
-        n_times,
-        names,
-        container,
-    )
-
-
-def _placed(times: Any, clock: Panel | None) -> tuple[Array, dict[str, Any] | None, int]:
-    """The clock of all times, and the place of each on it."""
-    import pandas as pd
-
-    index = pd.Index(times)
-    if index.dtype == object or index.dtype.kind in "UT" or str(index.dtype).startswith("str"):
-        index = pd.Index(pd.to_datetime(index)) if not isinstance(index[0], pd.Period) else pd.PeriodIndex(index)
-    whole = index.unique().sort_values()
-    if clock is not None and clock.clock is not None:
-        whole = last_index(clock.clock, clock.n_times).union(whole).sort_values()
-    kind = whole.dtype.kind if hasattr(whole.dtype, "kind") else "O"
-    if isinstance(whole, pd.PeriodIndex):
-        full: Any = pd.period_range(whole[0], whole[-1], freq=whole.freq)
-    elif kind in "iuf":
-        steps = np.diff(np.asarray(whole, dtype=float))
-        step = float(steps.min()) if len(steps) else 1.0
-        count = round(float(whole[-1] - whole[0]) / step) + 1
-        full = pd.Index(whole[0] + (np.arange(count) * step).astype(whole.dtype))
-    else:
-        freq = pd.infer_freq(whole) if len(whole) > 2 else None
-        if freq is None and clock is not None and clock.clock is not None:
-            freq = clock.clock["freq"]
-        if freq is None:
-            freq = _usual_step(whole)
-        full = pd.date_range(whole[0], whole[-1], freq=freq)
-    places = np.asarray(full.get_indexer(index))
-    if (places < 0).any():
-        raise ValueError(
-            f"The times are irregular: {index[int(np.flatnonzero(places < 0)[0])]} is not on the steps of the others. Average to even "
-            "steps first, as in frame.groupby(...).resample('D').mean()."
-        )
-    return places, describe_index(pd.Series(0.0, index=full)), len(full)
-
-
-def _usual_step(whole: Any) -> Any:
-    """The step of dates of which some are missing: months, quarters or years where all are at their beginning or end, else the smallest step."""
-    import pandas as pd
-
-    if len(whole) < 2:
-        return "D"
-    for freq in ("YS", "YE", "QS", "QE", "MS", "ME"):
-        if len(pd.DatetimeIndex(whole).difference(pd.date_range(whole[0], whole[-1], freq=freq))) == 0:
-            finer = freq
-            break
-    else:
-        return pd.Timedelta(int(np.diff(whole.as_unit("ns").asi8).min()), unit="ns")
-    return finer
-
-
-# ---------------------------------------------------------------- one law for all
-
-
-def learned(panel: Panel, smoothing: Smoothing) -> Smoothing:
-    """The smoothing with the prior of its members learned over a panel: the mean of their weights, and what came with the grid."""
-    keys = smoothing.keys
-    sums: dict[tuple[int, bool], Any] = dict.fromkeys(keys, 0.0)
-    counts = dict.fromkeys(keys, 0)
-    for _, table in panel.groups():
-        blocks = smoothing.blocks(table)
-        shares = weights([block.beginnings(table.shape[1])[1] for block in blocks])
-        end = 0
-        for block in blocks:
-            begin, end = end, end + len(block.prior)
-            sums[block.key] = sums[block.key] + shares[:, begin:end].sum(axis=0)
-            counts[block.key] += len(table)
-    priors = tuple((sums[key] + OWN_LAW * smoothing.prior(key)) / (counts[key] + OWN_LAW) for key in keys)
-    return replace(smoothing, priors=priors)
-
-
-def panel_forecast(panel: Panel, smoothing: Smoothing, steps: int) -> Array:
-    """(n, steps)."""
-    out = np.empty((len(panel.ids), steps))
-    for group, table in panel.groups():
-        out[group] = smoothing.forecast(table, steps)
-    return out
-
-
-def panel_quantiles(panel: Panel, smoothing: Smoothing, steps: int, levels: Array, spread: Array, seed: int) -> Array:
-    """(n_levels, n, steps); paths are spread around the forecast by ``spread`` (h, 1)."""
-    middle = panel_forecast(panel, smoothing, steps)
+def panel_forecasts(
+    panel: Panel, smoothing: Smoothing, steps: int, levels: Array, spread: Array, future: Array | None = None
+) -> PanelForecasts:
+    """Forecasts of each series; quantiles lie as far from them as ``spread`` (h, 1) says. Inputs ahead (n, steps, k) that are NaN are forecast."""
+    means, quantiles = np.empty((len(panel.ids), steps)), np.empty((len(levels), len(panel.ids), steps))
     factors = spread[np.minimum(np.arange(steps), len(spread) - 1), 0]
-    out = np.empty((len(levels), len(panel.ids), steps))
-    for i, row in enumerate(panel):
-        drawn = smoothing.paths(row, steps, N_PATHS, np.random.default_rng((seed, i)))
-        spreaded = middle[i] + factors * (drawn - middle[i])
-        if np.nanmin(row) >= 0:
-            spreaded = np.maximum(spreaded, 0.0)
-        out[:, i] = np.quantile(spreaded, levels, axis=0)
+    tables = panel.tables
+    for group, outlook in panel.outlooks(smoothing):
+        known = None
+        if future is not None and tables[group[0]] is not None:
+            known = inputs_ahead(tables[group[0]], future[group[0]], smoothing)
+        middle = outlook.forecast(steps, known)
+        means[group] = middle
+        if len(levels):
+            ends = outlook.quantiles(steps, levels, known)
+            quantiles[:, group] = outlook.held(middle + factors * (ends - middle))
+    return PanelForecasts(means, quantiles)
+
+
+def inputs_ahead(past: Any, future: Array, smoothing: Smoothing) -> Array:
+    """The inputs (steps, k) of a series; those that are not known ahead are forecast as series of their own."""
+    out = np.array(future)
+    for j in np.flatnonzero(np.isnan(future).any(axis=0)):
+        column = past[:, j]
+        own = np.full(len(out), np.nan)
+        if (~np.isnan(column)).any():
+            own = Smoothing(smoothing.seasons, None).forecast(column[None], len(out))[0]
+        out[:, j] = np.where(np.isnan(future[:, j]), own, future[:, j])
     return out
 
 
-def panel_spread(panel: Panel, smoothing: Smoothing, horizon: int, seed: int) -> Array:
-    """Factors (h, 1) of the distance of paths to their middle, from the last values of series, pooled over them [12]."""
-    past, truth = panel.shortened(horizon)
-    if len(truth) < 2:
-        return np.ones((1, 1))
-    low, high = panel_quantiles(past, smoothing, horizon, np.array([0.05, 0.95]), np.ones((1, 1)), seed)
-    widths = 0.5 * np.maximum(high - low, np.finfo(float).tiny)
-    errors = ((truth - panel_forecast(past, smoothing, horizon)) / widths)[:, :, None]
-    return spread_factors(errors, np.ones((horizon, 1)))
+# ---------------------------------------------------------------- what is learned over all
+
+
+@dataclass(frozen=True)
+class Learned:
+    """The smoothing of a panel, the factors (h, 1) of the width of its intervals, and why."""
+
+    smoothing: Smoothing
+    spread: Array
+    selection: Selection | None
+
+    @classmethod
+    def of(cls, panel: Panel, smoothing: Smoothing, horizon: int) -> Learned:
+        """From the last ``horizon`` values of series, which judge the law and the width, and from what inputs did in all of them."""
+        if panel.inputs.size:
+            smoothing = replace(smoothing, effects=shared_effects(panel, smoothing))
+        past, truth, ahead = panel.shortened(horizon)
+        if len(truth) < 2:
+            return cls(smoothing, np.ones((1, 1)), None)
+        selection = chosen_law(past, truth, ahead, smoothing)
+        smoothing = replace(smoothing, law=RateLaw(**selection.chosen))
+        levels = np.array([0.05, 0.95])
+        found = panel_forecasts(past, smoothing, horizon, levels, np.ones((1, 1)), ahead)
+        low, high = found.quantiles
+        widths = np.where(high > low, 0.5 * (high - low), np.nan)  # an interval that is held at zero says nothing
+        ratios = (truth - found.means) / widths
+        return cls(smoothing, spread_factors(ratios[:, :, None], np.ones((horizon, 1))), selection)
+
+
+def chosen_law(past: Panel, truth: Array, ahead: Array, smoothing: Smoothing) -> Selection:
+    """The law of rates: the usual one, unless another says the last values of series better by more than one standard error."""
+    usual = smoothing.law
+    laws = [usual] + [
+        RateLaw(drift, evidence)
+        for drift in (usual.drift, 0.5 * usual.drift, 0.5 + 0.5 * usual.drift)
+        for evidence in (usual.evidence, 0.5 * usual.evidence, 2.0 * usual.evidence)
+        if (drift, evidence) != (usual.drift, usual.evidence)
+    ]
+    losses = np.empty((len(truth), len(laws)))
+    tables = past.tables
+    for group, outlook in past.outlooks(smoothing):
+        known = None if tables[group[0]] is None else np.nan_to_num(ahead[group[0]], nan=0.0)
+        means = outlook.means(truth.shape[1], known)
+        steps = np.nanmean(np.abs(np.diff(outlook.values, axis=1)), axis=1)
+        for column, law in enumerate(laws):
+            found = outlook.held(np.einsum("hng,ng->nh", means, weights(outlook.fits(law))))
+            errors = np.nanmean(np.abs(found - truth[group]), axis=1)
+            losses[group, column] = errors / np.where(steps > 0, steps, 1.0)
+    candidates = [{"drift": law.drift, "evidence": law.evidence} for law in laws]
+    return choose(candidates, -losses, what="the law of rates", score="held-out error")
+
+
+def shared_effects(panel: Panel, smoothing: Smoothing) -> tuple[Effects, Effects]:
+    """What inputs do in the series of a panel, on their scale and on that of logarithms; one more series knows nothing of it."""
+    k = panel.inputs.shape[1]
+    found: dict[bool, list[Array]] = {False: [], True: []}
+    for _, outlook in panel.outlooks(replace(smoothing, effects=())):
+        shares, end = outlook.shares[0], 0
+        sums = {log: (np.zeros(k), 0.0) for log in (False, True)}
+        for block, part in zip(outlook.blocks, outlook.parts):
+            begin, end = end, end + part.noise.shape[1]
+            own = shares[begin:end] + np.finfo(float).tiny
+            effect, whole = sums[part.log]
+            sums[part.log] = effect + part.effects[:, 0] @ own / block.unit[0], whole + float(own.sum())
+        for log, (effect, whole) in sums.items():
+            if whole > 0:
+                found[log].append(effect / whole)
+    plain, logs = (_pooled(np.array(found[log]).reshape(-1, k)) for log in (False, True))
+    return plain, logs
+
+
+def _pooled(effects: Array) -> Effects:
+    """Mean and deviation of effects (n, k), with one more series that knows nothing."""
+    n = len(effects)
+    mean = effects.sum(axis=0) / (n + 1)
+    squares = np.square(effects - mean).sum(axis=0) + policy.RATES.season_spread**2
+    return Effects(mean, np.sqrt(squares / (n + 1)))

@@ -14,19 +14,14 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.evidence.limits import INTERVAL, weighted_quantile
-from gramian.series.smoothing import Smoothing
+from gramian.evidence.limits import weighted_quantile
+from gramian.policy import DEFAULTS, SPREAD
+from gramian.series.smoothing import Outlook, Smoothing
 from gramian.series.transform import LARGEST_LOG, Removed, SeriesTransform, back_table, forward_table
 from gramian.series.window_model import WindowModel
 
-NEIGHBOURS = 1.5
-"""A step is judged together with the steps up to this factor nearer and farther."""
-BELIEF = 3.0
-"""The model's own width counts as so many independent held-out stretches."""
 WIDTH_PATHS = 200
-"""Paths behind the model's own width."""
-NARROWEST, WIDEST = 0.7, 4.0
-"""Factors are held between these."""
+"""Paths behind a width or a standard deviation."""
 
 
 @dataclass(frozen=True)
@@ -95,10 +90,10 @@ class SmoothingMember:
         self, series: Array, steps: int, X: Array | None, past: Array | None, count: int, rng: Any = None
     ) -> Array:
         """Futures (count, steps, 1) of a series; without ``rng`` the forecast."""
-        values = series[:, 0]
+        outlook = self.smoothing.outlook(series.T)
         if rng is not None:
-            return self.smoothing.paths(values, steps, count, rng)[:, :, None]
-        return np.repeat(self.smoothing.forecast(values[None], steps)[:, :, None], count, axis=0)
+            return outlook.paths(steps, count, rng)[:, :, None]
+        return np.repeat(outlook.forecast(steps)[:, :, None], count, axis=0)
 
 
 @dataclass(frozen=True)
@@ -112,6 +107,7 @@ class ForecastPaths:
     series: Array
     inputs: Array | None
     spread: Array
+    outlook: Outlook | None = None  # of the series, where it is at hand
 
     @property
     def n_series(self) -> int:
@@ -143,11 +139,25 @@ class ForecastPaths:
     def calibrated(self, steps: int, X: Array | None, history: Array | None, count: int, rng: Any) -> Array:
         """Paths (count, steps, d), spread as far as held-out stretches say."""
         paths = self.drawn(steps, X, history, count, rng)
-        factors = self.spread[np.minimum(np.arange(steps), len(self.spread) - 1)]
-        if (factors == 1.0).all():
-            return paths
-        middle = self.spreading(self.middle(steps, X, history)[None])
-        spread = middle + factors * (self.spreading(paths) - middle)
+        return self._spread_out(paths, self.middle(steps, X, history)) if (self.spread != 1.0).any() else paths
+
+    def quantiles(
+        self, steps: int, X: Array | None, history: Array | None, levels: Array, count: int, rng: Any
+    ) -> tuple[Array, Array]:
+        """The forecast (steps, d), and quantiles (n_levels, steps, d): exact where members are smoothed only, else of ``count`` paths."""
+        if len(self.members) == 1 and isinstance(self.members[0], SmoothingMember):
+            outlook = self.outlook if history is None else None
+            outlook = outlook or self.members[0].smoothing.outlook((self.series if history is None else history).T)
+            middle = outlook.forecast(steps).T
+            return middle, outlook.held(self._spread_out(outlook.quantiles(steps, levels).transpose(0, 2, 1), middle))
+        paths = self.calibrated(steps, X, history, count, rng)
+        return self.middle(steps, X, history), np.quantile(paths, levels, axis=0)
+
+    def _spread_out(self, values: Array, middle: Array) -> Array:
+        """Values (n, steps, d) as far from the middle as held-out stretches say."""
+        factors = self.spread[np.minimum(np.arange(len(middle)), len(self.spread) - 1)]
+        middle = self.spreading(middle[None])
+        spread = middle + factors * (self.spreading(values) - middle)
         for j in np.flatnonzero(self._logs):
             spread[..., j] = np.exp(np.clip(spread[..., j], -LARGEST_LOG, LARGEST_LOG))
         return spread
@@ -191,8 +201,14 @@ def transformed_inputs(inputs: Array, transform: SeriesTransform) -> Array:
 # ---------------------------------------------------------------- how wide paths must be [12]
 
 
-def spread_factors(errors: Array, widths: Array) -> Array:
-    """Factors (h, d) for the distance of paths to their middle.
+def spread_factors(
+    errors: Array,
+    widths: Array,
+    *,
+    neighbours: float = 1.5,
+    limits: tuple[float, float] = (0.7, 4.0),
+) -> Array:
+    """Factors (h, d) for the distance of paths to their middle: the model's own width and held-out errors, pooled (`gramian.policy.Spread`).
 
     Parameters
     ----------
@@ -200,22 +216,27 @@ def spread_factors(errors: Array, widths: Array) -> Array:
         Held-out errors, NaN where the truth is not known.
     widths : array of shape (h, d)
         Half of the model's own 90 % interval.
+    neighbours : float
+        A step is judged together with the steps up to this factor nearer and farther.
+    limits : (float, float)
+        Factors are held between these.
     """
     _, steps, d = errors.shape
     scaled = np.abs(errors) / np.where(widths > 0, widths, np.inf)
     ahead = np.arange(1, steps + 1)
-    factors = np.ones((steps, d))
+    belief, wider = SPREAD.belief, SPREAD.wider
+    factors = np.full((steps, d), wider)
     for h in range(steps):
-        near = (ahead >= ahead[h] / NEIGHBOURS) & (ahead <= ahead[h] * NEIGHBOURS)
+        near = (ahead >= ahead[h] / neighbours) & (ahead <= ahead[h] * neighbours)
         for j in range(d):
             own = scaled[:, near, j]
             seen = own[~np.isnan(own)]
             if not len(seen):
                 continue
             independent = max(1.0, (~np.isnan(scaled[:, h, j])).sum() / (1.0 + h))
-            ratio = weighted_quantile(seen, np.ones(len(seen)), INTERVAL)
-            squared = (BELIEF + independent * ratio**2) / (BELIEF + independent)
-            factors[h, j] = np.clip(np.sqrt(squared), NARROWEST, WIDEST)
+            ratio = weighted_quantile(seen, np.ones(len(seen)), DEFAULTS.cover)
+            squared = (belief * wider**2 + independent * ratio**2) / (belief + independent)
+            factors[h, j] = np.clip(np.sqrt(squared), *limits)
     return factors
 
 
@@ -223,9 +244,10 @@ def calibrated_spread(paths: ForecastPaths, errors: Array, rng: Any) -> Array:
     """Factors (h, d) of the distance of paths to their middle, from held-out errors (n, h, d) on the scale on which they spread."""
     steps = errors.shape[1]
     future = None if paths.inputs is None else np.repeat(_last_known(paths.inputs)[None], steps, axis=0)
-    drawn = paths.spreading(paths.drawn(steps, future, None, WIDTH_PATHS, rng))
-    middle = paths.spreading(paths.middle(steps, future)[None])
-    return spread_factors(errors, np.quantile(np.abs(drawn - middle), INTERVAL, axis=0))
+    ends = np.array([0.5 - DEFAULTS.cover / 2, 0.5 + DEFAULTS.cover / 2])
+    plain = replace(paths, spread=np.ones((1, paths.n_series)))
+    low, high = paths.spreading(plain.quantiles(steps, future, None, ends, WIDTH_PATHS, rng)[1])
+    return spread_factors(errors, 0.5 * (high - low))
 
 
 def _last_known(inputs: Array) -> Array:

@@ -6,19 +6,16 @@ import warnings
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from gramian._arrays import Array, is_dask
 from gramian._checks import check_table, is_count
+from gramian._types import Table
 from gramian.latent.gaussian import square_root
 from gramian.latent.missing import fit_missing
-from gramian.latent.primal import latent_model, rebuilt
+from gramian.latent.primal import latent_model, rebuild_rows
 from gramian.series.time_index import is_pandas
-
-FILL_COMPONENTS = 8
-"""Components of the linear model of windows that fills gaps."""
-FILL_NOISE = 1e-10
-"""Its least noise, as a share of the variance of its signal."""
 
 
 def as_series(y: Any, name: str = "y") -> tuple[Array, bool]:
@@ -55,15 +52,58 @@ def check_steps(steps: object) -> Array:
     raise ValueError(f"steps={steps!r} must be a positive integer, or a list of them (1 is the next value).")
 
 
-def lagged(series: Array, lags: int, ahead: int) -> tuple[Array, Array]:
+def checked_future(X: Table | None, n_inputs: int, most: int) -> Array | None:
+    """Exogenous inputs (most, k) of the steps ahead; None where the model has none."""
+    if not n_inputs:
+        if X is not None:
+            raise ValueError("X was given to predict, but the model was fitted without exogenous inputs. Leave X out.")
+        return None
+    if X is None:
+        raise ValueError(
+            f"The model was fitted with {n_inputs} exogenous inputs. Give their future values as X, {most} rows, with NaN "
+            "rows where they are not known."
+        )
+    future = as_series(X, "X")[0]
+    if future.shape[1] != n_inputs or len(future) < most:
+        raise ValueError(f"X has shape {future.shape}, but {most} rows of {n_inputs} inputs are needed.")
+    return future[:most]
+
+
+def checked_history(history: Table | None, paths: Any, lags: int) -> Array | None:
+    """Values (T, d) to go on from; None where it is the end of the training series."""
+    if history is None:
+        return None
+    series, _ = as_series(history, "history")
+    if series.shape[1] != paths.n_series or len(series) < paths.needed:
+        raise ValueError(
+            f"history has shape {series.shape}, but at least {paths.needed} values (lags={lags}) of {paths.n_series} series are "
+            "needed."
+        )
+    if any(t.log for member in paths.members for t in member.transforms) and np.nanmin(series) <= 0:
+        raise ValueError("history has values that are not positive, but the model takes the logarithm.")
+    return series
+
+
+def checked_levels(quantiles: npt.ArrayLike) -> Array:
+    """Quantiles as an array of numbers in (0, 1)."""
+    levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+    if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
+        raise ValueError(f"quantiles={quantiles!r} must be numbers in (0, 1).")
+    return levels
+
+
+def lag_windows(series: Array, lags: int, ahead: int) -> tuple[Array, Array]:
     """Windows (n, lags * d), oldest value first, and the next ``ahead`` values (n, ahead * d)."""
     whole = sliding_window_view(series, lags + ahead, axis=0).transpose(0, 2, 1)
     n = len(whole)
     return whole[:, :lags].reshape(n, -1).copy(), whole[:, lags:].reshape(n, -1).copy()
 
 
-def filled(series: Array, lags: int) -> Array:
-    """The series with its gaps filled by a linear Gaussian model of windows: each gap from the window it is most central in."""
+def fill_gaps(series: Array, lags: int, *, components: int = 8, least_noise: float = 1e-10) -> Array:
+    """The series with its gaps filled by a linear Gaussian model of windows: each gap from the window it is most central in.
+
+    It has at most so many components, and at least this noise, as a share of the variance of its signal.
+    """
     T, d = series.shape
     length = min(lags + 1, T)
     windows = sliding_window_view(series, length, axis=0).transpose(0, 2, 1).reshape(T - length + 1, -1)
@@ -72,18 +112,18 @@ def filled(series: Array, lags: int) -> Array:
     dense = ~np.isnan(windows[some]).all(axis=0)
     if some.sum() < 3 or not dense.all():
         return out
-    q = max(1, min(FILL_COMPONENTS, length * d - 1, int(some.sum()) - 2))
+    q = max(1, min(components, length * d - 1, int(some.sum()) - 2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a rough fit fills well enough
         fitted = fit_missing(windows[some], q, tol=1e-4, max_iter=100, random_state=0)
-    least = FILL_NOISE * float(np.square(fitted.loadings).sum() / len(fitted.mean)) or FILL_NOISE
+    least = least_noise * float(np.square(fitted.loadings).sum() / len(fitted.mean)) or least_noise
     model = latent_model(fitted.mean, fitted.loadings, max(float(fitted.noise_variance), least))
     for t in np.flatnonzero(np.isnan(series).any(axis=1)):
         start = int(np.clip(t - length // 2, 0, T - length))
         window = windows[start]
         if np.isnan(window).all():
             continue
-        guess = rebuilt(model, model.subspace.project(window[None]), "map").reshape(length, d)[t - start]
+        guess = rebuild_rows(model, model.subspace.project(window[None]), "map").reshape(length, d)[t - start]
         gaps = np.isnan(series[t])
         out[t, gaps] = guess[gaps]
     return out

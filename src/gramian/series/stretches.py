@@ -11,12 +11,6 @@ from gramian._arrays import Array
 
 N_STRETCHES = 4
 """Stretches, each forecast by one model of what came before it."""
-HELD_SHARE = 0.6
-"""The share of the series, at most, that is forecast."""
-MOST_ORIGINS = 16
-"""Origins per stretch."""
-MOST_HELD = 12
-"""At most so many horizons are forecast: what is older says little."""
 
 
 @dataclass(frozen=True)
@@ -27,19 +21,22 @@ class Stretch:
     origins: Array
 
 
-def held_out_stretches(length: int, horizon: int, fewest: int) -> list[Stretch]:
+def held_out_stretches(
+    length: int, horizon: int, fewest: int, *, share: float = 0.6, horizons: int = 12, most: int = 16
+) -> list[Stretch]:
     """Stretches over the last part of a series, none of which begins before ``fewest`` values; none where it is too short.
 
+    At most this ``share`` of the series, and so many ``horizons``, is forecast: what is older says little; from at most so many origins per stretch.
     Origins near the end have fewer than ``horizon`` values to be judged on.
     """
-    first = max(fewest, int((1.0 - HELD_SHARE) * length), length - MOST_HELD * horizon)
+    first = max(fewest, int((1.0 - share) * length), length - horizons * horizon)
     last = length - max(1, horizon // 2)  # the last origin is judged on half a horizon
     if first >= last:
         return []
     ends = np.unique(np.linspace(first, last + 1, N_STRETCHES + 1).astype(int))
     found = []
     for begin, stop in pairwise(ends):
-        count = min(MOST_ORIGINS, stop - begin)
+        count = min(most, stop - begin)
         found.append(Stretch(int(begin), np.unique(np.linspace(begin, stop - 1, count).astype(int))))
     return found
 

@@ -183,17 +183,17 @@ def last_index(described: dict[str, Any], count: int) -> Any:
     return pd.date_range(end=end, periods=count, freq=freq, unit=described["unit"])
 
 
-def wrapped(
+def wrap_forecasts(
     values: Array, described: dict[str, Any] | None, steps: Array, columns: Sequence[str] | None, name: Hashable
 ) -> Any:
     """Forecasts (k, d) or (k,) as the Series or DataFrame that the training series was, or as they are."""
     if described is None:
         return values
 
-    return dressed(values, future_index(described, steps), columns, name)
+    return dress(values, future_index(described, steps), columns, name)
 
 
-def dressed(values: Array, index: Any, columns: Sequence[str] | None, name: Hashable) -> Any:
+def dress(values: Array, index: Any, columns: Sequence[str] | None, name: Hashable) -> Any:
     """Values (k,) or (k, d) as a Series or a DataFrame with this index."""
     import pandas as pd
 

@@ -70,7 +70,7 @@ class SeriesTransform:
         """
         x = np.log(y) if self.log else np.array(y, dtype=np.float64)
         blurred = np.isnan(x)
-        z = bridged(x, self.season) if blurred.any() and (self.season or self.difference) else x
+        z = bridge_gaps(x, self.season) if blurred.any() and (self.season or self.difference) else x
         profiles = levels = np.empty(0)
         if self.season:
             z, profiles = self._off_season(z)
@@ -83,7 +83,7 @@ class SeriesTransform:
     def _off_season(self, x: Array) -> tuple[Array, Array]:
         s, T = self.season, len(x)
         table = np.append(x, np.zeros(-T % s)).reshape(-1, s)
-        profiles = smoothed(table, self.season_rate).ravel()[:T]
+        profiles = smooth(table, self.season_rate).ravel()[:T]
         z = np.full(T, np.nan)
         z[s:] = x[s:] - profiles[:-s]
         return z, profiles
@@ -91,7 +91,7 @@ class SeriesTransform:
     def _off_level(self, x: Array) -> tuple[Array, Array]:
         first = self.season
         levels = np.full(len(x), np.nan)
-        levels[first:] = smoothed(x[first:], self.level_rate)
+        levels[first:] = smooth(x[first:], self.level_rate)
         z = np.full(len(x), np.nan)
         z[first + 1 :] = x[first + 1 :] - levels[first:-1]
         return z, levels
@@ -140,7 +140,7 @@ def _after_holes(holes: Array, step: int, rate: float) -> Array:
     return blurred
 
 
-def bridged(x: Array, season: int) -> Array:
+def bridge_gaps(x: Array, season: int) -> Array:
     """The series with straight lines over its gaps, after the mean of each phase was taken off where there is a season."""
     T = len(x)
     usual = np.zeros(T)
@@ -169,7 +169,7 @@ def _drift(x: Array) -> Array:
     return slope * (times - seen.mean())
 
 
-def smoothed(x: Array, rate: float) -> Array:
+def smooth(x: Array, rate: float) -> Array:
     """s_t = s_(t-1) + rate (x_t - s_(t-1)) along the first axis, from s_0 = x_0."""
     if rate == 1.0 or not len(x):
         return x

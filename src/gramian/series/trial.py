@@ -9,23 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from gramian import policy
 from gramian._arrays import Array
+from gramian._progress import checkpoint
 from gramian.series.candidates import Candidate, SeriesOptions, lags_to_try, transforms_to_try
 from gramian.series.paths import shared_transform, transformed_inputs
 from gramian.series.stretches import Stretch
-from gramian.series.transform import Removed, SeriesTransform, back_table, bridged, forward_table
+from gramian.series.transform import Removed, SeriesTransform, back_table, bridge_gaps, forward_table
 from gramian.series.window_model import WindowOptions, fit_windows, with_fewer_components
 from gramian.series.window_ridge import fit_window_ridge
 
-KERNEL_VALUES = 300
-"""A kernel candidate is judged on models of at most so many values."""
-AGE = 2.0
-"""A stretch counts by this power of how much of the series its models saw: the model that is fitted in the end has seen all of it."""
-
-WINDOWS_FROM, KERNELS_FROM, CLEARLY = 50, 130, 0.8
-"""Series shorter than the first are not looked at through windows: their stretches cannot tell what windows are worth. Those shorter than
-the second are looked at with kernels only where linear windows are clearly better than smoothing: by this factor at least.
-The best of many windows is partly luck, where cycles are better by half."""
 FAR_OFF = 1.5
 """A structure whose held-out error is larger than the best by this factor is not averaged."""
 
@@ -85,19 +78,20 @@ class Plan:
             tuple(self.kernels[member] for member in kept),
         )
 
-    def halved_with(self, other: Plan) -> Plan:
-        """The members of both plans, each of which counts half."""
-        sides = (self, other)
+    def joined(self, other: Plan, share: float) -> Plan:
+        """The members of both plans, those of the other with this share of the whole."""
+        parts = [
+            part * plan.weight(member) / sum(plan.weight(m) for m in range(len(plan.lags)))
+            for plan, part in ((self, 1.0 - share), (other, share))
+            for member in range(len(plan.lags))
+        ]
         return Plan(
-            self.transforms + other.transforms,
-            self.lags + other.lags,
-            self.kernels + other.kernels,
-            tuple(0.5 / len(plan.lags) for plan in sides for _ in plan.lags),
+            self.transforms + other.transforms, self.lags + other.lags, self.kernels + other.kernels, tuple(parts)
         )
 
 
 @dataclass(frozen=True)
-class Evidence:
+class SeriesEvidence:
     """What held-out stretches said of what was taken."""
 
     errors: Array  # (n, horizon, d), of the forecasts; of logarithms where the logarithm was taken
@@ -117,12 +111,12 @@ class Evidence:
 # ---------------------------------------------------------------- the trial
 
 
-class Trial:
+class SeriesTrial:
     """A series with its held-out stretches, on which candidates are judged."""
 
     def __init__(self, series: Array, inputs: Array | None, horizon: int, stretches: list[Stretch]) -> None:
         self.series, self.inputs, self.horizon, self.stretches = series, inputs, horizon, stretches
-        self.known = np.column_stack([bridged(column, 0) for column in series.T])
+        self.known = np.column_stack([bridge_gaps(column, 0) for column in series.T])
         self.origins = np.concatenate([stretch.origins for stretch in stretches])
         self.truth = values_at(series, self.origins, horizon)  # (n, H, d)
         self.folds = np.repeat(np.arange(len(stretches)), [len(stretch.origins) for stretch in stretches])
@@ -137,14 +131,19 @@ class Trial:
 
     @property
     def weights(self) -> Array:
-        """What each stretch counts."""
+        """What each stretch counts: the square of what its models saw, since the model that is fitted in the end has seen all of it."""
         ends = np.array([stretch.end for stretch in self.stretches], dtype=np.float64)
-        counts = (ends / ends.max()) ** AGE
+        counts = (ends / ends.max()) ** 2
         return np.asarray(counts / counts.sum())
 
     def score(self, errors: Array) -> float:
         """Minus the mean logarithm of errors, one per stretch."""
         return -float(self.weights @ np.log(errors + self.smallest))
+
+    def share(self, errors: Array, others: Array) -> float:
+        """What forecasts with these errors, one per stretch, count in a mean with simpler ones, which are believed at first."""
+        own, other = (max(float(self.weights @ part), self.smallest) for part in (errors, others))
+        return float(1.0 / (1.0 + policy.WINDOWS.odds * (own / other) ** policy.WINDOWS.power))
 
     @property
     def smallest(self) -> float:
@@ -167,6 +166,7 @@ class Trial:
         inputs = None if self.inputs is None else transformed_inputs(self.inputs, transform)
         found = {}
         for count in lags:
+            checkpoint("stretches held out")
             paths = []
             for stretch in self.stretches:
                 if stretch.end - count < transform.lost:
@@ -183,8 +183,8 @@ class Trial:
 
     # ------------------------------------------------------------ target models of all series
 
-    def forecasts(self, plan: Plan, member: int, base: WindowOptions) -> Array | None:
-        """Forecasts (n, H, d) by target models, one per stretch; None where the stretches are too short for it."""
+    def forecasts(self, plan: Plan, member: int, base: WindowOptions, *, most: int = 300) -> Array | None:
+        """Forecasts (n, H, d) by target models of at most so many values, one per stretch; None where the stretches are too short for it."""
         # any solver gives the same model: stretches are fitted by the fastest
         transforms = plan.transforms[member]
         options = replace(plan.options(member, base), solver="auto", space="auto", verbose=0)
@@ -193,8 +193,9 @@ class Trial:
         inputs = None if self.inputs is None else transformed_inputs(self.inputs, shared_transform(transforms))
         lost = max(transform.lost for transform in transforms)
         parts = []
-        for stretch in self.stretches:
-            start = max(lost, stretch.end - KERNEL_VALUES)
+        for number, stretch in enumerate(self.stretches):
+            checkpoint("stretches held out", number, len(self.stretches))
+            start = max(lost, stretch.end - most)
             length = stretch.end - start
             if length < options.lags + options.ahead + 2:
                 return None
@@ -219,7 +220,7 @@ class Trial:
         back = season - np.arange(self.horizon) % season
         return self.known[self.origins[:, None] - back]
 
-    def evidence(self, forecasts: Array, logs: Sequence[bool], season: int) -> Evidence:
+    def evidence(self, forecasts: Array, logs: Sequence[bool], season: int) -> SeriesEvidence:
         with np.errstate(invalid="ignore", divide="ignore"):
             errors = [
                 np.log(np.maximum(forecasts[..., j], np.finfo(float).tiny)) - np.log(self.truth[..., j])
@@ -227,10 +228,11 @@ class Trial:
                 else forecasts[..., j] - self.truth[..., j]
                 for j, log in enumerate(logs)
             ]
-        own = _mean(np.abs(forecasts[..., 0] - self.truth[..., 0]))
-        naive = _mean(np.abs(self.naive(1)[..., 0] - self.truth[..., 0]))
-        seasonal = _mean(np.abs(self.naive(season)[..., 0] - self.truth[..., 0])) if season > 1 else None
-        return Evidence(np.stack(errors, axis=2), own, naive, seasonal)
+        own, naive, seasonal = (
+            float(self.weights @ self.fold_errors(found[..., 0], 0))
+            for found in (forecasts, self.naive(1), self.naive(max(season, 1)))
+        )
+        return SeriesEvidence(np.stack(errors, axis=2), own, naive, seasonal if season > 1 else None)
 
 
 def _mean(errors: Array) -> float:
@@ -251,7 +253,7 @@ class Screened:
     errors: Array
 
 
-def screened(trial: Trial, column: int, seasons: Sequence[int], given: SeriesOptions) -> list[Screened]:
+def screen(trial: SeriesTrial, column: int, seasons: Sequence[int], given: SeriesOptions) -> list[Screened]:
     """Every linear candidate of one series that the parameters leave open."""
     most = max(1, (trial.stretches[0].end - 2) // 3)
     found = []

@@ -14,16 +14,17 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from gramian._arrays import Array
 from gramian._progress import Progress
+from gramian.evidence.held_out import HeldOut
 from gramian.exceptions import NumericalWarning, warn
-from gramian.features import Nystroem
+from gramian.features import approximation_of
 from gramian.kernels import Linear, Precomputed, as_kernel
 from gramian.latent.gaussian import Posterior
-from gramian.series.series import correlation_root, filled, lagged
+from gramian.policy import KERNELS, SIZES
+from gramian.series.series import correlation_root, fill_gaps, lag_windows
 from gramian.single.answers import chosen_solver
 from gramian.solvers import as_solver
 from gramian.solvers.stiefel import Stiefel
 from gramian.targets.fit import fit_target
-from gramian.targets.folds import block_folds
 from gramian.targets.model import TargetModel
 from gramian.views.specs import ALGORITHMS, choose_space, is_feature_map, training_view, weights_of_views
 from gramian.views.view import ExplicitView, ViewTable
@@ -32,12 +33,6 @@ FARTHEST = 1e6
 """Recursions that leave the training range by this many of its widths are held there, with a warning."""
 FEW_WINDOWS = 0.25
 """With fewer complete windows than this share, gaps are filled before training."""
-EXACT_WINDOWS, LANDMARKS = 2000, 400
-"""With more windows than this a kernel is seen from so many landmarks, unless asked otherwise."""
-CHOSEN_WINDOWS = 1000
-"""The same for a kernel that is one of several tried: landmarks are as near to the truth there and cost a third."""
-MOST_WINDOWS = 50_000
-"""Of more windows only the last are learned from."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +54,8 @@ class WindowOptions:
     tol: float = 1e-6
     max_iter: int = 1000
     verbose: int = 0
-    exact_windows: int = EXACT_WINDOWS
+    exact_windows: int = KERNELS.exact_rows
+    random_state: Any = None
 
     @property
     def is_usual(self) -> bool:
@@ -114,7 +110,7 @@ class WindowModel:
         whole = sliding_window_view(~np.isnan(scaled).any(axis=1), lags).all(axis=1)
         starts = np.flatnonzero(whole)
         if not len(starts):
-            return filled(scaled, lags)[-lags:]
+            return fill_gaps(scaled, lags)[-lags:]
         known = scaled[starts[-1] :].copy()
         nothing = np.full((1, self.n_inputs * self.ahead), np.nan)
         solved: dict[bytes, Any] = {}
@@ -212,7 +208,7 @@ def fit_windows(series: Array, inputs: Array | None, options: WindowOptions) -> 
             space,
             noise_variance=options.noise_variance,
             view_weights=weights_of_views(options.view_weights, table, names),
-            folds=None if options.n_folds is None else block_folds(n, options.n_folds),
+            folds=None if options.n_folds is None else HeldOut.stretches(n, options.n_folds),
             robust=True,  # a recursion lives on the usual step: rare jumps must not decide how far windows are trusted
             tol=float(np.sqrt(options.tol)),
             progress=bar,
@@ -251,15 +247,15 @@ def _training_rows(
 ) -> tuple[list[Array], Array, tuple[str, ...]]:
     """The input views and the targets of all complete windows."""
     lags, ahead = options.lags, options.ahead
-    windows, targets = lagged(series, lags, ahead)
+    windows, targets = lag_windows(series, lags, ahead)
     complete: Array = ~np.asarray(np.isnan(windows).any(axis=1) | np.isnan(targets).any(axis=1))
     if complete.mean() < FEW_WINDOWS or complete.sum() < 3:
-        series = filled(series, lags)
-        windows, targets = lagged(series, lags, ahead)
+        series = fill_gaps(series, lags)
+        windows, targets = lag_windows(series, lags, ahead)
         complete = np.ones(len(windows), dtype=bool)
     views = [windows]
     if inputs is not None:
-        known = lagged(inputs, lags, ahead)[1]
+        known = lag_windows(inputs, lags, ahead)[1]
         complete &= ~np.isnan(known).any(axis=1)
         views.append(known)
     if complete.sum() < 3:
@@ -268,9 +264,9 @@ def _training_rows(
             "fill the gaps."
         )
     notes: tuple[str, ...] = ()
-    if complete.sum() > MOST_WINDOWS:
-        notes = (f"the last {MOST_WINDOWS} of {int(complete.sum())} windows were learned from",)
-        complete[: np.flatnonzero(complete)[-MOST_WINDOWS]] = False
+    if complete.sum() > SIZES.batch:
+        notes = (f"the last {SIZES.batch} of {int(complete.sum())} windows were learned from",)
+        complete[: np.flatnonzero(complete)[-SIZES.batch]] = False
     return [view[complete] for view in views], targets[complete], notes
 
 
@@ -283,8 +279,12 @@ def _approximated(options: WindowOptions, n: int) -> tuple[Any, tuple[str, ...]]
     kernel = as_kernel(spec)
     if isinstance(kernel, Linear | Precomputed) or (wanted == "auto" and n <= options.exact_windows):
         return spec, ()
-    count = min(LANDMARKS if options.n_landmarks is None else options.n_landmarks, n)
-    return Nystroem(kernel, count), (f"{n} windows: the kernel is seen from {count} landmarks (Nystroem)",)
+    count = min(KERNELS.landmarks if options.n_landmarks is None else options.n_landmarks, n)
+    name = "nystroem" if wanted == "auto" else wanted
+    words = f"{count} landmarks (Nystroem)" if name == "nystroem" else f"{count} features ({name})"
+    return approximation_of(name, kernel, count, options.random_state), (
+        f"{n} windows: the kernel is seen from {words}",
+    )
 
 
 def with_fewer_components(options: WindowOptions, most: int) -> WindowOptions:

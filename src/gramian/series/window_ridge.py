@@ -15,8 +15,6 @@ from gramian._arrays import Array
 
 RIDGES = np.geomspace(1e-8, 30.0, 33)
 """Penalties, as shares of the largest squared singular value of the windows."""
-FEWEST_WINDOWS = 6
-"""With fewer complete windows than this there is no regression."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +25,8 @@ class WindowRidge:
     window_mean: Array  # (lags + k,)
     coefficients: Array
     n_inputs: int = 0
+    deviation: float = 0.0  # of one step, by what is left out one by one
+    degrees: float = 2.0  # of freedom
 
     def recursion(self, windows: Array, steps: int, inputs: Array | None = None) -> Array:
         """Forecasts (n, steps) after windows (n, lags), each fed back, held within a million times the windows.
@@ -48,10 +48,10 @@ class WindowRidge:
         return out[:, lags:]
 
 
-def fit_window_ridge(z: Array, lags: int, inputs: Array | None = None) -> WindowRidge | None:
+def fit_window_ridge(z: Array, lags: int, inputs: Array | None = None, *, fewest: int = 6) -> WindowRidge | None:
     """The regression of a series (T,) with gaps on its last values and on inputs (T, k) at its own time.
 
-    None where too few windows are complete.
+    None where fewer than ``fewest`` windows are complete.
     """
     if len(z) <= lags:
         return None
@@ -61,10 +61,10 @@ def fit_window_ridge(z: Array, lags: int, inputs: Array | None = None) -> Window
         rows = np.hstack([rows[:, :-1], inputs[lags:], rows[:, -1:]])
     rows = rows[~np.isnan(rows).any(axis=1)]
     n = len(rows)
-    if n < FEWEST_WINDOWS + k:
+    if n < fewest + k:
         return None
     window_mean, mean = rows[:, :-1].mean(axis=0), float(rows[:, -1].mean())
-    nothing = WindowRidge(mean, window_mean, np.zeros(lags + k), k)
+    nothing = WindowRidge(mean, window_mean, np.zeros(lags + k), k, float(rows[:, -1].std()), max(n - 1.0, 2.0))
     if lags + k == 0:
         return nothing
     left, gains, right = np.linalg.svd(rows[:, :-1] - window_mean, full_matrices=False)
@@ -76,6 +76,14 @@ def fit_window_ridge(z: Array, lags: int, inputs: Array | None = None) -> Window
     kept = np.square(gains)[:, None] / (np.square(gains)[:, None] + RIDGES)  # (p, r)
     residuals = targets[:, None] - left @ (kept * turned[:, None])
     leverage = np.square(left) @ kept + 1.0 / n
-    errors = np.abs(residuals / np.maximum(1.0 - leverage, 1e-3)).mean(axis=0)
+    left_out = residuals / np.maximum(1.0 - leverage, 1e-3)
+    errors = np.abs(left_out).mean(axis=0)
     best = int(np.flatnonzero(errors <= errors.min() * (1 + 1e-9))[-1])
-    return WindowRidge(mean, window_mean, right.T @ (gains / (gains**2 + RIDGES[best]) * (turned / largest)), k)
+    return WindowRidge(
+        mean,
+        window_mean,
+        right.T @ (gains / (gains**2 + RIDGES[best]) * (turned / largest)),
+        k,
+        float(np.sqrt(np.mean(np.square(left_out[:, best])))),
+        max(n - 1.0 - float(kept[:, best].sum()), 2.0),
+    )

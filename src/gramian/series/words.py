@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isclose
 from typing import Any
 
 from gramian.series.paths import Member, SmoothingMember
@@ -13,6 +14,7 @@ def forecaster_words(model: Any, members: Sequence[Member | SmoothingMember]) ->
     first = members[0]
     if isinstance(first, SmoothingMember):
         said = ["Levels, slopes and seasons at a few rates, averaged by how well they said each next value."]
+        said += line_words(first)
         if hasattr(model, "selection_"):
             said.append(f"Chosen on held-out stretches: {model.selection_.reason}.")
         return " ".join([*said, *([] if model.skill_ is None else [skill_words(model.skill_)])]).strip()
@@ -24,8 +26,11 @@ def forecaster_words(model: Any, members: Sequence[Member | SmoothingMember]) ->
     if len(members) > 1:
         windows = [member for member in members if not isinstance(member, SmoothingMember)]
         if len(windows) < len(members):
-            said.append("Half of the forecast is levels, slopes and seasons at a few rates.")
-        alike = [member for member in windows[1:] if member.weight == first.weight]
+            part = 1.0 - sum(member.weight for member in windows) / sum(member.weight for member in members)
+            said.append(
+                f"{100 * part:.0f} % of the forecast is levels, slopes and seasons at a few rates, with lines beside them."
+            )
+        alike = [member for member in windows[1:] if isclose(member.weight, first.weight)]
         others = "; ".join(member.transforms[0].words() for member in alike)
         halfway = ", and half of it with the plain model" if len(alike) < len(windows) - 1 else ""
         if len(windows) > 1:
@@ -36,6 +41,18 @@ def forecaster_words(model: Any, members: Sequence[Member | SmoothingMember]) ->
         said.append(skill_words(model.skill_))
     said += [note[0].upper() + note[1:] + "." for note in first.model.notes]
     return " ".join(filter(None, said))
+
+
+def line_words(member: SmoothingMember) -> list[str]:
+    """What stands beside smoothing."""
+    windows, naive = (
+        sum(line.share for line in member.smoothing.lines if (line.lags > 0) == has) for has in (True, False)
+    )
+    named = (
+        (windows, "regressions on past values"),
+        (naive, "the naive forecast, which was better on held-out stretches"),
+    )
+    return [f"{100 * share:.0f} % of the forecast is {what}." for share, what in named if share >= 0.005]
 
 
 def skill_words(skill: Mapping[str, float]) -> str:

@@ -11,19 +11,19 @@ from sklearn.base import BaseEstimator as SklearnEstimator
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, fitted_array, float_dtype, row_chunks
-from gramian._checks import check_table
+from gramian._arrays import Array, complete_first, fitted_array, float_dtype, row_chunks
+from gramian._checks import check_table, finite_answers
 from gramian._threads import threads_for_rows
 from gramian._types import Points, Table
 from gramian.evidence.folds import as_folds
 from gramian.evidence.selection import Evidence
-from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
+from gramian.latent.gaussian import LatentGaussian, Posterior, Projection, within_prior
 from gramian.latent.model import LatentModel
+from gramian.policy import SIZES
 from gramian.rows import Rows, is_dask, lazily
 from gramian.solvers.auto import Auto
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-EVALUATION_ROWS = 16384
 
 
 def atomic(method: Method) -> Method:
@@ -101,6 +101,15 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """The methods of one latent Gaussian. A subclass provides ``_check_rows(X)`` and ``_project(X)``."""
 
     _model: LatentModel[Any]
+    n_components_: int
+    noise_variance_: Any
+    explained_variance_: Array
+    explained_variance_ratio_: Array
+    residual_norm_: float
+    n_iter_: int
+    log_likelihoods_: Array
+    converged_: bool
+    objectives_: Array
 
     def _check_rows(self, X: Table) -> Any:
         raise TypeError(f"{type(self).__name__} does not say how to check rows.")
@@ -138,9 +147,13 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         X = self._check_rows(X)
         dtype = float_dtype(X)
+        groups = None if options else complete_first(X)
+        if groups is not None:  # a matrix for each row with holes, none for the others
+            chunks = [rows[part] for rows in groups for part in row_chunks(len(rows), SIZES.block)]
+            found = np.concatenate([function(self._project(X[rows])) for rows in chunks])
+            return np.asarray(fitted_array(found[np.argsort(np.concatenate(groups))], dtype))
         parts = [
-            function(self._project(X[rows], **_sliced(options, rows)))
-            for rows in row_chunks(X.shape[0], EVALUATION_ROWS)
+            function(self._project(X[rows], **_sliced(options, rows))) for rows in row_chunks(X.shape[0], SIZES.block)
         ]
         return np.asarray(fitted_array(parts[0] if len(parts) == 1 else np.concatenate(parts), dtype))
 
@@ -157,10 +170,6 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         ndarray of shape (n_samples, n_components_)
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
 
         Examples
         --------
@@ -188,10 +197,6 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         -------
         ndarray of shape (n_samples, n_components_)
 
-        References
-        ----------
-        [1] docs/theory.md, section 1: weighted moments in primal and dual.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
@@ -204,6 +209,7 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return self._evaluate(X, self._gaussian_of(LatentGaussian.complete_scores))
 
+    @finite_answers
     def posterior(self, X: Table) -> Posterior:
         """z | x with ``.mean`` (n, q), ``.covariance`` (q, q), or (n, q, q) where rows miss entries, and ``.sample(n_draws)`` [2].
 
@@ -217,10 +223,6 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Posterior
             The law of the latents of each row.
 
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
@@ -233,14 +235,14 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         check_is_fitted(self)
         X = self._check_rows(X)
-        parts = [self._gaussian.posterior(self._project(X[rows])) for rows in row_chunks(X.shape[0], EVALUATION_ROWS)]
+        parts = [self._gaussian.posterior(self._project(X[rows])) for rows in row_chunks(X.shape[0], SIZES.block)]
         mean, covariance = np.concatenate([part.mean for part in parts]), parts[0].covariance
         if len(parts) > 1 and any(part.covariance.ndim == 3 for part in parts):
             covariance = np.concatenate(
                 [np.broadcast_to(p.covariance, (len(p.mean), *p.covariance.shape[-2:])) for p in parts]
             )
         dtype = float_dtype(X)
-        return Posterior(fitted_array(mean, dtype), fitted_array(covariance, dtype))
+        return Posterior(fitted_array(mean, dtype), fitted_array(within_prior(covariance), dtype))
 
     # ------------------------------------------------------------ distances and densities
 
@@ -258,10 +260,6 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ndarray of shape (n_samples,)
             Natural logarithms.
 
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
@@ -276,7 +274,7 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return self._evaluate(X, self._gaussian_of(LatentGaussian.log_density))
 
     def score(self, X: Table, y: object = None) -> float:
-        """The mean log-likelihood of the rows.
+        """The mean log-likelihood of the rows [2].
 
         Parameters
         ----------
@@ -288,10 +286,6 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         -------
         float
             Larger is better.
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
 
         Examples
         --------
@@ -317,10 +311,6 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         -------
         ndarray of shape (n_samples,)
 
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
@@ -345,10 +335,6 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         -------
         ndarray of shape (n_samples,)
 
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
@@ -365,7 +351,7 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _check_latents(self, Z: Table) -> Array:
         check_is_fitted(self)
-        Z = check_table(None, Z, reset=False, name="Z", ensure_min_features=0)
+        Z = check_table(None, Z, reset=False, name="Z", min_samples=0, ensure_min_features=0)
         if Z.shape[1] != self.n_components_:
             raise ValueError(f"Z has {Z.shape[1]} columns, but the model has n_components_={self.n_components_}.")
         return Z

@@ -13,6 +13,7 @@ from gramian._checks import (
     check_number,
     check_random_state,
     check_table,
+    finite_answers,
 )
 from gramian._types import Points, RandomState, Table
 from gramian.kernels import as_kernel, is_precomputed
@@ -83,10 +84,6 @@ class DualMixin(LatentModelMixin):
         ndarray of shape (n_samples,)
             Natural logarithms.
 
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
@@ -112,10 +109,6 @@ class DualMixin(LatentModelMixin):
         Returns
         -------
         ndarray of shape (n_samples,)
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
 
         Examples
         --------
@@ -143,10 +136,6 @@ class DualMixin(LatentModelMixin):
         -------
         ndarray of shape (n_samples,)
 
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
@@ -159,7 +148,7 @@ class DualMixin(LatentModelMixin):
         return self._with_diagonal(X, diagonal, LatentGaussian.residual, "residual")
 
     def latent_grid(self, n_steps: int = 10, extent: float = 2.0, components: tuple[int, int] = (0, 1)) -> Array:
-        """A grid over two latent coordinates in [-extent, extent]², the others 0: (n_steps², q), row by row from the top left.
+        """A grid over two latent coordinates in [-extent, extent]², the others 0: (n_steps², q), row by row from the top left [2].
 
         Parameters
         ----------
@@ -173,10 +162,6 @@ class DualMixin(LatentModelMixin):
         Returns
         -------
         ndarray of shape (n_steps², n_components_)
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
 
         Examples
         --------
@@ -210,6 +195,7 @@ class DualMixin(LatentModelMixin):
             )
         return subspace
 
+    @finite_answers
     def center_kernel(self, X: Table) -> Array:
         """k_c(y)ᵢ = <φ(xᵢ) - μ, φ(y) - μ>, doubly centred with the training means only, (n, N) [3].
 
@@ -221,10 +207,6 @@ class DualMixin(LatentModelMixin):
         Returns
         -------
         ndarray of shape (n_samples, n_training_rows)
-
-        References
-        ----------
-        [3] docs/theory.md, section 3: generation in the kernel space.
 
         Examples
         --------
@@ -240,6 +222,7 @@ class DualMixin(LatentModelMixin):
         X = self._check_rows(X)
         return subspace.center_rows(self._moved(X)).astype(float_dtype(X), copy=False)
 
+    @finite_answers
     def kernel_mean(self, Z: Table) -> Array:
         """E[k_c | z]: <φ(xᵢ) - μ, Wz>, (n, N) ([DP] eq. 14) [3].
 
@@ -251,10 +234,6 @@ class DualMixin(LatentModelMixin):
         Returns
         -------
         ndarray of shape (n, n_training_rows)
-
-        References
-        ----------
-        [3] docs/theory.md, section 3: generation in the kernel space.
 
         Examples
         --------
@@ -288,10 +267,6 @@ class DualMixin(LatentModelMixin):
         -------
         ndarray of shape (n_samples, n_training_rows)
 
-        References
-        ----------
-        [3] docs/theory.md, section 3: generation in the kernel space.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
@@ -323,10 +298,6 @@ class DualMixin(LatentModelMixin):
         -------
         ndarray of shape (n,)
             Natural logarithms.
-
-        References
-        ----------
-        [3] docs/theory.md, section 3: generation in the kernel space.
 
         Examples
         --------
@@ -361,10 +332,6 @@ class DualMixin(LatentModelMixin):
         ndarray of shape (n_samples,)
             Natural logarithms.
 
-        References
-        ----------
-        [3] docs/theory.md, section 3: generation in the kernel space.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
@@ -387,6 +354,7 @@ class DualMixin(LatentModelMixin):
         coordinates = KernelCoordinates.of(subspace, self.n_components_)
         return coordinates, coordinates(k_c)
 
+    @finite_answers
     def decode_weights(self, Z: Table) -> Array:
         """Affine weights γ with E[φ | z] = Φγ, (n, N); rows sum to one unless uncentred [2].
 
@@ -398,10 +366,6 @@ class DualMixin(LatentModelMixin):
         Returns
         -------
         ndarray of shape (n, n_training_rows)
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
 
         Examples
         --------

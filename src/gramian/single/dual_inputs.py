@@ -1,4 +1,4 @@
-"""The way of a dual Gaussian back to inputs: pre-images of reconstructions and samples, and what held-out rows say of them [4, 10]."""
+"""The way of a dual Gaussian back to inputs: pre-images of rows and latents, and what held-out rows say of them [4, 10]."""
 
 from __future__ import annotations
 
@@ -17,35 +17,29 @@ from gramian._checks import (
     check_count,
     check_flag,
     check_number,
-    check_random_state,
+    finite_answers,
     is_auto,
 )
 from gramian._content import row_hashes
 from gramian._memory import memory_budget, require_memory
 from gramian._threads import threads_for_rows
-from gramian._types import RandomState, Table
+from gramian._types import Table
+from gramian.evidence.selection import Selection
+from gramian.exceptions import NumericalWarning, warn
 from gramian.kernels import Kernel
 from gramian.latent.anomaly import Anomaly
 from gramian.latent.gaussian import Projection
 from gramian.latent.noise_field import UnitNoise
 from gramian.operators.gram import LazyGram
-from gramian.preimage import PreImage, as_preimage, by_scores, check_preimage, inputs_of, warn_unsettled
+from gramian.preimage import PreImage, as_preimage, by_scores, inputs_of, warn_unsettled
 from gramian.rows import lazily
+from gramian.single.drift import DriftMixin
 from gramian.single.dual_answers import DualMixin
-from gramian.single.kernel_held_out import (
-    HeldOutLimits,
-    HeldOutRows,
-    PreimageEvidence,
-    held_out_std,
-    preimage_evidence,
-)
-
-PRIORS = ("auto", "normal", "posterior", "mixture")
-PLAIN_WIDTH = 0.2
-"""Of the deviations of the latents: the width about posteriors where held-out rows were not asked."""
+from gramian.single.kernel_held_out import HeldOutLimits, HeldOutRows, held_out_std
+from gramian.single.preimage_choice import Nearness, PreimageEvidence, preimage_evidence
 
 
-class DualInputsMixin(DualMixin):
+class DualInputsMixin(DriftMixin, DualMixin):
     """The methods of `KernelPPCA` that end in inputs, or compare with them."""
 
     kernel_: Kernel
@@ -53,14 +47,19 @@ class DualInputsMixin(DualMixin):
     memory_limit: Any
     X_fit_: Any
     _weights: Array | None
-    _held: tuple[Any, Array] | None
+    _held: tuple[Any, Array] | None = None
     _kept: Kept
 
     # ------------------------------------------------------------ pre-images, fitted on need
 
+    solver_: Any
+    solver_reason_: str
+    eigenvectors_: Array
+    selection_: Selection
+
     @property
     def preimage_(self) -> Any:
-        """The fitted pre-image; with "auto" a dict with the keys "reconstruct", "denoise", "sample"; None without inputs."""
+        """The fitted pre-image; with "auto" a dict with the keys "reconstruct", "denoise", "latent", "sample"; None without inputs."""
         if "_model" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__} is not fitted: there is no preimage_ yet.")
         if "_preimage" not in self.__dict__ and "preimage_" in self.__dict__:
@@ -75,8 +74,10 @@ class DualInputsMixin(DualMixin):
             return kept.get(name, make)
 
     def _chosen_preimages(self) -> dict[str, Any]:
-        fitted = {name: self._fitted_preimage(name) for name in dict.fromkeys(self._evidence.names.values())}
-        return {job: fitted[name] for job, name in self._evidence.names.items()}
+        return {job: self._kept_preimage(name) for job, name in self._evidence.names.items()}
+
+    def _kept_preimage(self, name: str) -> Any:
+        return self._on_need(f"preimage {name}", lambda: self._fitted_preimage(name))
 
     @property
     def _auto_preimage(self) -> bool:
@@ -102,11 +103,31 @@ class DualInputsMixin(DualMixin):
         """T² and SPE of held-out rows."""
         return self._on_need("limits", lambda: HeldOutLimits.of(self, self._held_source()))
 
+    @property
+    def _nearness(self) -> Nearness:
+        """How near to the data a new row is."""
+        source = self._held_source()
+        return self._on_need("nearness", lambda: Nearness.of(source.rows, source.weights))
+
+    @property
+    def _near_latents(self) -> Nearness:
+        """How near to those of training rows the latents of a new row are, in units of feature space."""
+        means, weights = self._training_latents()
+        first, inverse = self._distinct_points()
+        totals = np.bincount(inverse, weights)
+        return self._on_need("near_latents", lambda: Nearness.of(self._gaussian.decode(means[first]), totals))
+
+    def _training_latents(self) -> tuple[Array, Array]:
+        """E[z | x] of the points that the model keeps, and their weights."""
+        scores = self._model.subspace.point_scores()
+        means = self._gaussian.posterior(Projection(scores, np.zeros(len(scores)), self._gaussian.dim)).mean
+        weights = self.__dict__.get("_weights")
+        return means, np.ones(len(means)) if weights is None else weights
+
     def _held_source(self) -> HeldOutRows:
         subspace = self._model.subspace
-        held = self.__dict__.get("_held")
-        if held is not None:
-            return HeldOutRows(*held)
+        if self._held is not None:
+            return HeldOutRows(*self._held)
         weights = self.__dict__.get("_weights")
         if weights is None:  # a model file of the first version
             weights = np.ones(subspace.size)
@@ -127,7 +148,6 @@ class DualInputsMixin(DualMixin):
         """A method that was asked for is fitted now: what does not suit the kernel is an error at once."""
         if self._auto_preimage:
             return
-        check_preimage(self.preimage)  # a bad name is an error now, not at the first inverse_transform
         self._preimage = self._fitted_preimage(self.preimage) if self._has_inputs else None
 
     def _fitted_preimage(self, preimage: Any) -> Any:
@@ -162,17 +182,14 @@ class DualInputsMixin(DualMixin):
             warnings.simplefilter("ignore", ConvergenceWarning)
             return np.asarray(self._answers(method, scores)[0], dtype=np.float64)
 
-    def _drawn(self, method: Any, n_samples: int, seed: int, prior: str = "normal", width: float = 0.0) -> Array:
-        """Samples by a fitted pre-image."""
-        rng = np.random.default_rng(seed)
-        scores = self._gaussian.decode(self._prior_latents(n_samples, prior, width, rng))
-        noise = self._model.subspace.unit_noise(n_samples, rng) if self.noise_variance_ > 0 else None
-        return np.asarray(self._answers(method, scores, noise)[0], dtype=np.float64)
-
     # ------------------------------------------------------------ back to inputs
 
+    @finite_answers
     def inverse_transform(self, Z: Table, return_info: bool = False, return_std: bool = False) -> Any:
         """Inputs whose features are nearest to E[φ | z], by the chosen pre-image [4].
+
+        With ``preimage="auto"`` latents where no row maps, farther from those of every training row than 99 % of rows are (or together
+        farther than chance explains), take the method of "latent", which keeps latents of the prior on the data.
 
         Parameters
         ----------
@@ -185,10 +202,6 @@ class DualInputsMixin(DualMixin):
         Returns
         -------
         rows, or a tuple (rows[, std][, info])
-
-        References
-        ----------
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
 
         Examples
         --------
@@ -203,7 +216,14 @@ class DualInputsMixin(DualMixin):
         check_flag("return_info", return_info)
         check_flag("return_std", return_std)
         Z = self._check_latents(Z)
-        rows, info = self._preimages(self._gaussian.decode(Z), "reconstruct")
+        scores = self._gaussian.decode(Z)
+        rows, info = self._preimages(scores, "reconstruct")
+        if self._differs("latent"):
+            off = self._near_latents.off(scores)
+            if off.any():
+                rows = rows.copy()
+                rows[off], found = self._preimages(scores[off], "latent")
+                info = info.replaced(off, found)
         rows = rows.astype(float_dtype(Z), copy=False)
         found = (rows, *((self._std(rows),) if return_std else ()), *((info,) if return_info else ()))
         return found if len(found) > 1 else rows
@@ -212,8 +232,9 @@ class DualInputsMixin(DualMixin):
     def reconstruct(self, X: Table, kind: str = "map", return_std: bool = False) -> Any:
         """The rows as the model sees them: the pre-image of μ + W E[z|x] ("map") or of the projection ("projection") [2, 4].
 
-        With ``preimage="auto"`` rows farther off the subspace than 99 % of held-out rows are denoised. ``return_std=True`` adds standard
-        deviations of the row itself, (n, n_features), in input units, from held-out rows.
+        With ``preimage="auto"`` rows farther off the subspace than any of as many held-out rows would be (at 99 %) are denoised; all rows, where together they
+        lie farther off than chance explains, as noise that all of them share makes them. They are a mix of what "reconstruct" and "denoise" give: the share that held-out rows want that noise has
+        carried as far off. ``return_std=True`` adds standard deviations of the row itself, (n, n_features), in input units, from held-out rows.
 
         Parameters
         ----------
@@ -227,11 +248,6 @@ class DualInputsMixin(DualMixin):
         Returns
         -------
         ndarray of shape (n_samples, n_features), or (ndarray, std)
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
 
         Examples
         --------
@@ -249,103 +265,21 @@ class DualInputsMixin(DualMixin):
         seen = self._project(X)
         scores = seen.scores if kind == "projection" else self._map_scores(seen)
         rows = self._preimages(scores, "reconstruct")[0]
-        if (
-            self._auto_preimage
-            and not self._precomputed
-            and self.preimage_["denoise"] is not self.preimage_["reconstruct"]
-        ):
-            noisy = self._gaussian.residual(seen) > self._limits.residual
+        if self._differs("denoise") and not self._precomputed:
+            noisy, share = self._limits.noisy_rows(self._gaussian.residual(seen), self._evidence.shares)
             if noisy.any():
                 rows = rows.copy()
-                rows[noisy] = self._preimages(scores[noisy], "denoise")[0]
+                rows[noisy] += share[:, None] * (self._preimages(scores[noisy], "denoise")[0] - rows[noisy])
         rows = rows.astype(float_dtype(X), copy=False)
         return (rows, self._std(rows)) if return_std else rows
 
+    def _differs(self, job: str) -> bool:
+        """Whether another pre-image than that of "reconstruct" was chosen for this."""
+        method = self.preimage_
+        return isinstance(method, dict) and method[job] is not method["reconstruct"]
+
     def _std(self, rows: Array) -> Array:
         return np.broadcast_to(self._errors, rows.shape).astype(rows.dtype)
-
-    def _prior_latents(self, n_samples: int, prior: str, width: float, rng: np.random.Generator) -> Array:
-        """Latents of new rows: from N(0, I), about the posteriors of training rows, or from a mixture over their latents."""
-        n_samples = check_count("n_samples", n_samples, 1)
-        if prior == "normal" or not self.n_components_:
-            return rng.standard_normal((n_samples, self.n_components_))
-        if prior == "mixture":
-            drawn = self._on_need("latent_mixture", self._latent_mixture).sample(n_samples, random_state=rng)[0]
-            return np.asarray(rng.permutation(drawn))
-        means, weights = self._training_latents()
-        spread = np.sqrt(self.noise_variance_ / np.maximum(self._gaussian.eigenvalues, np.finfo(float).tiny))
-        steps = np.hypot(width * means.std(axis=0), np.minimum(spread, 1.0))
-        rows = rng.choice(len(means), n_samples, p=weights / weights.sum())
-        return means[rows] + steps * rng.standard_normal((n_samples, self.n_components_))
-
-    def _training_latents(self) -> tuple[Array, Array]:
-        """E[z | x] of the points that the model keeps, and their weights."""
-        scores = self._model.subspace.point_scores()
-        means = self._gaussian.posterior(Projection(scores, np.zeros(len(scores)), self._gaussian.dim)).mean
-        weights = self.__dict__.get("_weights")
-        return means, np.ones(len(means)) if weights is None else weights
-
-    def _latent_mixture(self) -> Any:
-        raise TypeError(f"{type(self).__name__} has no mixture over latents.")
-
-    def sample(
-        self,
-        n_samples: int = 1,
-        *,
-        latent: Table | None = None,
-        noise: bool = True,
-        prior: str = "auto",
-        random_state: RandomState = None,
-    ) -> Array:
-        """Draw inputs: latents (or ``latent=Z``), feature noise unless ``noise=False``, then the pre-image [3, 4].
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            How many rows to draw.
-        latent : array-like of shape (n, n_components_), optional
-            Latents to start from; then one row is drawn for each of them.
-        noise : bool, default=True
-            False leaves the noise of feature space out.
-        prior : {"auto", "normal", "posterior", "mixture"}, default="auto"
-            Where latents are drawn: N(0, I) ([DP]), the posteriors of training rows widened a little, or a `PPCAMixture` on the latents of
-            training rows. "auto": with ``preimage="auto"`` what comes nearest to held-out rows (energy distance) without copying training
-            rows; with a given pre-image "normal".
-        random_state : None, int, Generator or RandomState
-            None uses the estimator's own.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-
-        References
-        ----------
-        [3] docs/theory.md, section 3: generation in the kernel space.
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from gramian import KernelPPCA
-        >>> X = load_iris().data[::3]
-        >>> model = KernelPPCA(n_components=2, preimage="smoother").fit(X)
-        >>> model.sample(4, random_state=0).shape
-        (4, 4)
-        """
-        check_is_fitted(self)
-        check_flag("noise", noise)
-        check_choice("prior", prior, PRIORS)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
-        if latent is not None:
-            Z = self._check_latents(latent)
-        else:
-            width = PLAIN_WIDTH
-            if self._auto_preimage and self._has_inputs:
-                width = self._evidence.width or width
-                prior = self._evidence.prior if prior == "auto" else prior
-            Z = self._prior_latents(n_samples, "normal" if prior == "auto" else prior, width, rng)
-        drawn = self._model.subspace.unit_noise(len(Z), rng) if noise and self.noise_variance_ > 0 else None
-        return self._preimages(self._gaussian.decode(Z), "sample", drawn)[0]
 
     def _preimages(self, scores: Array, job: str, noise: UnitNoise | None = None) -> tuple[Array, Any]:
         method = self.preimage_
@@ -375,7 +309,7 @@ class DualInputsMixin(DualMixin):
         return inputs_of(method, weights, values, scores)
 
     def interpolate(self, a: Any, b: Any, n_steps: int = 10) -> Array:
-        """Inputs on the straight latent line from one row to another, through the pre-image.
+        """Inputs on the straight latent line from one row to another, through the pre-image [2, 4].
 
         Parameters
         ----------
@@ -387,11 +321,6 @@ class DualInputsMixin(DualMixin):
         Returns
         -------
         ndarray of shape (n_steps, n_features)
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
 
         Examples
         --------
@@ -408,6 +337,7 @@ class DualInputsMixin(DualMixin):
 
     # ------------------------------------------------------------ what does not fit
 
+    @finite_answers
     def anomaly(self, X: Table, level: float = 0.99, diagonal: Table | None = None) -> Anomaly:
         """T² along and SPE off the principal subspace of feature space, with p-values and limits from held-out rows [2, 10].
 
@@ -425,11 +355,6 @@ class DualInputsMixin(DualMixin):
             ``contributions`` (n, d) are the squared errors of the reconstruction over those of held-out rows; without pre-images
             (n, 0).
 
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-        [10] docs/theory.md, section 10: choosing, by what was not seen.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
@@ -444,6 +369,12 @@ class DualInputsMixin(DualMixin):
         X = self._check_rows(X)
         seen = self._project(X, diagonal=checked)
         t2, spe, limits = self._gaussian.t_squared(seen), self._gaussian.residual(seen), self._limits
+        if not limits.spe.total > 0:
+            warn(
+                f"Limits and p-values of T² and SPE are unknown: {self._held_source().n_distinct()} distinct rows are too few to hold some out. "
+                "The limits are infinite and the p-values 1. Fit more rows.",
+                NumericalWarning,
+            )
         contributions = np.empty((len(t2), 0))
         if self._has_inputs and not self._precomputed:
             spread = np.where(self._errors > 0, self._errors, 1.0)

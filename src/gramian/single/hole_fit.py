@@ -12,22 +12,22 @@ from sklearn.utils.validation import assert_all_finite
 
 from gramian._arrays import Array, has_nan, is_sparse
 from gramian._checks import check_seen, warn_of_empty_rows, warn_of_one_value
+from gramian._precision import HALF_DIGITS
 from gramian._progress import Progress
 from gramian._types import Points, RandomState
-from gramian.evidence.cells import MOST_ROWS, choose_by_cells
+from gramian.evidence.cells import choose_by_cells
 from gramian.evidence.selection import Selection, without_evidence
 from gramian.exceptions import NumericalWarning, warn
 from gramian.latent.dimension import free_parameters, lowest_of_valley
-from gramian.latent.gaussian import zeroed
+from gramian.latent.gaussian import noise_or_zero
 from gramian.latent.masked_table import ColumnSums
 from gramian.latent.missing import MissingFit, fit_missing
 from gramian.latent.model import PrimalModel, warn_of_rank
 from gramian.latent.primal import latent_model
+from gramian.policy import LOOK
 from gramian.rows import Rows
 from gramian.rows.draws import smallest_rows
 
-NO_NOISE = 1e-8
-"""With holes, a noise below this share of the mean variance is none."""
 SPARSE = 0.8
 """Share of missing entries from which on the number of components is held to what the table can support."""
 
@@ -47,6 +47,7 @@ class HoleFit:
     random_state: RandomState
     verbose: int
     names: Array | None = None  # of the columns, for messages
+    per_column: bool = False  # whether each column has a noise of its own
 
     def fitted(
         self, rows: Rows, sums: ColumnSums, start: MissingFit | None = None
@@ -55,7 +56,8 @@ class HoleFit:
         q = self.n_components
         if not takes_holes(q):
             raise ValueError(
-                f"n_components={q!r} needs complete data, but X contains NaN. Use 'auto', an integer or 'bic'."
+                f"n_components={q!r} needs complete data and one noise, but X contains NaN or each column has its own. "
+                "Use 'auto', an integer or 'bic'."
             )
         self._check_shown(sums)
         q, limit = self._allowed(q, sums, rows.n_columns)
@@ -87,7 +89,7 @@ class HoleFit:
             raise ValueError(
                 f"n_components={q} must be at most {limit}, the largest possible rank for {sums.n_shown} samples and {d} features."
             )
-        limit = min(limit, supported(sums))
+        limit = min(limit, supported_components(sums))
         if isinstance(q, int) and q > limit:
             warn(
                 f"With {1 - sums.counts.sum() / (sums.weight * d):.0%} of the entries missing, too few are observed together to support "
@@ -99,13 +101,18 @@ class HoleFit:
 
     def _chosen(self, rows: Rows, limit: int) -> tuple[Selection, MissingFit | None]:
         """How q was chosen on hidden cells, and a model to start from."""
-        drawn = smallest_rows(rows, MOST_ROWS)
+        drawn = smallest_rows(rows, LOOK.rows)
         shown = ~np.isnan(drawn.rows).all(axis=1)
         largest = max(1, min(limit, rows.n_columns - 1))
-        found = choose_by_cells(drawn.rows[shown], drawn.weights[shown], largest, center=self.center)
+        blocks = self._blocks(rows)
+        found = choose_by_cells(drawn.rows[shown], drawn.weights[shown], largest, center=self.center, blocks=blocks)
         if found is None:
             return without_evidence(1, "q = 1: too few cells are observed to hide any"), None
         return found.selection, found.start(min(int(found.selection.chosen), max(limit, 0)))
+
+    def _blocks(self, rows: Rows) -> Array | None:
+        """One block of columns per noise."""
+        return np.arange(rows.n_columns) if self.per_column else None
 
     def _climbed(self, rows: Rows, q: int, bar: Progress, start: MissingFit | None = None) -> MissingFit:
         return fit_missing(
@@ -118,6 +125,7 @@ class HoleFit:
             random_state=self.random_state,
             progress=bar,
             start=start,
+            blocks=self._blocks(rows),
         )
 
     def _by_bic(self, rows: Rows, sums: ColumnSums, limit: int, bar: Progress) -> MissingFit:
@@ -131,9 +139,11 @@ class HoleFit:
         def bic(q: int) -> float:
             if q not in fits:
                 fits[q] = self._climbed(rows, q, bar)
-            spread = fits[q].noise_variance + float((fits[q].loadings ** 2).sum()) / d
-            count = free_parameters(d, q, noise=self.noise_variance is None, mean=self.center)
-            if fits[q].noise_variance <= NO_NOISE * spread:
+            noise = float(np.mean(fits[q].noise_variance))
+            spread = noise + float((fits[q].loadings ** 2).sum()) / d
+            noises = d if self.per_column else int(self.noise_variance is None)
+            count = free_parameters(d, q, noise=noises, mean=self.center)
+            if noise <= HALF_DIGITS * spread:
                 # columns that determine each other: so many components explain everything, unless there are too few cells to tell
                 return -np.inf if float(sums.counts.sum()) > 2 * count else np.inf
             levels = fits[q].log_likelihoods
@@ -149,7 +159,7 @@ def takes_holes(n_components: Any) -> bool:
     return not (isinstance(n_components, float) or n_components == "mle")
 
 
-def supported(sums: ColumnSums) -> int:
+def supported_components(sums: ColumnSums) -> int:
     """How many components a very sparse table can support.
 
     A row that shows m entries says m - 1 things about the loadings. Where more than `SPARSE` is missing and there are fewer
@@ -163,11 +173,14 @@ def supported(sums: ColumnSums) -> int:
 
 
 def model_of_missing(fitted: MissingFit, n_features: int) -> PrimalModel:
-    """The canonical model of what PX-EM found, tiny noise set to exactly zero."""
-    spread = float((fitted.loadings**2).sum()) / n_features + fitted.noise_variance
-    noise = zeroed(fitted.noise_variance, spread, told=fitted.loadings.shape[1] < n_features)
-    loadings = fitted.loadings
-    if noise == 0:  # then nothing holds up axes that are rounding alone
+    """The canonical model of what PX-EM found, tiny noise set to exactly zero; with one per column none is."""
+    loadings, noise = fitted.loadings, fitted.noise_variance
+    if np.ndim(noise) == 0:
+        spread = float((loadings**2).sum()) / n_features + noise
+        noise = noise_or_zero(noise, spread, told=loadings.shape[1] < n_features)
+    elif not np.any(noise):  # every column constant
+        noise = 0.0
+    if np.ndim(noise) == 0 and noise == 0:  # then nothing holds up axes that are rounding alone
         lengths = np.square(loadings).sum(axis=0)
         loadings = loadings[:, lengths > 4 * max(n_features, 8) * np.finfo(float).eps * lengths.max(initial=0.0)]
         warn_of_rank(fitted.loadings.shape[1], loadings.shape[1])

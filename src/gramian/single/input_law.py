@@ -11,23 +11,17 @@ from scipy.special import ndtri
 from gramian._arrays import Array, has_nan, row_chunks
 from gramian._content import SmallestRows, cell_uniforms, row_hashes
 from gramian.evidence.cell_scales import column_scales
-from gramian.evidence.cells import LOOSE, MOST_ROWS, CellChoice, choose_by_cells, choose_noise_by_cells
+from gramian.evidence.cells import LOOSE, CellChoice, choose_by_cells, choose_noise_by_cells
 from gramian.kernels.expected import as_laws
 from gramian.latent.missing import MissingFit, fit_missing
 from gramian.latent.model import PrimalModel
 from gramian.latent.primal import predictive
 from gramian.latent.units import Units
-from gramian.single.answers import EVALUATION_ROWS
+from gramian.policy import LOOK, SIZES
 from gramian.single.hole_fit import model_of_missing
 
-N_DRAWS = 3
-"""Draws of hidden cells on which the law is chosen and calibrated."""
 WIDEST = 100
 """Up to so many columns the noise is chosen, beyond, the number of components: as in `LatentImputer`."""
-REFIT_STEPS = 20
-"""Cycles of a fit without some cells, from the model of all of them."""
-LAW_DRAWS = 16
-"""Draws of the missing cells of a row, where an answer has no closed expectation; in pairs about the mean."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +40,7 @@ class InputLaw:
         """From training rows, with holes or without."""
         units = Units.of(X, weights)
         scaled = units.into(X)
-        drawn = SmallestRows.of(scaled, weights, MOST_ROWS)
+        drawn = SmallestRows.of(scaled, weights, LOOK.rows)
         n, d = scaled.shape
         with warnings.catch_warnings():
             warnings.simplefilter(
@@ -78,7 +72,8 @@ class InputLaw:
                 noise_variance=noise,
                 start=start if noise else None,
                 tol=LOOSE,
-                max_iter=REFIT_STEPS,
+                # Cycles of a fit without some cells, from the model of all of them.
+                max_iter=20,
             )
             return replace(self, model=model_of_missing(found, X.shape[1]))
 
@@ -88,7 +83,7 @@ class InputLaw:
         variances = np.zeros(means.shape)
         if not has_nan(means):
             return means, variances
-        for part in row_chunks(len(means), EVALUATION_ROWS):
+        for part in row_chunks(len(means), SIZES.block):
             rows = np.flatnonzero(np.isnan(means[part]).any(axis=1)) + part.start
             if not rows.size:
                 continue
@@ -102,19 +97,25 @@ class InputLaw:
         """Rows as laws, (n, 2d): what `Expected` kernels take."""
         return as_laws(*self(X))
 
+    def in_units(self, X: Array) -> Array:
+        """Rows as laws in units of the columns."""
+        means, variances = self(X)
+        return as_laws(self.units.into(means), variances / np.square(self.units.scale))
+
     def draws(self, X: Array) -> Array:
         """Draws of the rows, (m, n, d): missing cells from their law, in pairs about their means. They follow from what a row holds."""
         means, variances = self(X)
         hashes = row_hashes(X)
-        uniforms = (cell_uniforms(hashes, means.shape[1], draw) for draw in range(LAW_DRAWS // 2))
+        # Draws of the missing cells of a row, where an answer has no closed expectation; in pairs about the mean.
+        uniforms = (cell_uniforms(hashes, means.shape[1], draw) for draw in range(16 // 2))
         steps = [np.sqrt(variances) * ndtri(np.clip(uniform, 1e-12, 1 - 1e-12)) for uniform in uniforms]
         return np.stack([means + sign * step for step in steps for sign in (1.0, -1.0)])
 
 
 def _chosen(X: Array, weights: Array, limit: int) -> CellChoice | None:
     if X.shape[1] <= WIDEST:
-        return choose_noise_by_cells(X, weights, limit, n_draws=N_DRAWS)
-    return choose_by_cells(X, weights, limit, smallest=0, by_error=True, n_draws=N_DRAWS)
+        return choose_noise_by_cells(X, weights, limit, n_draws=LOOK.draws)
+    return choose_by_cells(X, weights, limit, smallest=0, by_error=True, n_draws=LOOK.draws)
 
 
 def _scales(choice: CellChoice | None, n_columns: int) -> Array:

@@ -15,18 +15,16 @@ from gramian.exceptions import NumericalWarning, warn
 from gramian.features import approximation_of
 from gramian.kernels import as_kernel
 from gramian.kernels.gram_checks import warn_of_offset
-from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.feature_moments import draw_rows, feature_moments
 from gramian.latent.feature_subspace import AnchoredSubspace, FeatureSubspace, NystroemSubspace
 from gramian.latent.model import LatentModel, fit_latent_model
 from gramian.latent.sample import MomentSample, kernel_rank
-from gramian.policy import LOOK
+from gramian.policy import DEFAULTS, KERNELS, LOOK
 from gramian.rows import BatchRows, Rows
 from gramian.single.answers import BaseEstimator, atomic, keep_columns
 from gramian.single.kernel_held_out import HeldOutRows
 from gramian.single.kernel_holes import KernelHolesMixin
 
-DEFAULT_LANDMARKS = 500
 ADVICE = "Use approximation='nystroem', which is fitted in sums over rows"
 
 
@@ -44,7 +42,7 @@ class KernelFeatures(KernelHolesMixin, BaseEstimator):
 
     @atomic
     def fit_batches(self, source: Batches) -> Self:
-        """Fit on all rows of batches, out of core, with an approximation; equal to `fit` on the concatenated rows.
+        """Fit on all rows of batches, out of core, with an approximation; equal to `fit` on the concatenated rows [3, 13].
 
         Parameters
         ----------
@@ -54,11 +52,6 @@ class KernelFeatures(KernelHolesMixin, BaseEstimator):
         Returns
         -------
         KernelPPCA
-
-        References
-        ----------
-        [3] docs/theory.md, section 3: generation in the kernel space.
-        [13] docs/theory.md, section 13: faster, the same numbers.
 
         Examples
         --------
@@ -84,8 +77,10 @@ class KernelFeatures(KernelHolesMixin, BaseEstimator):
 
     def _fit_features(self, rows: Rows) -> None:
         """Nyström or random features: primal moments of φ̂(x), summed over blocks of rows; no rows but the drawn ones are kept."""
-        named = isinstance(self.approximation, str)
-        count = self.n_landmarks if self.n_landmarks is not None else DEFAULT_LANDMARKS
+        approximation = "nystroem" if self.approximation is None else self.approximation
+        named = isinstance(approximation, str)
+        usual = LOOK.rows if self.approximation is None else KERNELS.landmarks  # not asked for: all that q is chosen on
+        count = self.n_landmarks if self.n_landmarks is not None else usual
         drawn = rows.fold(draw_rows, max(count, LOOK.rows))
         if len(drawn.rows.weights) == 0 or drawn.n_rows < 2:
             raise ValueError(
@@ -93,7 +88,7 @@ class KernelFeatures(KernelHolesMixin, BaseEstimator):
             )
         self.kernel_ = as_kernel(self.kernel).resolve(self._inputs_of(drawn.rows.rows))
         source = HeldOutRows(drawn.rows.rows, drawn.rows.weights)
-        feature_map = self._feature_map(count, drawn.n_rows) if named else clone(self.approximation)
+        feature_map = self._feature_map(approximation, count, drawn.n_rows) if named else clone(approximation)
         feature_map = feature_map.fit(source.rows, sample_weight=source.weights)
         moments = feature_moments(feature_map, rows, drawn.n_rows, float(self.tol))
         sample = MomentSample(moments, drawn.n_rows, self.center)
@@ -109,8 +104,13 @@ class KernelFeatures(KernelHolesMixin, BaseEstimator):
         solver = self._solver()
         # an approximation by name stands for the kernel, and q is the kernel's; few features leave no noise to tell q by
         q = self._dimension(source, *((self._raw_gram, None) if named else (gram_of, sample.dim)), whole=False)
-        model = fit_latent_model(sample, q, solver, self.noise_variance, default_fraction=DEFAULT_FRACTION)
+        model = fit_latent_model(sample, q, solver, self.noise_variance, default_fraction=DEFAULTS.explained)
         self.solver_, self.solver_reason_ = solver.used, solver.reason
+        if self.approximation is None:
+            self.solver_reason_ += (
+                f"; {drawn.n_rows:,} rows are seen from {count:,} landmarks (Nystroem), since q was left open: give n_components for the "
+                "exact model"
+            )
         if self.center:
             variance = model.spectrum.trace
             size = variance + float(moments.mean @ moments.mean)
@@ -135,11 +135,11 @@ class KernelFeatures(KernelHolesMixin, BaseEstimator):
         self.dual_coef_ = np.asarray(model.subspace.noise_weights(axes.T)).T
         self._as_the_rows()
 
-    def _feature_map(self, count: int, n_rows: int) -> Any:
-        if self.n_landmarks is not None and self.approximation == "nystroem" and count > n_rows:
+    def _feature_map(self, approximation: str, count: int, n_rows: int) -> Any:
+        if self.n_landmarks is not None and approximation == "nystroem" and count > n_rows:
             warn(
                 f"n_landmarks={count} exceeds the {n_rows} training rows; {n_rows} landmarks are used.",
                 NumericalWarning,
             )
-        count = min(count, n_rows) if self.approximation == "nystroem" else count
-        return approximation_of(self.approximation, self._row_kernel, count, self.random_state)
+        count = min(count, n_rows) if approximation == "nystroem" else count
+        return approximation_of(approximation, self._row_kernel, count, self.random_state)

@@ -10,13 +10,21 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, fitted_array, float_dtype, has_nan, is_sparse
-from gramian._checks import check_flag, check_n_components, check_seen, check_table, is_count, shown_rows
+from gramian._checks import (
+    check_flag,
+    check_n_components,
+    check_seen,
+    check_table,
+    finite_answers,
+    is_count,
+    shown_rows,
+)
 from gramian._types import Points, Table
 from gramian.features import Identity
 from gramian.kernels import Kernel, Linear, as_kernel
 from gramian.kernels.expected import Expected, as_laws, law_parts
 from gramian.latent.feature_subspace import AnchoredSubspace
-from gramian.latent.gaussian import LatentGaussian, Posterior, Projection, resolve_noise
+from gramian.latent.gaussian import LatentGaussian, Posterior, Projection, resolve_noise, within_prior
 from gramian.latent.masked_table import column_sums
 from gramian.latent.model import LatentModel, PrimalModel
 from gramian.latent.primal import predictive
@@ -24,10 +32,10 @@ from gramian.latent.small_sample import SmallSample
 from gramian.latent.subspace import PrimalSubspace
 from gramian.operators.gram import LazyGram
 from gramian.rows import as_rows
-from gramian.single.dual_inputs import DualInputsMixin
+from gramian.single.dual_samples import DualSamplesMixin
 from gramian.single.hole_fit import HoleFit, has_holes
 from gramian.single.input_law import InputLaw
-from gramian.single.kernel_filling import Filling, fit_filling
+from gramian.single.kernel_filling import KernelFilling, fit_filling
 from gramian.single.kernel_held_out import HeldOutRows
 from gramian.tables.frames import like
 
@@ -35,7 +43,7 @@ LEAST_STD = 1e-3
 """No standard deviation of a filled cell below this share of its column's is believed, as in `LatentImputer`."""
 
 
-class KernelHolesMixin(DualInputsMixin):
+class KernelHolesMixin(DualSamplesMixin):
     """What `KernelPPCA` does with NaN cells, at `fit` and after.
 
     A row with holes is a law: the input law of the training rows gives means and variances of what it misses. A model that was fitted to
@@ -198,6 +206,7 @@ class KernelHolesMixin(DualInputsMixin):
         )
         return Projection(scores, norms, parts[0].dim)
 
+    @finite_answers
     def posterior(self, X: Table) -> Posterior:
         """z | x with ``.mean`` (n, q), ``.covariance`` (q, q), or (n, q, q) where rows miss entries, and ``.sample(n_draws)`` [2, 18].
 
@@ -212,11 +221,6 @@ class KernelHolesMixin(DualInputsMixin):
         -------
         Posterior
             The law of the latents of each row.
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-        [18] docs/theory.md, section 18: kernels with holes.
 
         Examples
         --------
@@ -238,7 +242,7 @@ class KernelHolesMixin(DualInputsMixin):
         means -= means.mean(axis=0)
         covariance = np.repeat(np.asarray(found.covariance, dtype=np.float64)[None], len(X), axis=0)
         covariance[holes] += np.einsum("mni,mnj->nij", means, means) / len(draws)
-        return Posterior(found.mean, fitted_array(covariance, float_dtype(X)))
+        return Posterior(found.mean, fitted_array(within_prior(covariance), float_dtype(X)))
 
     def _wrong_state(self) -> str | None:
         """What a model file may not say: points of another width than the rows."""
@@ -253,11 +257,12 @@ class KernelHolesMixin(DualInputsMixin):
 
     # ------------------------------------------------------------ filling
 
+    @finite_answers
     def impute(self, X: Table, return_std: bool = False) -> Any:
         """Fill the missing entries; the same container, observed entries untouched [18].
 
-        A regression of the inputs on the latents, beside what PPCA says of the cells: how much each counts, and the standard deviations, are
-        settled on hidden cells, on first need. With a linear kernel it is PPCA's.
+        A mix of what PPCA says of the cells, a regression of the rows on their latents, and what kernel regressions on the other cells add to PPCA's answer. How much each counts, and
+        the standard deviations, are settled on hidden cells, on first need. With a linear kernel it is PPCA's.
 
         Parameters
         ----------
@@ -269,10 +274,6 @@ class KernelHolesMixin(DualInputsMixin):
         Returns
         -------
         The filled table, or (table, std)
-
-        References
-        ----------
-        [18] docs/theory.md, section 18: kernels with holes.
 
         Examples
         --------
@@ -314,12 +315,12 @@ class KernelHolesMixin(DualInputsMixin):
             correction = SmallSample(counts, gaussian.n_components)
             return _filled_linear(replace(primal, gaussian=gaussian), X, correction)
         law = self._input_law()
-        means, variances = law(X)
+        _, variances = law(X)
         filling = self._filling()
         std = np.maximum(filling.scales * np.sqrt(variances), LEAST_STD * law.units.scale)
-        return filling(self._map_scores(self._project(X)), means), std
+        return filling(self._map_scores(self._project(X)), X, law), std
 
-    def _filling(self) -> Filling:
+    def _filling(self) -> KernelFilling:
         """From scores to inputs, made on first need."""
         return self._on_need("filling", lambda: fit_filling(self, *self._training_table(), self._input_law()))
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array, fitted_array, float_dtype, row_chunks
+from gramian._arrays import Array, complete_first, fitted_array, float_dtype, row_chunks
 from gramian._checks import (
     check_choice,
     check_count,
@@ -18,25 +18,30 @@ from gramian._checks import (
     check_number,
     check_random_state,
     check_table,
+    finite_answers,
 )
 from gramian._types import Points, RandomState, Table
-from gramian.latent.anomaly import Anomaly, anomaly_of, contributions_of
+from gramian.latent.anomaly import Anomaly, anomaly_of, contributions_of, join_anomalies
 from gramian.latent.dimension import free_parameters
 from gramian.latent.gaussian import Projection, drawn_rows
+from gramian.latent.known_errors import Known, NoisyModel
 from gramian.latent.model import PrimalModel
-from gramian.latent.primal import predictive, rebuilt, signal_std
+from gramian.latent.primal import predictive, rebuild_rows, signal_std
 from gramian.latent.small_sample import SmallSample
 from gramian.latent.student import row_scales, student_log_density
 from gramian.latent.wild_cells import THRESHOLD, CellModel
+from gramian.policy import SIZES
 from gramian.rows import lazily
-from gramian.single.answers import EVALUATION_ROWS, LatentModelMixin
+from gramian.single.drift import DriftMixin
+from gramian.single.noisy_fit import check_errors
+from gramian.single.turned import TurnedMixin
 from gramian.tables.front_door import TakesFrames
 
 TAIL_SIZE = 2000
 """Up to this many columns the fit keeps the power sums of the discarded spectrum, for control limits."""
 
 
-class PrimalMixin(TakesFrames, LatentModelMixin):
+class PrimalMixin(DriftMixin, TakesFrames, TurnedMixin):
     """The methods of `PPCA` once it is fitted."""
 
     _model: PrimalModel
@@ -67,10 +72,6 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
         ndarray of shape (n_samples,)
             Natural logarithms. At zero noise there are none: use :meth:`residual`.
 
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
@@ -96,6 +97,7 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
         counts = (~np.isnan(table)).sum(axis=1).astype(np.float64)
         return 1.0 / row_scales(self._gaussian.mahalanobis(seen), counts, degrees)[:, None]
 
+    @finite_answers
     def inverse_transform(self, Z: Table) -> Array:
         """E[x | z] = μ + Wz [2].
 
@@ -107,10 +109,6 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
         Returns
         -------
         ndarray of shape (n, n_features)
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
 
         Examples
         --------
@@ -150,11 +148,6 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
         -------
         ndarray, or (ndarray, std)
 
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-        [12] docs/theory.md, section 12: small samples.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
@@ -171,21 +164,27 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
         check_flag("return_std", return_std)
         check_flag("small_sample", small_sample)
         check_is_fitted(self)
-        rows = self._evaluate(X, lambda seen: rebuilt(self._model, seen, kind))
+        rows = self._evaluate(X, lambda seen: rebuild_rows(self._model, seen, kind))
         if not return_std:
             return rows
         return rows, self._signal_std(self._check_rows(X), self._small_sample() if small_sample else None)
 
     def _signal_std(self, table: Array, correction: SmallSample | None) -> Array:
         parts = []
-        for rows in row_chunks(table.shape[0], EVALUATION_ROWS):
+        for rows in row_chunks(table.shape[0], SIZES.block):
             unseen = None if sparse.issparse(table) else np.isnan(table[rows])
             parts.append(signal_std(self._model, self._project(table[rows]), correction, unseen))
         return np.asarray(fitted_array(np.concatenate(parts), float_dtype(table)))
 
     @lazily
     def impute(
-        self, X: Table, return_std: bool = False, n_draws: int | None = None, *, small_sample: bool = True
+        self,
+        X: Table,
+        return_std: bool = False,
+        n_draws: int | None = None,
+        *,
+        small_sample: bool = True,
+        X_std: Any = None,
     ) -> Any:
         """Fill the missing entries with E[x_m | x_o] = μ_m + W_m E[z | x_o]; observed entries are untouched [5].
 
@@ -199,15 +198,12 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
         small_sample : bool, default=True
             Standard deviations and draws with what estimating the parameters adds, such that 1.645 standard deviations cover 90 % at
             any number of rows [12]; False: the plug-in law.
+        X_std : array-like of shape (n_samples, n_features), optional
+            The standard deviation of the known error of each cell, 0 where none is known: such cells count for less.
 
         Returns
         -------
         The filled table in the container of X, or (table, std), or draws.
-
-        References
-        ----------
-        [5] docs/theory.md, section 5: EM.
-        [12] docs/theory.md, section 12: small samples.
 
         Examples
         --------
@@ -225,46 +221,78 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
         if sparse.issparse(table):
             return table.copy() if not return_std else (table.copy(), np.zeros(table.shape))
         correction = self._small_sample() if small_sample else None
+        known = None if X_std is None else Known.of(check_errors(X_std, table, self), None)
         if n_draws is not None:
-            return self._drawn(table, check_count("n_draws", n_draws, 1), correction)
+            return self._drawn(table, check_count("n_draws", n_draws, 1), correction, known=known)
+        filled, std = self._filled(table, correction, known)
+        full = self._with_filled(X, filled)
+        return (full, self._with_spread(X, std.astype(filled.dtype))) if return_std else full
+
+    def _filled(self, table: Array, correction: SmallSample | None, known: Known | None = None) -> tuple[Array, Array]:
+        """The table with its holes filled, and the deviations of that; cells of intervals are holes that something is known of."""
         filled = table.astype(float_dtype(table), copy=True)
         std = np.zeros(table.shape)
-        for rows in row_chunks(len(table), EVALUATION_ROWS):
+        for rows in row_chunks(len(table), SIZES.block):
             holes = np.isnan(table[rows])
             some = np.flatnonzero(holes.any(axis=1))
             if not some.size:
                 continue
-            seen = self._project(table[rows][some])
-            mean, variance = predictive(self._model, seen, correction)
-            variance = variance * self._widening(seen, table[rows][some])
+            if known is None:
+                seen = self._project(table[rows][some])
+                mean, variance = predictive(self._model, seen, correction)
+                variance = variance * self._widening(seen, table[rows][some])
+            else:
+                mean, variance = self._noisy.predictive(
+                    np.asarray(table[rows][some], dtype=np.float64), known[rows][some], correction
+                )
             part, at = filled[rows], holes[some]
             part[some] = np.where(at, mean, part[some])
             std[rows][some] = np.where(at, np.sqrt(variance), 0.0)
-        full = self._with_filled(X, filled)
-        return (full, self._with_spread(X, std.astype(filled.dtype))) if return_std else full
+        return filled, std
+
+    @property
+    def _noisy(self) -> NoisyModel:
+        """The model as it sees rows of cells with errors."""
+        return NoisyModel.of(self._model.subspace.mean, self._loadings, self._column_noise)
 
     def _drawn(
-        self, table: Array, n_draws: int, correction: SmallSample | None, random_state: RandomState = None
+        self,
+        table: Array,
+        n_draws: int,
+        correction: SmallSample | None,
+        random_state: RandomState = None,
+        known: Known | None = None,
     ) -> Array:
         rng = check_random_state(self.random_state if random_state is None else random_state)
         holes = np.isnan(table)
+        if known is not None:
+            drawn = self._noisy.drawn(np.asarray(table, dtype=np.float64), known, n_draws, correction, rng)
+            return np.where(holes, drawn, table).astype(float_dtype(table), copy=False)
         posterior = self._gaussian.posterior(self._project(table))
         latents = posterior.sample(n_draws, rng)
         mean, loadings = self._model.subspace.mean, self._loadings
-        draws = drawn_rows(mean, loadings, latents, self._gaussian.noise_variance, rng)
+        draws = drawn_rows(mean, loadings, latents, self._column_noise, rng)
         if correction is not None:
             centre = posterior.mean @ loadings.T + mean
             draws = centre + correction.stretched(draws - centre, posterior.mean, rng)
         return np.where(holes, draws, table).astype(float_dtype(table), copy=False)
 
-    def _wild_cells(self, table: Array, threshold: float) -> Array:
+    def _wild_cells(self, table: Array, threshold: Any, spread: Any = 1.0) -> Array:
         """Which cells of rows the others contradict."""
-        seer = CellModel.of(self._model.subspace.mean, self._loadings, self._gaussian.noise_variance)
-        return seer.flags(np.asarray(table, dtype=np.float64), threshold)
+        return replace(self._cell_model, spread=spread).flags(np.asarray(table, dtype=np.float64), threshold)
+
+    @property
+    def _cell_model(self) -> CellModel:
+        return CellModel.of(self._model.subspace.mean, self._loadings, self._column_noise)
 
     @property
     def _loadings(self) -> Array:
-        return np.asarray(self._model.subspace.components.T * self._gaussian.gains)
+        return np.asarray(self._model.subspace.loadings(self._gaussian.gains))
+
+    @property
+    def _column_noise(self) -> Any:
+        """σ² in the units of the data: one number, or one per column."""
+        return self._model.subspace.column_noise(self._gaussian.noise_variance)
 
     def sample(self, n_samples: int = 1, *, latent: Table | None = None, random_state: RandomState = None) -> Array:
         """Draw rows from the model, or (``latent=Z``) rows given their latents [2].
@@ -281,10 +309,6 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
         Returns
         -------
         ndarray of shape (n_samples, n_features), or one row per row of Z
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
 
         Examples
         --------
@@ -303,7 +327,7 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
             Z = rng.standard_normal((check_count("n_samples", n_samples, 1), self.n_components_))
         else:
             Z = self._check_latents(latent)
-        rows = drawn_rows(self._model.subspace.mean, self._loadings, Z, self._gaussian.noise_variance, rng)
+        rows = drawn_rows(self._model.subspace.mean, self._loadings, Z, self._column_noise, rng)
         return np.asarray(fitted_array(rows, self._fitted_dtype))
 
     @property
@@ -314,13 +338,15 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
         """C = WWᵀ + σ²I."""
         check_is_fitted(self)
         covariance = self._loadings @ self._loadings.T
-        covariance.flat[:: len(covariance) + 1] += self._gaussian.noise_variance
+        covariance.flat[:: len(covariance) + 1] += self._column_noise
         return covariance
 
     def get_precision(self) -> Array:
         """C⁻¹ = (I - U(1 - σ²Λ⁻¹)Uᵀ) / σ² (Woodbury)."""
         check_is_fitted(self)
-        return self._gaussian.precision(self._model.subspace.components)
+        scale = self._model.subspace.scale
+        precision = self._gaussian.precision(self._model.subspace.components)
+        return precision if scale is None else precision / np.outer(scale, scale)
 
     def aic(self, X: Table) -> float:
         """Akaike's information criterion on X: smaller is better [2].
@@ -333,10 +359,6 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
         Returns
         -------
         float
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
 
         Examples
         --------
@@ -361,10 +383,6 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
         -------
         float
 
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
@@ -382,9 +400,12 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
         return float(values.sum(dtype=np.float64)), len(values)
 
     def _free_parameters(self) -> int:
-        estimated = isinstance(self.noise_variance, str)
-        return free_parameters(len(self.mean_), self.n_components_, noise=estimated, mean=self.center)
+        noises = (len(self.mean_) if self._model.subspace.scale is not None else 1) * isinstance(
+            self.noise_variance, str
+        )
+        return free_parameters(len(self.mean_), self.n_components_, noise=noises, mean=self.center)
 
+    @finite_answers
     def anomaly(self, X: Table, level: float = 0.99, limits: str = "flat") -> Anomaly:
         """How anomalous each row is, and which columns make it so [2].
 
@@ -399,10 +420,6 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
         Returns
         -------
         Anomaly with ``.t2``, ``.spe``, ``.p_t2``, ``.p_spe``, ``.limit_t2``, ``.limit_spe``, ``.contributions``, ``.flags``, ``.wild_cells``
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
 
         Examples
         --------
@@ -426,19 +443,28 @@ class PrimalMixin(TakesFrames, LatentModelMixin):
             )
         table = self._check_rows(X)
         dense = table.toarray() if sparse.issparse(table) else np.asarray(table, dtype=np.float64)
+        law = {
+            "weight": self.n_samples_,
+            "level": level,
+            "tail": tail,
+            "limits": limits,
+            "held_out": self.__dict__.get("_held_out_spe"),
+        }
+        groups = complete_first(dense)
+        if groups is None:
+            found = self._anomaly(dense, law)
+        else:
+            parts = [rows[part] for rows in groups for part in row_chunks(len(rows))]
+            found = join_anomalies(parts, [self._anomaly(dense[rows], law) for rows in parts])
+        wild = [self._wild_cells(dense[rows], THRESHOLD) for rows in row_chunks(len(dense))]
+        return replace(found, wild_cells=np.concatenate(wild) if wild else np.zeros(dense.shape, dtype=bool))
+
+    def _anomaly(self, dense: Array, law: dict[str, Any]) -> Anomaly:
         seen = self._project(dense)
         holes = np.isnan(dense)
         centred = np.where(holes, 0.0, dense - self._model.subspace.mean)
+        if self._model.subspace.scale is not None:
+            centred /= self._model.subspace.scale
         components = self._model.subspace.components
         contributions = np.where(holes, 0.0, contributions_of(self._gaussian, seen, centred, components))
-        found = anomaly_of(
-            self._gaussian,
-            seen,
-            contributions,
-            weight=self.n_samples_,
-            level=level,
-            tail=tail,
-            limits=limits,
-            held_out=self.__dict__.get("_held_out_spe"),
-        )
-        return replace(found, wild_cells=self._wild_cells(dense, THRESHOLD))
+        return anomaly_of(self._gaussian, seen, contributions, **law)

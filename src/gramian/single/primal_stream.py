@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from gramian._arrays import float_dtype
-from gramian._checks import check_table, check_weights, positive_rows
+from gramian._checks import check_number, check_table, check_weights, positive_rows
 from gramian._progress import Progress
 from gramian._types import Batches, Points, Table, Weights
 from gramian.evidence.fold_stream import FoldStream
@@ -27,6 +27,7 @@ LAZY = frozenset(
         "mean_",
         "components_",
         "loadings_",
+        "rotation_",
         "n_components_",
         "noise_variance_",
         "explained_variance_",
@@ -50,6 +51,7 @@ class PrimalStream(PrimalMixin, BaseEstimator):
     """The ways of `PPCA` to batches. A subclass provides ``_check_params``, ``_chooses``, ``_fit_rows`` and ``_fit_sample``."""
 
     center: bool
+    noise_variance: Any
     verbose: int
     _moments: Moments
     _n_rows: int
@@ -57,8 +59,10 @@ class PrimalStream(PrimalMixin, BaseEstimator):
     _stream: FoldStream
 
     @atomic
-    def partial_fit(self, X: Table, y: object = None, sample_weight: Weights = None) -> Self:
-        """Add a batch of complete rows; the result equals `fit` on all rows so far, whatever the batches.
+    def partial_fit(
+        self, X: Table, y: object = None, sample_weight: Weights = None, *, forgetting: float = 1.0
+    ) -> Self:
+        """Add a batch of complete rows; the result equals `fit` on all rows so far, whatever the batches [1, 13].
 
         Only moments are kept, one per fold where q is to be chosen; the decomposition is made when the model is first used.
 
@@ -69,15 +73,13 @@ class PrimalStream(PrimalMixin, BaseEstimator):
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Integer weights equal repeated rows, zero weight a removed row.
+        forgetting : float in (0, 1], default=1
+            What all earlier rows still count when this batch comes: with 0.9 a batch of ten batches ago counts 0.35 of this one, so that the
+            model follows a process that drifts. 1: nothing is forgotten [21].
 
         Returns
         -------
         PPCA
-
-        References
-        ----------
-        [1] docs/theory.md, section 1: weighted moments in primal and dual.
-        [13] docs/theory.md, section 13: faster, the same numbers.
 
         Examples
         --------
@@ -90,6 +92,11 @@ class PrimalStream(PrimalMixin, BaseEstimator):
         True
         """
         self._check_params()
+        check_number("forgetting", forgetting, 0.0, 1.0, open_low=True)
+        if self.noise_variance == "per-column":
+            raise ValueError(
+                "partial_fit keeps moments only, which noise_variance='per-column' cannot be fitted to. Use fit, or fit_batches."
+            )
         fresh = "_moments" not in vars(self)
         if fresh:
             forget(self, *PRIVATE)
@@ -111,7 +118,7 @@ class PrimalStream(PrimalMixin, BaseEstimator):
                     "partial_fit streams complete rows, but X contains NaN. Use fit, or fit_batches with a source that can be read "
                     "again: both handle missing values exactly."
                 )
-        self._moments = batch if fresh else self._moments.merge(batch)
+        self._moments = batch if fresh else self._moments.faded(forgetting).merge(batch)
         self._n_rows = X.shape[0] if fresh else self._n_rows + X.shape[0]
         single = float_dtype(X) == np.float32 and (fresh or self._dtype == "float32")
         self._dtype = "float32" if single else "float64"
@@ -121,12 +128,12 @@ class PrimalStream(PrimalMixin, BaseEstimator):
                 raise ValueError(
                     "n_components was not 'auto' when the first rows came, so no folds were kept. Start anew, or give an integer."
                 )
-            self._stream = stream.add(X, weights)
+            self._stream = stream.faded(forgetting).add(X, weights)
         return self
 
     @atomic
     def fit_batches(self, source: Batches) -> Self:
-        """Fit on all rows of batches, out of core; equal to `fit` on the concatenated rows, whatever the batches.
+        """Fit on all rows of batches, out of core; equal to `fit` on the concatenated rows, whatever the batches [5, 13].
 
         Parameters
         ----------
@@ -137,11 +144,6 @@ class PrimalStream(PrimalMixin, BaseEstimator):
         Returns
         -------
         PPCA
-
-        References
-        ----------
-        [5] docs/theory.md, section 5: EM.
-        [13] docs/theory.md, section 13: faster, the same numbers.
 
         Examples
         --------

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.evidence.cells import CellChoice, choose_by_cells
-from gramian.evidence.robustness import Robust, Trial
+from gramian.evidence.cells import choose_by_cells
+from gramian.evidence.robustness import Robust, believe_cells
 from gramian.latent.missing import MissingFit, fit_missing
 from gramian.latent.student import StudentFit, fit_student
-from gramian.latent.wild_cells import THRESHOLD, column_thresholds, find_wild_cells, first_flags
 
 START_TOL = 1e-3
-"""Of the model that the search for wild cells begins at."""
+"""Of the model that the t begins at."""
 
 
 @dataclass(frozen=True)
@@ -28,48 +27,37 @@ class RobustFit:
     noise_variance: float | None
     center: bool
 
-    def believed(self, kind: str) -> tuple[Robust, MissingFit]:
-        """Flags or weights of ``kind`` "cells", "rows" or "auto", and a model of the cells that are not wild."""
-        thresholds = column_thresholds(self.X, THRESHOLD)
-        first = first_flags(self.X, self.weights, thresholds)
-        shown = np.where(first, np.nan, self.X)
-        q, choice = self._count(shown)
-        options: dict[str, Any] = {
-            "weights": self.weights,
-            "noise_variance": self.noise_variance,
-            "center": self.center,
-        }
-        start = fit_missing(shown, q, tol=START_TOL, **options)
-        if kind == "auto":
-            models = [] if choice is None else choice.models_of(q)
-            trial = Trial(self.X, self.weights, first, start, models, self.noise_variance, self.center)
-            found = trial.chosen(kind)
-            if found.kind != "rows":
-                return found, start
-        wild = find_wild_cells(self.X, q, threshold=thresholds, first=first, start=start, **options)
-        if kind == "cells":
-            return Robust("cells", wild.flags, np.ones(len(self.X)), None, thresholds), wild.model
-        fit = self.student(wild.model)
+    def believed(self, kind: str) -> tuple[Robust, MissingFit | None]:
+        """What is believed by ``kind`` "cells", "rows" or "auto"; with "rows" also the model that the t began at."""
+        found = believe_cells(self.X, self.weights, "auto" if kind == "auto" else "cells")
+        return (found, None) if kind != "rows" else self.rows(found.all_flags(self.X))
+
+    def rows(self, wild: Array) -> tuple[Robust, MissingFit]:
+        """The weights of rows, and the model of the cells that are not ``wild`` that the t begins at: it does not find back from one that wild rows own."""
+        shown = np.where(wild, np.nan, self.X)
+        some = ~np.isnan(shown).all(axis=1)
+        start = self._model(shown[some], self.weights[some])
+        fit = self.student(start)
         none = np.zeros(self.X.shape, dtype=bool)
-        return Robust("rows", none, fit.row_weights, fit.degrees_of_freedom), wild.model
+        return Robust("rows", none, fit.row_weights, fit.degrees_of_freedom), start
 
     def student(self, start: MissingFit, **options: Any) -> StudentFit:
         """The t of the table."""
-        given: dict[str, Any] = {"weights": self.weights, "noise_variance": self.noise_variance, "center": self.center}
-        return fit_student(self.X, start, **given, **options)
+        return fit_student(self.X, start, weights=self.weights, **self._options, **options)
 
     def restarted(self, q: int, row_weights: Array) -> MissingFit:
         """A model of q components to start from, with the rows counted by their weights."""
-        options: dict[str, Any] = {"noise_variance": self.noise_variance, "center": self.center}
-        return fit_missing(self.X, q, weights=self.weights * row_weights, tol=START_TOL, **options)
+        return fit_missing(self.X, q, weights=self.weights * row_weights, tol=START_TOL, **self._options)
 
-    def _count(self, shown: Array) -> tuple[int, CellChoice | None]:
-        """q as given, or by hidden cells."""
-        if isinstance(self.n_components, int):
-            q = self.n_components
-            return q, choose_by_cells(
-                shown, self.weights, q, smallest=q, noise_variance=self.noise_variance, center=self.center
-            )
-        limit = max(1, min(len(shown) - int(self.center), shown.shape[1] - 1))
-        choice = choose_by_cells(shown, self.weights, limit, noise_variance=self.noise_variance, center=self.center)
-        return (1, None) if choice is None else (int(choice.selection.chosen), choice)
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"noise_variance": self.noise_variance, "center": self.center}
+
+    def _model(self, shown: Array, weights: Array) -> MissingFit:
+        """With q as given, or by hidden cells."""
+        q = self.n_components
+        if not isinstance(q, int):
+            limit = max(1, min(len(shown) - int(self.center), shown.shape[1] - 1))
+            choice = choose_by_cells(shown, weights, limit, **self._options)
+            q = 1 if choice is None else int(choice.selection.chosen)
+        return fit_missing(shown, q, weights=weights, tol=START_TOL, **self._options)

@@ -6,6 +6,7 @@ from functools import cache
 from inspect import signature
 from typing import Any
 
+from gramian._plug_ins import Rows
 from gramian.solvers.arpack import Arpack
 from gramian.solvers.auto import Auto
 from gramian.solvers.base import Operator, Solver
@@ -16,7 +17,7 @@ from gramian.solvers.randomized import Randomized
 from gramian.solvers.spectrum import Spectrum
 from gramian.solvers.stiefel import Stiefel
 
-SOLVERS: dict[str, type[Solver]] = {
+_OWN: dict[str, type[Solver]] = {
     "auto": Auto,
     "eigh": Eigh,
     "krylov": Krylov,
@@ -25,30 +26,31 @@ SOLVERS: dict[str, type[Solver]] = {
     "em": Em,
     "stiefel": Stiefel,
 }
-"""The names that ``solver=`` accepts, one row per solver; its class says what it suits."""
+SOLVERS = Rows("solvers", _OWN)
+"""The names that ``solver=`` accepts, one row per solver; its class says what it suits. Other packages add rows by entry points of the group
+``gramian.solvers``."""
 
 
-def solvers_for(side: str) -> tuple[str, ...]:
-    """The names of the solvers that suit "primal", "dual" or "views".
+def solvers_for(side: str, asked: str = "auto") -> tuple[str, ...]:
+    """The names of the solvers that suit "primal", "dual" or "views" [1].
 
     Parameters
     ----------
     side : {"primal", "dual", "views"}
+    asked : str, default="auto"
+        A name that is looked for in other packages too.
 
     Returns
     -------
     tuple of str
-
-    References
-    ----------
-    [1] docs/theory.md, section 1: weighted moments in primal and dual.
 
     Examples
     --------
     >>> "krylov" in solvers_for("dual"), "krylov" in solvers_for("primal")
     (True, False)
     """
-    return tuple(name for name, made in SOLVERS.items() if side in made.suits)
+    known = SOLVERS if asked in SOLVERS else _OWN
+    return tuple(name for name, made in known.items() if side in made.suits)
 
 
 __all__ = [
@@ -74,7 +76,7 @@ def _parameters(made: Any) -> frozenset[str]:
 
 
 def as_solver(solver: Any, **options: Any) -> Solver:
-    """The solver that ``solver`` names, with those of the ``options`` (tol, max_iter, random_state) that it takes.
+    """The solver that ``solver`` names, with those of the ``options`` (tol, max_iter, random_state) that it takes [1].
 
     An object keeps its own options.
 
@@ -87,10 +89,6 @@ def as_solver(solver: Any, **options: Any) -> Solver:
     Returns
     -------
     Solver
-
-    References
-    ----------
-    [1] docs/theory.md, section 1: weighted moments in primal and dual.
 
     Examples
     --------

@@ -8,16 +8,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array
 from gramian._checks import check_random_state, check_tolerance
+from gramian._precision import EPS, SINGLE, TINY
 from gramian._types import DType, RandomState
 from gramian.exceptions import warn
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.eigh import Eigh
 from gramian.solvers.rayleigh import Scaled, orthonormal, residuals, ritz
 from gramian.solvers.spectrum import Spectrum
-
-GUARD = 4
-SINGLE_FLOOR = 2e-6
-"""Relative residual that float32 can reach with certainty; below it the search is made in float64."""
 
 
 class Arpack(Solver):
@@ -64,19 +61,19 @@ class Arpack(Solver):
             return Eigh().solve(operator, q)
         scaled = Scaled.of(operator, rng)
         products = 0
-        for dtype in (np.float32, np.float64) if tol >= SINGLE_FLOOR else (np.float64,):
+        for dtype in (np.float32, np.float64) if tol >= SINGLE else (np.float64,):
             start = rng.standard_normal(size)
             if scaled.scale != 1.0 and dtype == np.float32:
                 continue  # scaling comes after the product, which would leave the range of float32
-            found, used = self._search(scaled, min(q + GUARD, size - 1), tol, max_iter, start, dtype)
+            found, used = self._search(scaled, min(q + 4, size - 1), tol, max_iter, start, dtype)
             basis = orthonormal(found.astype(np.float64))
             if basis.shape[1] < q:  # lost to no convergence: any directions will do, the residual tells
                 basis = np.hstack([basis, orthonormal(rng.standard_normal((size, q - basis.shape[1])), basis)])
             values, vectors, images = ritz(basis, scaled @ basis)
             products += used + 1
-            top = max(abs(values[0]), np.finfo(float).tiny)
+            top = max(abs(values[0]), TINY)
             residual = float(residuals(values, vectors, images)[:q].max() / top)
-            converged = residual <= max(tol, 100 * np.finfo(float).eps)
+            converged = residual <= max(tol, 100 * EPS)
             if converged:
                 break
         if not converged:
@@ -116,4 +113,4 @@ class Arpack(Solver):
         return found, products
 
     def bytes_needed(self, size: int, n_components: int) -> int:
-        return 8 * size * (4 * (n_components + GUARD) + 20)
+        return 8 * size * (4 * (n_components + 4) + 20)

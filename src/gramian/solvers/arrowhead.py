@@ -8,12 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from gramian._arrays import Array, all_eigenpairs
-
-EPS = float(np.finfo(float).eps)
-MOST_STEPS = 80
-"""Steps of the root finder at most; some ten are usual, since a step is quadratically convergent."""
-CLOSE = 8.0
-"""Poles nearer than this many roundings of the largest are one pole."""
+from gramian._precision import EPS
 
 
 @dataclass(frozen=True)
@@ -71,7 +66,7 @@ def _secular(poles: Array, border: Array, corner: float, count: int, vectors: bo
 
 def _merged(poles: Array, border: Array) -> tuple[Array, list[tuple[int, float, float]]]:
     """Equal poles are turned so that only one of them is bound to the border."""
-    near = CLOSE * EPS * float(np.abs(poles).max(initial=0.0))
+    near = 8 * EPS * float(np.abs(poles).max(initial=0.0))
     turns = []
     border = border.copy()
     for i in np.flatnonzero(poles[:-1] - poles[1:] <= near):
@@ -94,7 +89,7 @@ def secular_roots(poles: Array, squares: Array, corner: float, count: int) -> tu
     n = min(count, k + 1)
     # never so little that the ends of the outer brackets are rounded to the poles themselves
     size = max(float(np.abs(poles).max()), abs(corner))
-    reach = max(float(np.sqrt(squares.sum())), CLOSE * EPS * size)
+    reach = max(float(np.sqrt(squares.sum())), 8 * EPS * size)
     low = np.append(poles, min(float(poles[-1]), corner) - reach)[:n]
     high = np.concatenate([[max(float(poles[0]), corner) + reach], poles])[:n]
     low_weight, high_weight = np.append(squares, 0.0)[:n], np.concatenate([[0.0], squares])[:n]
@@ -116,7 +111,7 @@ def secular_roots(poles: Array, squares: Array, corner: float, count: int) -> tu
         steps = 0.5 * (lo + hi)
         slopes = np.ones(n)
         active = np.arange(n)
-        for _ in range(MOST_STEPS):
+        for _ in range(80):  # some ten are usual: a step converges quadratically
             delta = steps[active]
             inverse = np.reciprocal(distances[active] + delta[:, None])
             x = origin[active] + delta

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from gramian._checks import check_seed, check_tolerance
 from gramian._memory import memory_budget, require_memory
+from gramian._precision import ROUNDING
 from gramian._types import RandomState
+from gramian.policy import SIZES
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.eigh import Eigh
+from gramian.solvers.em import Em
 from gramian.solvers.krylov import Krylov
 from gramian.solvers.spectrum import Spectrum
-
-SMALL = 1200
-"""Below this size a dense decomposition is as fast as any search."""
-EXACT_BELOW = 2000
-"""Below this size the answer is exact to rounding, whoever gives it."""
-EXACT_TOL = 1e-12
-EXACT_SHARE = 1 / 45
-"""Share of the spectrum up to which a search to rounding is faster than a dense decomposition ..."""
-SHARE = 1 / 12
-"""... and one to the usual tolerance."""
+from gramian.solvers.stiefel import Stiefel
 
 
 class Auto(Solver):
@@ -55,7 +49,7 @@ class Auto(Solver):
         self.random_state = random_state
 
     def choose(self, size: int, n_components: int) -> Solver:
-        """The solver for an operator of ``size`` rows.
+        """The solver for an operator of ``size`` rows [1].
 
         Parameters
         ----------
@@ -68,10 +62,6 @@ class Auto(Solver):
         -------
         Solver
 
-        References
-        ----------
-        [1] docs/theory.md, section 1: weighted moments in primal and dual.
-
         Examples
         --------
         >>> from gramian.solvers import Auto
@@ -81,7 +71,7 @@ class Auto(Solver):
         return self._rule(size, n_components)[0]
 
     def explain(self, size: int, n_components: int) -> str:
-        """The choice and its reason.
+        """The choice and its reason [1].
 
         Parameters
         ----------
@@ -93,10 +83,6 @@ class Auto(Solver):
         Returns
         -------
         str
-
-        References
-        ----------
-        [1] docs/theory.md, section 1: weighted moments in primal and dual.
 
         Examples
         --------
@@ -110,12 +96,12 @@ class Auto(Solver):
     def _rule(self, size: int, n_components: int) -> tuple[Solver, str]:
         tol, max_iter = check_tolerance(5e-5 if self.tol is None else self.tol, self.max_iter)
         check_seed(self.random_state)
-        if size < SMALL:
+        if size < SIZES.dense:
             return Eigh(), f"a matrix of size {size} is small"
-        exact = size < EXACT_BELOW
-        if n_components > size * (EXACT_SHARE if exact else SHARE):
+        exact = size < SIZES.exact
+        if n_components > size * (SIZES.share_exact if exact else SIZES.share):
             return Eigh(), f"{n_components} of {size} eigenpairs are a large share"
-        tol = min(tol, EXACT_TOL) if exact else tol
+        tol = min(tol, ROUNDING) if exact else tol
         reason = f"{n_components} of {size} eigenpairs are found by a few products, without the matrix"
         return Krylov(tol=tol, max_iter=max_iter, random_state=self.random_state), reason
 
@@ -136,6 +122,9 @@ class Budgeted(Solver):
     After a solve, ``used`` is the solver that ran and ``reason`` why.
     """
 
+    used: Solver
+    reason: str
+
     def __init__(self, solver: Solver, budget: int | None = None) -> None:
         self.solver = solver
         self.budget = budget
@@ -155,15 +144,22 @@ class Budgeted(Solver):
             reason = self.solver.explain(size, n_components).partition(": ")[2]
         needed = solver.bytes_needed(size, n_components)
         budget = memory_budget(self.budget, needed)
-        if needed > budget and isinstance(self.solver, Auto):
-            reason = f"{type(solver).__name__} would store {needed} bytes, more than the {budget} allowed: matrix-free instead"
+        if needed > budget and (isinstance(self.solver, Auto) or type(solver) is Krylov):
+            reason = f"{type(solver).__name__} would store {needed} bytes, more than the {budget} allowed: matrix-free, in a small basis"
             options = {name: getattr(self.solver, name) for name in ("tol", "max_iter", "random_state")}
-            solver = Krylov(**{name: value for name, value in options.items() if value is not None})
+            solver = Krylov(**{name: value for name, value in options.items() if value is not None})._within(budget)
             needed = solver.bytes_needed(size, n_components)
         require_memory(
-            needed,
-            budget,
-            f"solver={type(solver).__name__} on {size} points",
-            "Use solver='krylov' (matrix-free), approximation='nystroem', fewer components, or raise memory_limit.",
+            needed, budget, f"solver={type(solver).__name__} on {size} points", _advice(size, n_components, budget)
         )
         return solver, reason
+
+
+def _advice(size: int, n_components: int, budget: int) -> str:
+    """What would fit, and nothing else."""
+    free: dict[str, Solver] = {"krylov": Krylov()._within(budget), "em": Em(), "stiefel": Stiefel()}
+    needed = {name: solver.bytes_needed(size, n_components) for name, solver in free.items()}
+    fitting = [f"solver={name!r}" for name, stored in needed.items() if stored <= budget]
+    least = f"raise memory_limit to {min(needed.values())} bytes at least"
+    fitting += ["approximation='nystroem'", "fewer components"]
+    return f"Use {', '.join(fitting)}, or {least}."

@@ -35,7 +35,7 @@ class Solver(BaseEstimator):
     def solve(
         self, operator: Operator, n_components: int, *, dim: float | None = None, noise_variance: float | None = None
     ) -> Spectrum:
-        """The ``n_components`` largest eigenpairs.
+        """The ``n_components`` largest eigenpairs [1].
 
         ``dim`` (D) and ``noise_variance`` (None: maximum likelihood) matter only to solvers that climb the likelihood.
 
@@ -54,10 +54,6 @@ class Solver(BaseEstimator):
         -------
         Spectrum
 
-        References
-        ----------
-        [1] docs/theory.md, section 1: weighted moments in primal and dual.
-
         Examples
         --------
         >>> import numpy as np
@@ -70,7 +66,7 @@ class Solver(BaseEstimator):
         raise TypeError(f"{type(self).__name__} does not say how to solve.")
 
     def bytes_needed(self, size: int, n_components: int) -> int:
-        """What the solver would allocate on an operator of ``size`` rows.
+        """What the solver would allocate on an operator of ``size`` rows [1].
 
         Parameters
         ----------
@@ -82,10 +78,6 @@ class Solver(BaseEstimator):
         Returns
         -------
         int
-
-        References
-        ----------
-        [1] docs/theory.md, section 1: weighted moments in primal and dual.
 
         Examples
         --------

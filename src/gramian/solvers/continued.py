@@ -5,20 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._precision import HALF_DIGITS, TINY
 from gramian.solvers.base import Operator
 from gramian.solvers.rayleigh import orthonormal, residuals, ritz
 from gramian.solvers.spectrum import Spectrum
 
-GUARD = 4
-"""Random vectors that ride along: an eigenvector that the start does not contain is found by them ..."""
-FEWEST_PRODUCTS = 3
-"""... after so many products at least."""
-BLOCKS = 6
-"""Blocks of a basis; then it is restarted from its Ritz vectors."""
-
 
 def continued_pairs(
-    operator: Operator, n_components: int, start: Array, *, tol: float = 1e-8, max_products: int = 60
+    operator: Operator,
+    n_components: int,
+    start: Array,
+    *,
+    tol: float = HALF_DIGITS,
+    max_products: int = 60,
+    guard: int = 4,
+    min_products: int = 3,
+    blocks: int = 6,
 ) -> Spectrum:
     """The leading ``n_components`` eigenpairs from products with blocks, beginning with the columns of ``start``.
 
@@ -34,6 +36,10 @@ def continued_pairs(
         Relative residual to reach.
     max_products : int
         With blocks of about n_components columns, at most.
+    guard, min_products : int
+        Random vectors that ride along: an eigenvector that the start does not contain is found by them, after so many products at least.
+    blocks : int
+        Of a basis; then it is restarted from its Ritz vectors.
 
     Returns
     -------
@@ -41,8 +47,8 @@ def continued_pairs(
         Its ``converged`` says whether the tolerance was met.
     """
     size = operator.size
-    width = min(size, n_components + GUARD)
-    extra = np.random.default_rng(0).standard_normal((size, max(GUARD, width - start.shape[1])))
+    width = min(size, n_components + guard)
+    extra = np.random.default_rng(0).standard_normal((size, max(guard, width - start.shape[1])))
     # the start far above the random vectors, so that what it knows is kept to the last digit
     basis = orthonormal(np.hstack([orthonormal(np.asarray(start, dtype=np.float64)), extra]))
     image = operator @ basis
@@ -50,20 +56,20 @@ def continued_pairs(
         values, vectors, images = ritz(basis, image)
         count = min(n_components, len(values))
         rest = residuals(values[:width], vectors[:, :width], images[:, :width])
-        goal = tol * max(abs(float(values[0])), np.finfo(float).tiny)
+        goal = tol * max(abs(float(values[0])), TINY)
         open_ = np.flatnonzero(rest > goal)
         converged = not (open_ < count).any()
-        if (converged and product >= FEWEST_PRODUCTS) or len(values) == size:
+        if (converged and product >= min_products) or len(values) == size:
             break
         steps = images[:, open_] - vectors[:, open_] * values[open_]
-        if basis.shape[1] + len(open_) > BLOCKS * width:
+        if basis.shape[1] + len(open_) > blocks * width:
             basis, image = vectors[:, : 2 * width], images[:, : 2 * width]
         new = orthonormal(steps, basis) if len(open_) else steps
         if new.shape[1] == 0:  # an invariant subspace to the last digit
             converged = True
             break
         basis, image = np.hstack([basis, new]), np.hstack([image, operator @ new])
-    scale = max(abs(float(values[0])), np.finfo(float).tiny)
+    scale = max(abs(float(values[0])), TINY)
     return Spectrum(
         values[:count],
         vectors[:, :count],

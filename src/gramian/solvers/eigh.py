@@ -12,13 +12,6 @@ from gramian._threads import single_blas_thread, threads_for_size
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.spectrum import Spectrum, power_of_two, residual_norm
 
-SUBSET_SHARE = 0.3
-"""Below this share of the spectrum LAPACK's subset driver beats the full one (and the vectors need less memory)."""
-SMALL = 384
-"""Below this size a second BLAS thread costs more than it gives."""
-TINY = 64
-"""Up to this size BLAS starts no second thread by itself, and pinning it would cost as much as the decomposition."""
-
 
 class Eigh(Solver):
     """LAPACK's symmetric eigensolver on the stored matrix: O(size³) time, O(size²) memory."""
@@ -32,7 +25,8 @@ class Eigh(Solver):
         scale = power_of_two(matrix)
         if scale != 1.0:
             matrix /= scale
-        with single_blas_thread() if TINY < size < SMALL else threads_for_size(size):
+        # up to 64 BLAS starts no second thread by itself, and up to 384 one costs more than it gives
+        with single_blas_thread() if 64 < size < 384 else threads_for_size(size):
             spectrum = self._solve(matrix, n_components, operator.trace())
         if scale == 1.0:
             return spectrum
@@ -42,7 +36,8 @@ class Eigh(Solver):
     def _solve(self, matrix: Array, n_components: int, trace: float) -> Spectrum:
         size = matrix.shape[0]
         q = min(n_components, size)
-        found = _leading(matrix, q) if 0 < q < SUBSET_SHARE * size and size > TINY else None
+        # below 30 % of the spectrum LAPACK's subset driver beats the full one, and its vectors need less memory
+        found = _leading(matrix, q) if 0 < q < 0.3 * size and size > 64 else None
         values, vectors = np.linalg.eigh(matrix) if found is None else found
         smallest = float(values[0]) if found is None and size else None
         values, vectors = values[::-1][:q], vectors[:, ::-1][:, :q]

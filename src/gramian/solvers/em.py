@@ -9,19 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from gramian._arrays import Array, symmetrized
-from gramian._checks import check_flag, check_random_state, check_tolerance
+from gramian._arrays import Array, symmetric_part
+from gramian._checks import check_flag, check_tolerance, starting_generator
+from gramian._precision import HALF_DIGITS, ROUNDING, TINY
 from gramian._threads import single_blas_thread
 from gramian._types import RandomState
 from gramian.exceptions import warn
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.rayleigh import Frame, Scaled, orthonormal, residuals, ritz
 from gramian.solvers.spectrum import Spectrum
-
-RESIDUAL = 1e-8
-"""Relative residual to reach, however loose the tolerance of the likelihood, which is flat at its top."""
-NOISE_FLOOR = 1e-13
-"""A noise below this share of the mean variance is none: the data lie in the subspace."""
 
 
 class Em(Solver):
@@ -76,7 +72,7 @@ class Em(Solver):
     ) -> Spectrum:
         tol, max_iter = check_tolerance(self.tol, self.max_iter)
         accelerate = check_flag("accelerate", self.accelerate)
-        rng = check_random_state(self.random_state)
+        rng = starting_generator(self.random_state)
         size, q = operator.size, min(n_components, operator.size)
         if q == 0:
             return Spectrum(np.empty(0), np.empty((size, 0)), operator.trace())
@@ -91,7 +87,7 @@ class Em(Solver):
             state, history, converged = _climb(scaled, model, tol, max_iter, accelerate, rng)
             axes = orthonormal(state.frame.axes)
             values, vectors, images = ritz(axes, scaled @ axes)
-        residual = float(residuals(values, vectors, images).max() / max(abs(values[0]), np.finfo(float).tiny))
+        residual = float(residuals(values, vectors, images).max() / max(abs(values[0]), TINY))
         if not converged:
             warn(
                 f"Em stopped after max_iter={max_iter} steps at a relative residual of {residual:.2g}, before tol={tol:g} "
@@ -123,7 +119,7 @@ class _State:
 
     @property
     def moments(self) -> Array:
-        return symmetrized(self.frame.axes.T @ self.frame.image)
+        return symmetric_part(self.frame.axes.T @ self.frame.image)
 
 
 @dataclass(frozen=True)
@@ -137,7 +133,7 @@ class _Model:
 
     @property
     def floor(self) -> float:
-        return NOISE_FLOOR * self.trace / max(self.dim, 1.0)
+        return ROUNDING * self.trace / max(self.dim, 1.0)
 
     def log_likelihood(self, state: _State) -> float:
         """-½ [D log 2π + log|M| + (D - q) log σ² + (tr B - tr M⁻¹WᵀBW) / σ²], the mean over the rows [2]."""
@@ -172,7 +168,7 @@ def _climb(
     start = model.trace / max(model.dim, 1.0)
     state = _State(
         Frame.of(axes, scaled @ axes),
-        math.sqrt(max(start, np.finfo(float).tiny)) * np.eye(model.q),
+        math.sqrt(max(start, TINY)) * np.eye(model.q),
         model.fixed if model.fixed is not None else start,
     )
     history = [model.log_likelihood(state)]
@@ -185,7 +181,7 @@ def _climb(
         history.append(model.log_likelihood(state))
         # no noise, no likelihood: then the residual alone decides
         still = math.isinf(history[-1]) or abs(history[-1] - history[-2]) <= tol * abs(history[-1])
-        converged = still and _residual(state.frame) <= max(min(0.1 * tol, RESIDUAL), 1e-13)
+        converged = still and _residual(state.frame) <= max(min(0.1 * tol, HALF_DIGITS), 1e-13)
     return state, history, converged
 
 
@@ -224,4 +220,4 @@ def em_step(image: Array, moments: Array, gram: Array, noise: float) -> tuple[Ar
 
 def _residual(frame: Frame) -> float:
     values, vectors, images = ritz(frame.axes, frame.image)
-    return float(residuals(values, vectors, images).max() / max(abs(values[0]), np.finfo(float).tiny))
+    return float(residuals(values, vectors, images).max() / max(abs(values[0]), TINY))

@@ -8,38 +8,16 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from gramian._arrays import Array, symmetrized
+from gramian._arrays import Array, symmetric_part
 from gramian._checks import check_finite, check_random_state, check_tolerance
+from gramian._precision import EPS, HALF_DIGITS, SINGLE, TINY
 from gramian._threads import own_threads
 from gramian._types import DType, RandomState
 from gramian.exceptions import warn
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.eigh import Eigh
 from gramian.solvers.rayleigh import orthonormal
-from gramian.solvers.spectrum import SAFE, Spectrum, power_of_two
-
-BLOCK = 16
-"""Vectors of a product at least: fewer cost hardly less, the tiles being recomputed whatever their number."""
-GUARD = 4
-"""Vectors beyond those asked for: they speed up the last of those, and show the gap below it."""
-PROBES = 4
-"""Random vectors that ride along, so that an eigenvector which the sketch misses altogether is found ..."""
-PROBED = 3
-"""... after this many products with them at least, unless the trace leaves no room for it."""
-WIDE = 32
-"""Vectors up to which a float64 product with twice as many costs hardly more."""
-BASIS = 160
-"""Columns of the basis at which it is restarted, at least."""
-SINGLE_FLOOR = 2e-6
-"""Relative residual that float32 products can reach with certainty."""
-NOISY = 1e-4
-"""Relative noise of float32 products above which the search is made in float64 alone."""
-SMALLEST = 1e-6
-"""Eigenvalues below this share of the largest are held to an error relative to that share."""
-DOUBLE_FLOOR = 100 * np.finfo(np.float64).eps
-NOISE_ALLOWED = 1e-8
-"""Where rounding keeps the residual above ``tol``, up to this it counts as converged."""
-TINY = float(np.finfo(np.float64).tiny)
+from gramian.solvers.spectrum import Spectrum, power_of_two, squares_are_safe
 
 
 class Krylov(Solver):
@@ -80,11 +58,18 @@ class Krylov(Solver):
     suits = ("dual",)
     rtol = 1e-8
     atol = 1e-6
+    memory: int | None = None  # bytes that the basis may take
 
     def __init__(self, tol: float = 5e-5, max_iter: int = 1000, random_state: RandomState = 0) -> None:
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+
+    def _within(self, memory: int) -> Krylov:
+        """The same with a basis of at most so many bytes: below what it would like, there is no sketch and it is restarted more often."""
+        small = Krylov(self.tol, self.max_iter, self.random_state)
+        small.memory = memory
+        return small
 
     def solve(
         self, operator: Operator, n_components: int, *, dim: float | None = None, noise_variance: float | None = None
@@ -94,7 +79,7 @@ class Krylov(Solver):
         size, q = operator.size, min(n_components, operator.size)
         if q == 0:
             return Spectrum(np.empty(0), np.empty((size, 0)), operator.trace())
-        if _dense(size, q):
+        if self._is_dense(size, q):
             return Eigh().solve(operator, q)
         search = _Search(operator, q, tol, max_iter, rng, **self._options())
         search.run()
@@ -117,21 +102,32 @@ class Krylov(Solver):
         ).signed()
 
     def _options(self) -> dict[str, Any]:
-        return {}
+        return {"memory": self.memory}
 
     def bytes_needed(self, size: int, n_components: int) -> int:
-        if _dense(size, n_components):
+        if self._is_dense(size, n_components):
             return Eigh().bytes_needed(size, n_components)
-        return 4 * size * (_basis_limit(n_components + GUARD) + _sketch_vectors(n_components))  # float32, as a rule
+        wanted = _basis_limit(n_components + _Search.guard) + _sketch_vectors(n_components)
+        if self.memory is not None:
+            wanted = min(wanted, max(self.memory // (4 * size), _least_basis(n_components)))
+        return 4 * size * wanted  # float32, as a rule
+
+    def _is_dense(self, size: int, q: int) -> bool:
+        """Whether there is too little room beside the wanted vectors for a search to pay, and the matrix may be stored."""
+        if q <= size / 8 and size > 2 * _basis_limit(0):
+            return False
+        fits = self.memory is None or Eigh().bytes_needed(size, q) <= self.memory
+        return fits or size < 2 * _least_basis(q)
 
 
-def _dense(size: int, q: int) -> bool:
-    """Whether there is too little room beside the wanted vectors for a search to pay."""
-    return q > size / 8 or size <= 2 * BASIS
+def _least_basis(q: int) -> int:
+    """Columns of the least basis that can be restarted: half of it, and one product."""
+    return 2 * (q + _Search.guard + _Search.probes)
 
 
 def _basis_limit(width: int) -> int:
-    return max(BASIS, 4 * width)
+    """Columns of the basis at which it is restarted."""
+    return max(160, 4 * width)
 
 
 def _sketch_vectors(q: int) -> int:
@@ -140,15 +136,23 @@ def _sketch_vectors(q: int) -> int:
 
 @dataclass
 class _Search:
-    """One run: what is known of the leading eigenpairs, and what it took."""
+    """One run: what is known of the leading eigenpairs, and what it took.
+
+    ``block`` is the least number of vectors of a product: fewer cost hardly less, the tiles being recomputed whatever their number. The
+    ``guard`` speeds up the last of the wanted vectors and shows the gap below it. ``probes`` random vectors ride along, so that an
+    eigenvector which the sketch misses altogether is found.
+    """
 
     operator: Operator
     q: int
     tol: float
     max_iter: int
     rng: np.random.Generator
-    guard: int = GUARD
+    guard: int = 4
+    block: int = 16
+    probes: int = 4
     single: bool = True  # whether to search in float32 first
+    memory: int | None = None  # bytes that the basis may take
     scale: float = 1.0
     products: int = 0
     residual: float = np.inf
@@ -162,13 +166,20 @@ class _Search:
             self._run()
 
     def _run(self) -> None:
-        self.width = max(self.q + self.guard, BLOCK)
-        sketch = getattr(self.operator, "sketch", None) if self.single else None
+        self.limit, room = _basis_limit(max(self.q + self.guard, self.block)), np.inf
+        if self.memory is not None:
+            room = self.memory // (4 * self.operator.size)
+        scarce = room < self.limit + _sketch_vectors(self.q)
+        if scarce:
+            self.limit = max(min(self.limit, int(room)), _least_basis(self.q))
+            self.block = max(self.q + self.guard, min(self.block, self.limit // 2 - self.probes))
+        self.width = max(self.q + self.guard, self.block)
+        sketch = getattr(self.operator, "sketch", None) if self.single and not scarce else None
         with np.errstate(over="ignore", invalid="ignore"):  # beyond float32's range: seen below, and done in float64
             self.sketch = sketch(_sketch_vectors(self.q), self.rng) if sketch is not None else None
         known = self.sketch[1][:, : self.width] if self.sketch else np.empty((self.operator.size, 0), dtype=np.float32)
         # without a sketch, or with one of low rank, random vectors fill the block
-        fill = max(PROBES if self.sketch else 0, self.width - known.shape[1])
+        fill = max(self.probes if self.sketch else 0, self.width - known.shape[1])
         start = np.hstack([known, self.rng.standard_normal((self.operator.size, fill), dtype=np.float32)])
         if self.single:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -189,14 +200,14 @@ class _Search:
             check_finite(image, "products with the matrix")
             self.scale = power_of_two(image)
             image = image if self.scale == 1.0 else image / self.scale
-        elif not SAFE[0] <= float(np.abs(image).max()) <= SAFE[1]:
+        elif not squares_are_safe(float(np.abs(image).max())):
             return start  # zero, or its squares would leave the range of float32
         basis = _Basis.of(axes, image)
-        if not double and basis.noise > NOISY:
+        if not double and basis.noise > 1e-4:  # of no use in float32
             self.sketch = None  # of the same make
             return self.rng.standard_normal((self.operator.size, self.width))
-        floor = max(DOUBLE_FLOOR if double else SINGLE_FLOOR, 10 * basis.noise)
-        probe, last = image[:, -PROBES:], None
+        floor = max(100 * EPS if double else SINGLE, 10 * basis.noise)
+        probe, last = image[:, -self.probes :], None
         del axes, image  # at this width every block counts
         while True:
             values, vectors, rest = basis.ritz(self.width)
@@ -207,7 +218,7 @@ class _Search:
                 self._keep(values, vectors, norms)
                 if worst <= 1.0 and self._complete(values):
                     # a matrix of nothing but rounding has no eigenvectors to converge to
-                    self.converged = self.residual <= max(self.tol, NOISE_ALLOWED) or basis.noise > 0.1
+                    self.converged = self.residual <= max(self.tol, HALF_DIGITS) or basis.noise > 0.1
                     return vectors
             if self.products >= (self.max_iter if double else self.max_iter - 1):
                 return vectors
@@ -215,19 +226,19 @@ class _Search:
             if not double:
                 # what a product gains: as much as the last one did, or as the quality of the sketch promises
                 gain = worst / last if last else 1.5 * float((norms / (np.abs(values[: self.q]) + TINY)).max())
-                wide = self.width > WIDE
+                wide = self.width > 32  # up to here a float64 product with twice as many costs hardly more
                 if worst <= 1.0 or (worst * min(gain, 1.0) <= 1.0 and not wide):
                     return np.hstack([vectors, probe] if wide else [vectors, steps, probe])
                 last = worst
             new = orthonormal(np.hstack([steps, probe]), basis.axes)
-            if basis.axes.shape[1] + new.shape[1] > (limit := _basis_limit(self.width)):
-                basis = basis.restarted(limit // 2)
+            if basis.axes.shape[1] + new.shape[1] > self.limit:
+                basis = basis.restarted(max(self.limit // 2, self.q))
                 new = orthonormal(new, basis.axes)
             if new.shape[1] == 0:  # an invariant subspace to the last digit
                 self.converged = double
                 return vectors
             image = self._image(new)
-            basis, probe = basis.extended(new, image), image[:, -PROBES:]
+            basis, probe = basis.extended(new, image), image[:, -self.probes :]
 
     def _keep(self, values: Array, vectors: Array, norms: Array) -> None:
         self.values, self.vectors = values, vectors
@@ -235,7 +246,7 @@ class _Search:
 
     def _complete(self, values: Array) -> bool:
         """Whether the sketch can have hidden no eigenvector: it would need room in the trace outside the basis."""
-        if not self.sketch or self.products >= PROBED:
+        if not self.sketch or self.products >= 3:  # the probes have seen it by then
             return True
         return bool(self.operator.trace() / self.scale - values.sum() <= values[self.q - 1])
 
@@ -243,7 +254,7 @@ class _Search:
         """The residuals to reach: tol l₁, and |r|² / gap within 4 tol² of the eigenvalue, if rounding lets them."""
         top = max(abs(values[0]), abs(values[-1]))
         guard = values[min(self.width, len(values)) - 1]
-        own = np.maximum(np.abs(values[: self.q]), SMALLEST * top)
+        own = np.maximum(np.abs(values[: self.q]), 1e-6 * top)  # the least are held to an error relative to this share
         gap = np.maximum(values[: self.q] - guard, 0.05 * own)
         goals = np.minimum(self.tol * top, 2 * self.tol * np.sqrt(own * gap))
         return np.maximum(goals, floor * top) + TINY
@@ -253,7 +264,7 @@ class _Search:
         wanted = np.flatnonzero(excess > 1.0)
         others = np.setdiff1d(np.arange(len(values))[::-1], wanted)
         others = np.concatenate([others[others >= self.q], others[others < self.q]])
-        chosen = np.sort(np.concatenate([wanted, others[: max(0, BLOCK - len(wanted))]]))
+        chosen = np.sort(np.concatenate([wanted, others[: max(0, self.block - len(wanted))]]))
         rest, values = rest[:, chosen], values[chosen]
         if not self.sketch:
             return rest
@@ -279,7 +290,7 @@ class _Basis:
         projected = (axes.T @ image).astype(np.float64)
         # what centring has cancelled shows as asymmetry: no residual can be smaller than that noise
         noise = float(np.abs(projected - projected.T).max() / max(float(np.abs(projected).max()), TINY))
-        return cls(axes, image, symmetrized(projected), noise)
+        return cls(axes, image, symmetric_part(projected), noise)
 
     def _rotation(self) -> tuple[Array, Array]:
         values, rotation = np.linalg.eigh(self.projected)
@@ -295,7 +306,7 @@ class _Basis:
 
     def extended(self, new: Array, image: Array) -> _Basis:
         side, corner = ((block.T @ image).astype(np.float64) for block in (self.axes, new))
-        projected = symmetrized(np.block([[self.projected, side], [side.T, corner]]))
+        projected = symmetric_part(np.block([[self.projected, side], [side.T, corner]]))
         return replace(
             self, axes=np.hstack([self.axes, new]), image=np.hstack([self.image, image]), projected=projected
         )

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from gramian._arrays import Array, symmetrized
+from gramian._arrays import Array, symmetric_part
 from gramian.solvers.base import Operator
 from gramian.solvers.spectrum import power_of_two
 
 
 def ritz(basis: Array, image: Array) -> tuple[Array, Array, Array]:
     """Ritz values, largest first, with the rotation to their vectors and to the images of those, for orthonormal Q, AQ."""
-    values, rotation = np.linalg.eigh(symmetrized((basis.T @ image).astype(np.float64)))
+    values, rotation = np.linalg.eigh(symmetric_part((basis.T @ image).astype(np.float64)))
     rotation = rotation[:, ::-1].astype(basis.dtype)
     return values[::-1], basis @ rotation, image @ rotation
 
@@ -98,7 +98,7 @@ class Frame:
         basis, image = np.hstack([self.axes, self.past]), np.hstack([self.image, self.past_image])
         new = orthonormal(target, basis)
         basis, image = np.hstack([basis, new]), np.hstack([image, operator @ new])
-        values, rotation = np.linalg.eigh(symmetrized(basis.T @ image))
+        values, rotation = np.linalg.eigh(symmetric_part(basis.T @ image))
         rotation = rotation[:, : -q - 1 : -1]
         axes, axes_image = basis @ rotation, image @ rotation
         past, past_image = basis[:, q:] @ rotation[q:], image[:, q:] @ rotation[q:]

@@ -8,9 +8,6 @@ import numpy as np
 
 from gramian._arrays import Array
 
-SAFE = (1e-12, 1e12)
-"""Magnitudes of images within which squares are safe, in float32 too."""
-
 
 def positive_signs(vectors: Array) -> Array:
     """Signs that make the largest |entry| of each column positive."""
@@ -42,7 +39,7 @@ class Spectrum:
     gamma: Array | None = None
 
     def leading(self, n_components: int) -> Spectrum:
-        """The same with fewer components.
+        """The same with fewer components [1].
 
         Parameters
         ----------
@@ -52,10 +49,6 @@ class Spectrum:
         Returns
         -------
         Spectrum
-
-        References
-        ----------
-        [1] docs/theory.md, section 1: weighted moments in primal and dual.
 
         Examples
         --------
@@ -79,7 +72,7 @@ class Spectrum:
         return replace(self, eigenvectors=self.eigenvectors * signs, gamma=gamma)
 
     def unrotated(self, frame: Array, gamma: Array) -> Spectrum:
-        """The same with a frame A in place of the eigenvectors, and its AᵀBA.
+        """The same with a frame A in place of the eigenvectors, and its AᵀBA [8].
 
         Parameters
         ----------
@@ -91,10 +84,6 @@ class Spectrum:
         Returns
         -------
         Spectrum
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
 
         Examples
         --------
@@ -117,7 +106,12 @@ def residual_norm(images: Array, eigenvalues: Array, eigenvectors: Array) -> flo
     return float(np.linalg.norm((images - eigenvectors * eigenvalues) / eigenvalues[0], axis=0).max())
 
 
+def squares_are_safe(magnitude: float) -> bool:
+    """Whether images of this magnitude may be squared, in float32 too."""
+    return 1e-12 <= magnitude <= 1e12
+
+
 def power_of_two(image: Array) -> float:
     """The power of two by which to divide an operator whose images would over- or underflow when squared; else 1."""
     magnitude = float(np.abs(image).max(initial=0.0))
-    return 1.0 if magnitude == 0 or SAFE[0] <= magnitude <= SAFE[1] else 2.0 ** np.floor(np.log2(magnitude))
+    return 1.0 if magnitude == 0 or squares_are_safe(magnitude) else 2.0 ** np.floor(np.log2(magnitude))

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from gramian._arrays import Array, symmetrized
+from gramian._arrays import Array, symmetric_part
 from gramian._checks import check_flag, check_number, check_random_state, check_tolerance
 from gramian._threads import single_blas_thread
 from gramian._types import RandomState
@@ -16,8 +16,6 @@ from gramian.exceptions import warn
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.rayleigh import Frame, Scaled, orthonormal
 from gramian.solvers.spectrum import Spectrum, residual_norm
-
-MOMENTUM, FORGET = 0.9, 0.99
 
 
 class Stiefel(Solver):
@@ -98,7 +96,7 @@ class Stiefel(Solver):
                 f"tol={tol:g}. Raise max_iter, lower n_components={q}, or use solver='eigh'.",
                 ConvergenceWarning,
             )
-        gamma = symmetrized(frame.T @ image)
+        gamma = symmetric_part(frame.T @ image)
         values, rotation = np.linalg.eigh(gamma)
         values, rotation = values[::-1], rotation[:, ::-1]
         spectrum = Spectrum(
@@ -127,7 +125,7 @@ def _descend(
     captured: list[float] = []
     for n_iter in range(max_iter + 1):
         axes, image = frame.axes, frame.image
-        gamma = symmetrized(axes.T @ image)
+        gamma = symmetric_part(axes.T @ image)
         captured.append(float(np.trace(gamma)))
         top = max(float(np.linalg.norm(gamma, 2)), np.finfo(float).tiny)
         residual = float(np.linalg.norm(image - axes @ gamma, 2) / top)
@@ -145,12 +143,23 @@ def _descend(
 
 
 def cayley_adam(
-    axes: Array, image: Array, momentum: Array, second: float, n_step: int, rate: float
+    axes: Array,
+    image: Array,
+    momentum: Array,
+    second: float,
+    n_step: int,
+    rate: float,
+    *,
+    kept: float = 0.9,
+    kept_square: float = 0.99,
 ) -> tuple[Array, Array, float]:
-    """One step (the ``n_step``-th, from 1) from the axes A with image B A: the axes moved to, and the two moments of the gradient."""
-    momentum = MOMENTUM * momentum - (1 - MOMENTUM) * image  # the gradient is -B A
-    second = FORGET * second + (1 - FORGET) * float(np.vdot(image, image))
-    length = (1 - MOMENTUM**n_step) * np.sqrt(second / (1 - FORGET**n_step))
+    """One step (the ``n_step``-th, from 1) from the axes A with image B A: the axes moved to, and the two moments of the gradient.
+
+    ``kept`` and ``kept_square`` are what a step keeps of the two moments before it (Adam's betas).
+    """
+    momentum = kept * momentum - (1 - kept) * image  # the gradient is -B A
+    second = kept_square * second + (1 - kept_square) * float(np.vdot(image, image))
+    length = (1 - kept**n_step) * np.sqrt(second / (1 - kept_square**n_step))
     half = momentum - 0.5 * axes @ (axes.T @ momentum)
     momentum = half - axes @ (half.T @ axes)  # W A, up to the length
     return _cayley(axes, half, 0.5 * rate / length), momentum, second

@@ -15,15 +15,12 @@ from scipy.linalg import lapack
 
 from gramian._arrays import Array
 
-FEWEST_ROWS = 64
-"""Smaller matrices are decomposed whole: the calls would cost more than they save."""
 
-
-def turned(matrix: Array, block: Array) -> tuple[Array, Array]:
+def turn_block(matrix: Array, block: Array) -> tuple[Array, Array]:
     """Eigenvalues l of a symmetric matrix, largest first, and VᵀB for its eigenvectors V and the ``block`` B (n, m); the matrix is spent.
 
     >>> import numpy as np
-    >>> values, found = turned(np.diag([1.0, 3.0]), np.array([[5.0], [7.0]]))
+    >>> values, found = turn_block(np.diag([1.0, 3.0]), np.array([[5.0], [7.0]]))
     >>> values.tolist(), np.abs(found).tolist()
     ([3.0, 1.0], [[7.0], [5.0]])
     """
@@ -50,7 +47,7 @@ class Reflected:
     def of(cls, matrix: Array) -> Reflected:
         """Decompose a symmetric matrix, which is spent; only its upper triangle is read."""
         n = len(matrix)
-        if n < FEWEST_ROWS:
+        if n < 64:  # the calls would cost more than they save
             values, vectors = linalg.eigh(matrix, lower=False, check_finite=False)
             return cls(values[::-1], vectors, None, None)
         work = int(_routine("sytrd_lwork", matrix)(n, lower=1)[0])

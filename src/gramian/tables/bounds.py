@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gramian._arrays import Array
 from gramian._checks import is_real
+
+if TYPE_CHECKING:
+    from gramian.tables.preprocessing import Preprocessing
+    from gramian.tables.table import Table
 
 
 def check_bounds(bounds: Any) -> Any:
@@ -41,7 +45,7 @@ class Bounds:
 
     @classmethod
     def of(cls, columns: Sequence[Array], names: Sequence[Any], bounds: Any) -> Bounds:
-        """What numbers show of themselves ("auto"), or what was given; a column that shows nothing has no bounds.
+        """What numbers show of themselves ("auto"), or what was given; a column that shows nothing has no bounds, one that shows one value takes no other.
 
         Examples
         --------
@@ -67,7 +71,9 @@ class Bounds:
             if not seen.size:
                 continue
             whole[j] = bool((seen == np.round(seen)).all())
-            if isinstance(bounds, str) and seen.min() >= 0:
+            if isinstance(bounds, str) and seen.min() == seen.max():
+                low[j] = high[j] = seen[0]
+            elif isinstance(bounds, str) and seen.min() >= 0:
                 low[j] = 0.0
                 high[j] = 1.0 if seen.max() <= 1 else np.inf
             outside = (seen < low[j]) | (seen > high[j])
@@ -77,6 +83,18 @@ class Bounds:
                 )
         return cls(low, high, whole)
 
-    def held(self, j: int, values: Array, rounded: Any = np.round) -> Array:
-        """Values of column j brought to the nearest that it may take; ``rounded`` says which whole number."""
-        return np.asarray(np.clip(rounded(values) if self.whole[j] else values, self.low[j], self.high[j]))
+    @classmethod
+    def of_table(cls, table: Table, prepare: Preprocessing, bounds: Any = "auto") -> Bounds:
+        """The same of the modelled numbers of a table."""
+        numbers = prepare.numbers
+        return cls.of([table[name] for name in numbers], numbers, bounds)
+
+    def held(self, j: int | slice, values: Array, rounded: Any = np.round) -> Array:
+        """Values of column j (of columns j, the last axis) brought to the nearest that they may take; ``rounded`` says which whole number."""
+        near = np.where(self.whole[j], rounded(values), values) if np.any(self.whole[j]) else values
+        return np.asarray(np.clip(near, self.low[j], self.high[j]))
+
+    def columns(self, prepare: Preprocessing, features: Array) -> dict[str, Array]:
+        """The columns of the table that features stand for, in its units, with possible values."""
+        found = dict(zip(prepare.names, prepare.columns(features)))
+        return found | {name: self.held(j, found[name]) for j, name in enumerate(prepare.numbers)}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,11 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._checks import is_real
 from gramian.exceptions import DataWarning, warn
+from gramian.tables.table import Table
 
 FEWEST_OTHERS = 10
 """A column with fewer other values says nothing of where they end."""
-APART = 3.0
+APART = 2.5
 """A code repeats in its column and is farther from the others than so many of the widest gaps between them on that side, and of their deviations."""
 CLEAR = 2
 """A code that stands alone in its column does so in so many columns at least, by more than the whole range of the others."""
@@ -85,22 +86,21 @@ def _looks_coded(value: float) -> bool:
 
 
 def _apart(value: float, others: Array, counts: Array) -> bool | None:
-    """Whether a number stands apart from the others (sorted): True by more than their range, False by many of their gaps, else None."""
+    """Whether a number stands apart from the others (sorted): True by more than their range, False by many of their gaps or by its sign, else None."""
     low, high = others[0], others[-1]
     gap = max(low - value, value - high)
     if gap <= 0:
         return None
     if gap > high - low:
         return True
+    if value < 0 <= low:  # nothing else is below zero: nobody measures that
+        return False
     middle = others[np.searchsorted(np.cumsum(counts), counts.sum() / 2)]
     side = others[others <= middle] if value < low else others[others >= middle]
     widest = float(np.diff(side).max(initial=0.0))
     mean = np.average(others, weights=counts)
     deviation = float(np.sqrt(np.average((others - mean) ** 2, weights=counts)))
-    if len(side) > 2 and gap > APART * widest and abs(value - mean) > APART * deviation:
-        return False
-    # below zero where nothing else is, and with three nines or more: nobody measures that
-    return False if value <= -99 and low >= 0 else None
+    return False if len(side) > 2 and gap > APART * widest and abs(value - mean) > APART * deviation else None
 
 
 def warn_of_codes(codes: Sequence[Code], keep: str) -> None:
@@ -115,6 +115,39 @@ def check_keep_codes(keep_codes: Any) -> list[float]:
     if not all(is_real(value) for value in given):
         raise ValueError(f"keep_codes={keep_codes!r} must be a list of numbers, such as [-999].")
     return [float(value) for value in given]
+
+
+def codes_as_missing(table: Table, keep: Any = (), how: str = "`--keep {}`") -> tuple[Table, dict[str, list[float]]]:
+    """The table with its codes as missing, said in its notes, and the codes of each column; ``how`` says how to keep one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian.tables.table import Table
+    >>> table = Table(["a"], [np.array([*np.arange(20.0), -999.0, -999.0])])
+    >>> found, codes = codes_as_missing(table)
+    >>> codes, found.notes
+    ({'a': [-999.0]}, ['-999 stands 2 times in 1 column, far from all other values: taken as missing (`--keep -999` to keep it)'])
+    """
+    numbers = [j for j, column in enumerate(table.columns) if column.dtype.kind == "f"]
+    found = find_codes([table.columns[j] for j in numbers], check_keep_codes(keep))
+    codes: dict[str, list[float]] = {}
+    for code in found:
+        for j in code.columns:
+            codes.setdefault(table.names[numbers[j]], []).append(code.value)
+    said = [code.told(how.format(f"{code.value:.17g}")).rstrip(".") for code in found]
+    return replace(cells_as_missing(table, codes), notes=[*table.notes, *said]), codes
+
+
+def cells_as_missing(table: Table, codes: Mapping[str, Sequence[float]]) -> Table:
+    """The table with NaN in the place of the codes of its columns, by name."""
+    if not any(name in codes for name in table.names):
+        return table
+    columns = [
+        np.where(np.isin(column, codes[name]), np.nan, column) if name in codes and column.dtype.kind == "f" else column
+        for name, column in zip(table.names, table.columns)
+    ]
+    return replace(table, columns=columns)
 
 
 def without_codes(columns: Array, codes: Sequence[Code]) -> Array:

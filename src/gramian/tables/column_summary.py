@@ -149,7 +149,7 @@ def summaries(tables: Iterable[Table]) -> tuple[list[Summary], int]:
     return gathered, rows
 
 
-def described(columns: Iterable[Summary], n_rows: int) -> str:
+def describe_columns(columns: Iterable[Summary], n_rows: int) -> str:
     """What a table holds, in words: ``412 rows, 11 numbers, 2 categories, 1 date``."""
     kinds = Counter(summary.kind for summary in columns)
     words = {

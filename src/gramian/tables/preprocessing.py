@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from gramian._arrays import Array
+from gramian.tables.codes import cells_as_missing
 from gramian.tables.coding import code_of, coordinates, labels, order_of, probabilities
-from gramian.tables.column_summary import Summary, described, summaries
+from gramian.tables.column_summary import Summary, describe_columns, summaries
 from gramian.tables.table import Table, TableError, shown
 
 COUNTER_NAMES = frozenset(
@@ -97,6 +98,7 @@ class Preprocessing:
     described: str = ""
     moments: tuple[str, ...] = ()  # dates that are modelled, as seconds
     empty: tuple[str, ...] = ()  # columns without a value
+    codes: dict[str, list[float]] = field(default_factory=dict)  # numbers that stand for missing, by column
 
     @classmethod
     def fit(
@@ -128,6 +130,11 @@ class Preprocessing:
         return maker.preprocessing(standardize, classes)
 
     @property
+    def numbers(self) -> list[str]:
+        """The columns of numbers."""
+        return [name for name, values in zip(self.names, self.categories) if not values]
+
+    @property
     def codings(self) -> list[str]:
         """How each column is coded: ``""`` for numbers, else a word of :func:`gramian.tables.coding.code_of`."""
         return [
@@ -152,9 +159,23 @@ class Preprocessing:
         """For each feature, the position of its column."""
         return np.repeat(np.arange(len(self.names)), self.widths)
 
+    def only(self, names: Sequence[str]) -> Preprocessing:
+        """The same map of some of the columns."""
+        columns = [j for j, name in enumerate(self.names) if name in names]
+        at = np.isin(self.owner, columns)
+        return replace(
+            self,
+            names=[self.names[j] for j in columns],
+            categories=[self.categories[j] for j in columns],
+            mean=self.mean[at],
+            scale=self.scale[at],
+            views={},
+        )
+
     def matrix(self, table: Table, *, may_lack: Sequence[str] = (), unknown: str = "error") -> Array:
         """The features of the rows of a table, found by column name; NaN where a cell, or a column of ``may_lack``,
         is missing. A category that the fit has not seen is an error, or ``unknown="missing"``."""
+        table = self.seen(table)
         absent = [name for name in self.names if name not in table and name not in may_lack]
         if absent:
             listed = ", ".join(shown(name) for name in absent[:5]) + (", ..." if len(absent) > 5 else "")
@@ -175,6 +196,10 @@ class Preprocessing:
             out[rows] -= self.mean
             out[rows] /= self.scale
         return out
+
+    def seen(self, table: Table) -> Table:
+        """The table with the numbers that stood for missing at fit as missing."""
+        return cells_as_missing(table, self.codes)
 
     def _blocks(self, X: Array) -> Iterator[tuple[int, Array]]:
         """Each column with its features."""
@@ -246,7 +271,7 @@ class Preprocessing:
         assert self.target is not None
         if self.target not in table:
             raise TableError(f"the table has no column {shown(self.target)}, the target.")
-        column = table[self.target]
+        column = self.seen(table)[self.target]
         if self.target_is_class:
             texts = _as_texts(column)
             holes = [row for row, cell in enumerate(texts) if cell is None]
@@ -304,7 +329,7 @@ class _Maker:
         none = np.empty(0)
         made = Preprocessing([s.name for s in kept], categories, none, none, self.ids, self.roles.target)
         made.coding, made.ordered = "contrasts", tuple(ordered)
-        made.described = described((s for s in self.columns if s.name not in self.roles.drop), self.n_rows)
+        made.described = describe_columns((s for s in self.columns if s.name not in self.roles.drop), self.n_rows)
         made.mean, made.scale = self._units(kept, made, standardize)
         self._set_target(made, standardize, classes)
         made.views = self._views(made)

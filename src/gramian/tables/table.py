@@ -125,17 +125,17 @@ class Table:
         return ", ".join(parts + ([f"column {column!r}"] if column is not None else []))
 
 
-def concatenated(tables: Iterable[Table]) -> Table:
+def concatenate_tables(tables: Iterable[Table]) -> Table:
     """One table of pieces. A column that is all missing in early pieces is text if it is text in later ones."""
     parts = list(tables)
     first = parts[0]
-    columns = [joined([part.columns[j] for part in parts]) for j in range(len(first.names))]
+    columns = [join_pieces([part.columns[j] for part in parts]) for j in range(len(first.names))]
     raw = None if first.raw is None else [row for part in parts for row in part.raw or []]
     lines = np.concatenate([part.lines for part in parts])
     return Table(first.names, columns, lines, first.source, first.notes, raw)
 
 
-def joined(pieces: Sequence[Array]) -> Array:
+def join_pieces(pieces: Sequence[Array]) -> Array:
     """One column of its pieces, without a copy where there is one; missing numbers are missing texts among texts."""
     if len(pieces) == 1:
         return pieces[0]

@@ -12,19 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array, all_eigenpairs, symmetrized
+from gramian._arrays import Array, all_eigenpairs, symmetric_part
 from gramian._checks import LARGEST, check_scale
-from gramian.latent.sample import DUAL_RANK
+from gramian._precision import ROUNDING
+from gramian.evidence.held_out import HeldOut
 from gramian.operators.centering import Centering
 from gramian.operators.held_out_gram import HeldOutGram
 from gramian.solvers.arrowhead import ArrowheadPairs, arrowhead_pairs
 from gramian.solvers.spectrum import Spectrum
-from gramian.solvers.turned import Reflected, turned
-from gramian.targets.folds import Folds
+from gramian.solvers.turned import Reflected, turn_block
 from gramian.views.view import ExplicitView, FactoredView, View, ViewSample
-
-TARGET_RANK = 1e-12
-"""Directions of the target below this share of its variance do not count: the columns of two classes are one direction."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +37,8 @@ class TargetAxes:
     @classmethod
     def of(cls, values: Array, cross: Array, covariance: Array, mean: Array) -> TargetAxes:
         """The same from moments with all columns of the target."""
-        spread, axes = np.linalg.eigh(symmetrized(covariance))
-        kept = spread > TARGET_RANK * max(float(spread[-1]), 0.0)
+        spread, axes = np.linalg.eigh(symmetric_part(covariance))
+        kept = spread > ROUNDING * max(float(spread[-1]), 0.0)
         directions = axes[:, kept] if kept.any() else axes[:, -1:]
         return cls(values, cross @ directions, directions.T @ covariance @ directions, directions, mean)
 
@@ -54,7 +51,7 @@ class TargetAxes:
         # eigenvalues lie between those of the inputs: no more of them are above than there are poles, and one per border
         count = min(count, int((poles > above).sum()) + self.cross.shape[1])
         pairs = arrowhead_pairs(poles, x * y * self.cross, y**2 * self.target, count, vectors)
-        least = max(above, DUAL_RANK * max(float(pairs.values.max(initial=0.0)), 0.0))
+        least = max(above, ROUNDING * max(float(pairs.values.max(initial=0.0)), 0.0))
         rank = int((pairs.values > least).sum())
         shafts = None if pairs.shafts is None else pairs.shafts[:, :rank]
         return ArrowheadPairs(pairs.values[:rank], pairs.tips[:, :rank], shafts)
@@ -98,7 +95,7 @@ class GramInputs:
         """The axes of the rows that were kept and the scores of those that were not, (k_x - K₀s)ᵀJVΛ^-½, without V itself."""
         block = HeldOutGram.of(self.gram, self.weights, kept, held)
         mean, Y = self._target(kept, block.centering.weights)
-        values, found = turned(block.matrix, np.hstack([block.shown, Y]))
+        values, found = turn_block(block.matrix, np.hstack([block.shown, Y]))
         values = self._solid(values)
         found = found[: len(values)]
         axes = TargetAxes.of(values, np.sqrt(values)[:, None] * found[:, len(held) :], Y.T @ Y, mean)
@@ -108,7 +105,7 @@ class GramInputs:
 
     def _solid(self, values: Array) -> Array:
         """The eigenvalues that are more than rounding."""
-        return values[values > DUAL_RANK * max(float(values[0]), 0.0)]
+        return values[values > ROUNDING * max(float(values[0]), 0.0)]
 
     def _target(self, rows: Array, s: Array) -> tuple[Array, Array]:
         """The mean of the target, and √s(y - mean)."""
@@ -129,7 +126,7 @@ class FeatureInputs:
     features: Array  # (N, D)
     target: Array
     weights: Array
-    folds: Folds | None
+    folds: HeldOut | None
     rank_tol: float
 
     @cached_property
@@ -157,13 +154,13 @@ class FeatureInputs:
     def _total(self) -> tuple[float, Array, Array]:
         if self.folds is None:
             return self._sums(np.arange(len(self.weights)))
-        parts = self._fold_sums
+        parts = list(self._fold_sums.values())
         return sum(p[0] for p in parts), np.sum([p[1] for p in parts], axis=0), np.sum([p[2] for p in parts], axis=0)
 
     @cached_property
-    def _fold_sums(self) -> list[tuple[float, Array, Array]]:
+    def _fold_sums(self) -> dict[int, tuple[float, Array, Array]]:
         assert self.folds is not None
-        return [self._sums(np.flatnonzero(self.folds.numbers == k)) for k in range(len(self.folds.distinct))]
+        return dict(self.folds.each(lambda part: (part.number, self._sums(part.held))))
 
     def decomposed(self, rows: Array, without: int | None = None) -> Decomposition:
         """One eigendecomposition of the covariance of the features: of all rows, or of those not in the fold ``without``."""
@@ -186,19 +183,19 @@ class FeatureInputs:
 
 def eigenpairs(matrix: Array, tol: float) -> tuple[Array, Array]:
     """Eigenpairs above rounding, largest first; the matrix is overwritten."""
-    values, vectors = all_eigenpairs(symmetrized(matrix))
+    values, vectors = all_eigenpairs(symmetric_part(matrix))
     kept = values > tol * max(float(values[-1]), 0.0)
     return values[kept][::-1].copy(), np.ascontiguousarray(vectors[:, kept][:, ::-1])
 
 
-def target_inputs(sample: ViewSample, working: View | None, folds: Folds | None) -> Any:
+def target_inputs(sample: ViewSample, working: View | None, folds: HeldOut | None) -> Any:
     """The one input view of a sample as a Gram matrix or as features, whichever is decomposed at less cost."""
     table = sample.table
     view = table.views[0] if working is None else working
     target = table.views[-1]
     assert isinstance(target, ExplicitView)
     if isinstance(view, ExplicitView) and (sample.space == "primal" or isinstance(view, FactoredView)):
-        tol = DUAL_RANK if isinstance(view, FactoredView) else sample.rank_tol
+        tol = ROUNDING if isinstance(view, FactoredView) else sample.rank_tol
         return FeatureInputs(view.features, target.features, table.weights, folds, tol)
     return GramInputs(view.gram(table.weights).to_dense(), target.features, table.weights)
 

@@ -8,16 +8,12 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._content import smallest_positions
+from gramian._precision import ROUNDING
 from gramian.features import Nystroem
 from gramian.kernels import RBF, Kernel, Linear, Scaled, Sum
-from gramian.kernels._scales import MEDIAN_ROWS, median_distance
+from gramian.kernels._scales import median_distance
+from gramian.policy import LOOK, TARGETS
 from gramian.targets.axes import FeatureInputs
-
-LANDMARKS = 200
-"""Landmarks that stand for the Gaussian kernel while kernels are compared."""
-WIDTHS = (2.0, 1.0, 0.5)
-"""Widths that are tried, in median distances; the widest is the simplest."""
-RANK_TOL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -32,7 +28,7 @@ class Design:
 
     def slopes(self, X: Array, Y: Array, weights: Array, ridge: float) -> Array:
         """Root mean square of ∂f/∂x_j over the rows and the targets, f the ridge regression of Y on the features, (d,)."""
-        parts = FeatureInputs(self.features, Y, weights, None, RANK_TOL).decomposed(np.arange(len(X)))
+        parts = FeatureInputs(self.features, Y, weights, None, ROUNDING).decomposed(np.arange(len(X)))
         axes = parts.axes
         coefficients = parts.coefficients @ (axes.cross / (axes.values + ridge)[:, None]) @ axes.directions.T
         n_linear = X.shape[1] if self.linear else 0
@@ -53,11 +49,13 @@ class Design:
         return np.sqrt(squares)
 
 
-def families(X: Array, raw_weights: Array, hashes: Array, widths: tuple[float, ...] = WIDTHS) -> list[list[Design]]:
+def families(
+    X: Array, raw_weights: Array, hashes: Array, widths: tuple[float, ...] = TARGETS.widths
+) -> list[list[Design]]:
     """Linear, Gaussian, and their sum: the simplest family first; members of a family differ by their width."""
-    landmarks = X[smallest_positions(hashes, LANDMARKS)]
+    landmarks = X[smallest_positions(hashes, TARGETS.landmarks)]
     width = middle_distance(X, hashes)
-    if X.shape[1] <= LANDMARKS:
+    if X.shape[1] <= TARGETS.landmarks:
         linear = Design(Linear(), X, linear=1.0)
     else:
         linear = Design(Linear(), np.asarray(landmark_map(Linear(), landmarks).transform(X)))
@@ -80,7 +78,7 @@ def with_linear(gaussian: Design, linear: Design, size: float) -> Design:
 
 def middle_distance(X: Array, hashes: Array) -> float:
     """The median distance between rows, over those of smallest hash."""
-    return median_distance(X[smallest_positions(hashes, MEDIAN_ROWS)])
+    return median_distance(X[smallest_positions(hashes, LOOK.gram)])
 
 
 def landmark_map(kernel: Kernel, landmarks: Array) -> Nystroem:

@@ -21,10 +21,12 @@ from gramian._checks import (
 from gramian._content import row_hashes
 from gramian._progress import Progress
 from gramian._types import Batches, RandomState, Table, Weights
-from gramian.features import FEATURE_MAPS
+from gramian.evidence.held_out import HeldOut
+from gramian.evidence.selection import Selection
+from gramian.features import approximation_of, approximations
 from gramian.features.base import DRAWN_ROWS
 from gramian.kernels import Kernel, Linear, Precomputed, as_kernel
-from gramian.policy import LOOK
+from gramian.policy import KERNELS, LOOK
 from gramian.rows import ArrayRows, BatchRows, Rows, as_rows
 from gramian.single.answers import BaseEstimator, FoldsMixin, chosen_solver
 from gramian.single.input_holes import InputHoles
@@ -33,7 +35,6 @@ from gramian.solvers import as_solver
 from gramian.solvers.stiefel import Stiefel
 from gramian.tables.front_door import TakesFrames
 from gramian.targets.fit import fit_target, fit_target_sums
-from gramian.targets.folds import dealt_folds
 from gramian.targets.kernel_choice import choose_target_kernel
 from gramian.targets.landmarks import LandmarkLoss, landmark_loss
 from gramian.targets.model import TargetModel
@@ -53,11 +54,6 @@ from gramian.views.specs import (
 from gramian.views.view import ExplicitView, ViewTable
 
 NAMES = ["X", "y"]
-EXACT_ROWS = 2000
-"""Up to this many rows approximation="auto" is exact."""
-DEFAULT_LANDMARKS = 500
-"""Landmarks beyond that, where none are given."""
-APPROXIMATIONS = ("auto", "nystroem", "rff")
 NO_KERNEL = "approximation={!r} needs a kernel of inputs, but kernel={!r}. Leave approximation='auto'."
 
 
@@ -73,6 +69,16 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
     _local = (
         False  # whether the size of errors may depend on the inputs, and predictions return to the mean off the data
     )
+
+    solver_: Any
+    _reason: str
+    algorithm_: str
+    noise_variances_: Array
+    explained_variance_: Array
+    explained_variance_ratio_: Array
+    n_iter_: int
+    held_out_error_: Any
+    selection_: Selection
 
     def __init__(
         self,
@@ -118,7 +124,7 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
         return isinstance(self.kernel, Precomputed) or (isinstance(self.kernel, str) and self.kernel == "precomputed")
 
     def _check_params(self) -> None:
-        check_target_params(self, APPROXIMATIONS)
+        check_target_params(self, ("auto", *approximations()))
 
     # ------------------------------------------------------------ fitting
 
@@ -151,7 +157,7 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
         try:
             return self._fit_sums(found, reading, spec, kernel)
         except NoFeaturesError as reason:
-            gathered = found.gathered(EXACT_ROWS)
+            gathered = found.gathered(KERNELS.exact_rows)
             if gathered is None:
                 raise ValueError(
                     f"{reason}, so that this fit needs its rows in memory. {FEATURE_ADVICE}, or call fit on rows that fit into memory."
@@ -192,7 +198,7 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
         drawn = found.drawn
         probe = TargetFeatures(reading, feature_map, found.coding)
         width = probe.inputs(drawn.X[:1]).shape[1] + drawn.Y.shape[1]
-        few = found.gathered(EXACT_ROWS) is not None
+        few = found.gathered(KERNELS.exact_rows) is not None
         if self.space == "dual" or (self.space == "auto" and few and width >= found.survey.n_rows):
             raise NoFeaturesError("space='dual' works on all pairs of rows")
         solver, q = self._solver(), check_n_components(self.n_components, rules=())
@@ -247,7 +253,7 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
                 space,
                 noise_variance=self.noise_variance,
                 view_weights=weights_of_views(self.view_weights, table, NAMES),
-                folds=None if self._folds is None else dealt_folds(None, self._folds, hashes),
+                folds=None if self._folds is None else HeldOut.of(None, self._folds, hashes=hashes),
                 local=self._local,
                 columns=None if self._precomputed() else np.asarray(inputs, dtype=np.float64),
                 tol=float(np.sqrt(self.tol)),
@@ -316,12 +322,10 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
         if is_feature_map(self.approximation):
             return self.approximation
         n = found.survey.n_rows
-        if self.approximation == "auto" and n <= EXACT_ROWS:
+        if self.approximation == "auto" and n <= KERNELS.exact_rows:
             return kernel
-        count = min(n, DEFAULT_LANDMARKS if self.n_landmarks is None else self.n_landmarks)
+        count = min(n, KERNELS.landmarks if self.n_landmarks is None else self.n_landmarks)
         resolved = as_kernel(kernel).resolve(found.distinct_inputs(reading, DRAWN_ROWS))
-        if self.approximation == "rff":
-            return FEATURE_MAPS["rff"](resolved, n_features=count, random_state=self.random_state)
         if self.approximation == "auto":
             drawn = found.drawn.of_rows(LOOK.rows)
             self.landmark_loss_ = landmark_loss(
@@ -333,8 +337,9 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
                 self._folds or LOOK.folds,
                 hashes=drawn.hashes,
             )
-        landmarks = min(count, len(found.drawn.first))
-        return FEATURE_MAPS["nystroem"](resolved, n_landmarks=landmarks, random_state=self.random_state)
+        name = "nystroem" if self.approximation == "auto" else self.approximation
+        count = min(count, len(found.drawn.first)) if name == "nystroem" else count
+        return approximation_of(name, resolved, count, self.random_state)
 
     def _store_fit(self) -> None:
         fit = self._fit
@@ -349,10 +354,9 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
 
     def _inputs(self, X: Array) -> Array:
         """Rows as the model sees them."""
-        squash: Squash | None = getattr(self, "_squash", None)  # models of old files have none
-        if squash is None and self._shift is None:
+        if self._squash is None and self._shift is None:
             return X
-        return InputReading(squash, self._shift, self._scale)(X)
+        return InputReading(self._squash, self._shift, self._scale)(X)
 
     # ------------------------------------------------------------ evaluation
 
@@ -374,10 +378,6 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_components_)
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
 
         Examples
         --------

@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._precision import LEAST_NOISE, SEEN
 from gramian._progress import Progress
-from gramian.evidence.limits import calibrated_std, raised
-from gramian.latent.dimension import DEFAULT_FRACTION, for_fraction
+from gramian.evidence.held_out import HeldOut, ladder
+from gramian.evidence.limits import calibrated_std, less_optimistic
+from gramian.latent.dimension import for_fraction
 from gramian.latent.gaussian import LatentGaussian
 from gramian.latent.model import LatentModel, fit_latent_model
-from gramian.latent.sample import STORED_LIMIT
+from gramian.policy import DEFAULTS, SIZES, TARGETS
 from gramian.solvers.base import Solver
 from gramian.solvers.eigh import Eigh
 from gramian.solvers.spectrum import Spectrum
 from gramian.solvers.stiefel import Stiefel
 from gramian.targets.axes import Decomposition, joint_spectrum, target_inputs
-from gramian.targets.folds import Folds
 from gramian.targets.model import TargetModel
 from gramian.targets.moments import MomentInputs
 from gramian.targets.path import held_out
@@ -34,15 +35,11 @@ from gramian.targets.single import (
 )
 from gramian.targets.spread import fit_spread
 from gramian.views.moments import MomentTable
-from gramian.views.noise import SMALLEST, fit_view_noises, pinned, scales_of, start_noises, view_inputs
-from gramian.views.view import ExplicitView, ViewSample, ViewSubspace, ViewTable, factored
+from gramian.views.noise import fit_view_noises, pin_threads, scales_of, start_noises, view_inputs
+from gramian.views.view import ExplicitView, ViewSample, ViewSubspace, ViewTable, factor_views
 
-TARGET_WEIGHT_WHEN_COUNTING = 1e-5
-"""The weight of the target where components are counted: its own noise is large, so that the ECM weights it about as little."""
 MOST_COMPONENTS = 600
 """A fractional n_components never grows beyond this."""
-UNCHECKED = 0.05
-"""Where nothing can be held out the target keeps at least this share of its variance as noise: it may not be interpolated."""
 
 
 def fit_target(
@@ -53,7 +50,7 @@ def fit_target(
     *,
     noise_variance: float | str,
     view_weights: Array,
-    folds: Folds | None,
+    folds: HeldOut | None,
     robust: bool = False,
     local: bool = False,
     columns: Array | None = None,
@@ -79,9 +76,9 @@ def fit_target(
                 shared, held_out=held_out(sample, [count], solver, folds, noise_variance=noise, choose=False)
             )
         return _with_std(looked_at, shared, folds, local)
-    n_components = DEFAULT_FRACTION if n_components is None else n_components
+    n_components = DEFAULTS.explained if n_components is None else n_components
     if single_view(sample, solver):
-        working = factored(table) if space == "dual" else None
+        working = factor_views(table) if space == "dual" else None
         inputs = target_inputs(sample, None if working is None else working.views[0], folds)
         single = SingleInputs(
             lambda: inputs.decomposed(np.arange(len(table.weights))),
@@ -93,9 +90,9 @@ def fit_target(
             looked_at, _fit_single(sample, single, n_components, folds, robust, tol, leaps, progress), folds, local
         )
     # a smooth kernel has few components above rounding: cross-validation and ECM then decompose matrices of that size
-    working = factored(table) if space == "dual" and isinstance(solver, Eigh) else None
+    working = factor_views(table) if space == "dual" and isinstance(solver, Eigh) else None
     quick = sample if working is None else ViewSample(working, sample.scales, "primal")
-    with pinned(len(table.weights)):
+    with pin_threads(len(table.weights)):
         counting = sample if isinstance(n_components, int) else quick
         q = fit_latent_model(counting, n_components, solver, 0.0).gaussian.n_components
     floors = _unchecked_floors(table)
@@ -134,7 +131,7 @@ def fit_target_sums(
     *,
     noise_variance: float | str,
     view_weights: Array,
-    folds: Folds | None,
+    folds: HeldOut | None,
     local: bool = False,
     columns: Array | None = None,
     tol: float = 1e-3,
@@ -156,7 +153,7 @@ def fit_target_sums(
             checked = checked_at_its_word(parts, inputs.target, sample.scales, q, noise, float(table.traces[-1]))
             fitted = replace(fitted, held_out=checked)
         return _with_std(looked_at, fitted, folds, local)
-    n_components = DEFAULT_FRACTION if n_components is None else n_components
+    n_components = DEFAULTS.explained if n_components is None else n_components
     if varies[0]:
         single = SingleInputs(
             inputs.decomposed,
@@ -205,11 +202,11 @@ class CheckedRows:
     inputs: Sequence[Any]
     target: Array
     weights: Array
-    folds: Folds | None
+    folds: HeldOut | None
     columns: Array | None = None
 
     @classmethod
-    def of_table(cls, table: ViewTable, folds: Folds | None, columns: Array | None = None) -> CheckedRows:
+    def of_table(cls, table: ViewTable, folds: HeldOut | None, columns: Array | None = None) -> CheckedRows:
         """All rows of a table in memory."""
         rows = np.arange(len(table.weights))
         target = table.views[-1]
@@ -234,7 +231,7 @@ class LazyInputs(Sequence[Any]):
 def single_view(sample: ViewSample, solver: Solver) -> bool:
     """Whether all can be had from one decomposition per fold: one input view, small enough to be stored, and no frame asked for."""
     table = sample.table
-    stored = len(table.weights) <= STORED_LIMIT or (sample.space == "primal" and sum(table.widths) <= STORED_LIMIT)
+    stored = len(table.weights) <= SIZES.stored or (sample.space == "primal" and sum(table.widths) <= SIZES.stored)
     return (
         len(table.views) == 2
         and stored
@@ -248,7 +245,7 @@ def _fit_single(
     sample: ViewSample,
     inputs: SingleInputs,
     n_components: int | float,
-    folds: Folds | None,
+    folds: HeldOut | None,
     robust: bool,
     tol: float,
     leaps: bool,
@@ -256,10 +253,10 @@ def _fit_single(
 ) -> TargetModel:
     """One input view: every step reads the same decompositions of the inputs."""
     table = sample.table
-    with pinned(table.n_rows):
+    with pin_threads(table.n_rows):
         whole = inputs.whole()
         q = _counted(sample, whole, n_components)
-        least = np.maximum(SMALLEST * start_noises(table), _unchecked_floors(table))
+        least = np.maximum(SEEN * start_noises(table), _unchecked_floors(table))
         parts: list[Fold] = []
         if folds is not None and q > 0:
             parts = inputs.folds()
@@ -270,7 +267,7 @@ def _fit_single(
             if losses.sizes[k] > q:  # all rows carry more components than the part that was kept
                 q = min(round(losses.sizes[k] / folds.kept_share), sample.max_components, max(q, MOST_COMPONENTS))
             error = float(losses.squares[:, k, r].sum()) / float(table.traces[-1])
-            least[-1] = max(SMALLEST * start_noises(table)[-1], error * table.traces[-1] / table.dims[-1])
+            least[-1] = max(SEEN * start_noises(table)[-1], error * table.traces[-1] / table.dims[-1])
         noises, n_iter, settled = view_noises(
             whole.axes, table.traces, table.dims, q, least, tol=tol, leaps=leaps, progress=progress
         )
@@ -314,7 +311,7 @@ class KnownSpectrum(Solver):
 
 def _unchecked_floors(table: ViewTable | MomentTable) -> Array:
     floors = np.zeros(len(table.views))
-    floors[-1] = UNCHECKED * table.traces[-1] / table.dims[-1]
+    floors[-1] = TARGETS.unchecked * table.traces[-1] / table.dims[-1]
     return floors
 
 
@@ -326,14 +323,14 @@ def _fit_shared(
     view_weights: Array,
 ) -> TargetModel:
     table = sample.table
-    model = fit_latent_model(sample, n_components, solver, noise_variance, default_fraction=DEFAULT_FRACTION)
+    model = fit_latent_model(sample, n_components, solver, noise_variance, default_fraction=DEFAULTS.explained)
     noise = model.gaussian.noise_variance
     safe = np.where(view_weights > 0, view_weights, 1.0)
     noises = np.where(view_weights > 0, noise / safe, 0.0)
     return TargetModel(model, noises, np.empty(0), None, model.spectrum.n_iter, True, table.total_weight)
 
 
-def _with_std(rows: CheckedRows, fitted: TargetModel, folds: Folds | None, local: bool) -> TargetModel:
+def _with_std(rows: CheckedRows, fitted: TargetModel, folds: HeldOut | None, local: bool) -> TargetModel:
     """Held-out residuals say what to expect; without them the model does."""
     checked, total = fitted.held_out, fitted.total_weight
     if checked is None:
@@ -348,20 +345,17 @@ def _with_std(rows: CheckedRows, fitted: TargetModel, folds: Folds | None, local
             spread = fit_spread(latents, sizes / usual, rows.weights, folds, total, rows.columns)
     if spread is not None:
         residuals = residuals / spread[1]
-    std = raised(calibrated_std(residuals, checked.leverages, rows.weights, total), total)
+    std = less_optimistic(calibrated_std(residuals, checked.leverages, rows.weights, total), total)
     return replace(fitted, std=std, spread=None if spread is None else spread[0])
 
 
 def _weights_when_counting(n_views: int) -> Array:
-    return np.append(np.ones(n_views - 1), TARGET_WEIGHT_WHEN_COUNTING)
+    # The weight of the target where components are counted: its own noise is large, so that the ECM weights it about as little.
+    return np.append(np.ones(n_views - 1), LEAST_NOISE)
 
 
-def _sizes(q: int, n_components: int | float, sample: ViewSample, folds: Folds) -> list[int]:
+def _sizes(q: int, n_components: int | float, sample: ViewSample, folds: HeldOut) -> list[int]:
     """Numbers of components to try: the one asked for, or from the fraction's upwards, half as many again each."""
     if isinstance(n_components, int):
         return [q]
-    most = min(sample.max_components, folds.fewest_kept - 1, max(q, MOST_COMPONENTS))
-    sizes = [q]
-    while sizes[-1] < most:
-        sizes.append(min(most, max(sizes[-1] + 1, int(1.5 * sizes[-1]))))
-    return sizes
+    return ladder(q, min(sample.max_components, folds.fewest_kept - 1, max(q, MOST_COMPONENTS)), 0.5)

@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._content import GivenFolds, row_hashes
+from gramian._content import Folds, row_hashes
+from gramian._precision import ROUNDING
+from gramian.evidence.held_out import HeldOut
 from gramian.evidence.selection import Selection, choose
 from gramian.kernels import RBF, Kernel
-from gramian.policy import LOOK
+from gramian.policy import LOOK, TARGETS
 from gramian.targets.axes import FeatureInputs
-from gramian.targets.design import LANDMARKS, RANK_TOL, WIDTHS, Design, families, middle_distance
-from gramian.targets.folds import Folds, dealt_folds
+from gramian.targets.design import Design, families, middle_distance
 from gramian.targets.single import component_losses, decomposed_folds
 
-LEAST_RELEVANCE = 0.03
-"""Of a column, over that of the most relevant one."""
-RELEVANT_WIDTHS = (*WIDTHS, 0.25)
+RELEVANT_WIDTHS = (*TARGETS.widths, 0.25)
 """Widths for columns that were multiplied by their relevance: few of them set distances, so that narrow kernels have enough neighbours."""
 
 
@@ -38,7 +37,7 @@ class KernelChoice:
 
 
 @dataclass(frozen=True)
-class Trial:
+class ScoredDesign:
     """A design and how it did: mean squared error over the variance of the target in each fold, at its best ridge."""
 
     design: Design
@@ -59,19 +58,19 @@ class Contest:
     Y: Array
     raw_weights: Array
     hashes: Array
-    folds: Folds
+    folds: HeldOut
 
-    def tried(self, designs: Sequence[Design]) -> list[Trial]:
+    def tried(self, designs: Sequence[Design]) -> list[ScoredDesign]:
         """Those that can be scored at all."""
         found = [(design, ridge_losses(design.features, self.Y, self.raw_weights, self.folds)) for design in designs]
-        return [Trial(design, *scored) for design, scored in found if scored is not None]
+        return [ScoredDesign(design, *scored) for design, scored in found if scored is not None]
 
 
 def choose_target_kernel(
     X: Array,
     Y: Array,
     raw_weights: Array,
-    n_folds: int | GivenFolds,
+    n_folds: int | Folds,
     squashed: Array | None = None,
     hashes: Array | None = None,
     *,
@@ -85,9 +84,9 @@ def choose_target_kernel(
     ``hashes`` decide what is drawn and held out: those of the rows before they were brought to units, where they were.
     """
     hashes = row_hashes(X) if hashes is None else hashes
-    rows = drawn_rows(hashes, LOOK.rows)
+    rows = copies_of_smallest(hashes, LOOK.rows)
     hashes = hashes[rows]
-    contest = Contest(Y[rows], raw_weights[rows], hashes, dealt_folds(None, n_folds, hashes))
+    contest = Contest(Y[rows], raw_weights[rows], hashes, HeldOut.of(None, n_folds, hashes=hashes))
     plain, seen = [], {}
     for squash, inputs in ((False, X), (True, squashed)):
         if inputs is None:
@@ -112,13 +111,13 @@ def choose_target_kernel(
     return KernelChoice(chosen.design.kernel, chosen.squash, selection, chosen.relevance)
 
 
-def relevance_trials(contest: Contest, X: Array, best: Trial) -> list[Trial]:
+def relevance_trials(contest: Contest, X: Array, best: ScoredDesign) -> list[ScoredDesign]:
     """The best design with each column multiplied by its relevance, and with that found once more, at four widths.
 
     The relevance of a column is the root mean square slope of the regression along it, over the largest.
     """
-    found: list[Trial] = []
-    if not 1 < X.shape[1] <= LANDMARKS:
+    found: list[ScoredDesign] = []
+    if not 1 < X.shape[1] <= TARGETS.landmarks:
         return found
     weights = contest.raw_weights / contest.raw_weights.sum()
     kind = 2 if best.design.linear and best.design.gaussian else 1 if best.design.gaussian else 0
@@ -128,7 +127,7 @@ def relevance_trials(contest: Contest, X: Array, best: Trial) -> list[Trial]:
         largest = float(slopes.max())
         if not 0 < largest < np.inf:
             break
-        relevance = np.maximum(slopes / largest, LEAST_RELEVANCE)
+        relevance = np.maximum(slopes / largest, TARGETS.relevance)
         tried = contest.tried(
             families(X * relevance, contest.raw_weights, contest.hashes, widths if kind else ())[kind]
         )
@@ -139,7 +138,7 @@ def relevance_trials(contest: Contest, X: Array, best: Trial) -> list[Trial]:
     return found
 
 
-def ridge_losses(features: Array, Y: Array, raw_weights: Array, folds: Folds) -> tuple[Array, float] | None:
+def ridge_losses(features: Array, Y: Array, raw_weights: Array, folds: HeldOut) -> tuple[Array, float] | None:
     """Mean squared error over the variance of the target in each fold of ridge regression on features, and the best ridge.
 
     None where nothing can be held out, or nothing varies.
@@ -148,7 +147,7 @@ def ridge_losses(features: Array, Y: Array, raw_weights: Array, folds: Folds) ->
     variance = float(weights @ np.square(Y - weights @ Y).sum(axis=1))
     if not folds.usable or variance <= 0:
         return None
-    parts = decomposed_folds(FeatureInputs(features, Y, weights, folds, RANK_TOL), folds, float(raw_weights.sum()))
+    parts = decomposed_folds(FeatureInputs(features, Y, weights, folds, ROUNDING), folds, float(raw_weights.sum()))
     if min(len(part.axes.values) for part in parts) == 0:
         return None
     losses = component_losses(parts, Y, weights, [features.shape[1]])
@@ -157,18 +156,18 @@ def ridge_losses(features: Array, Y: Array, raw_weights: Array, folds: Folds) ->
     return losses.squares[:, 0, r] / losses.weights.mean() / variance, float(losses.ridges[r])
 
 
-def drawn_rows(hashes: Array, limit: int) -> Array:
+def copies_of_smallest(hashes: Array, limit: int) -> Array:
     """Positions of all copies of the at most ``limit`` distinct rows of smallest hash."""
     distinct = np.unique(hashes)
     return np.flatnonzero(hashes <= distinct[min(limit, len(distinct)) - 1])
 
 
-def _best(tried: list[Trial], squash: bool) -> Trial | None:
+def _best(tried: list[ScoredDesign], squash: bool) -> ScoredDesign | None:
     """The member of a family that held-out rows prefer."""
     return replace(min(tried, key=lambda one: one.mean), squash=squash) if tried else None
 
 
-def _named(trial: Trial, squashes: bool, weighs: bool) -> dict[str, Any]:
+def _named(trial: ScoredDesign, squashes: bool, weighs: bool) -> dict[str, Any]:
     """A candidate in words: the kernel, and what else differs between candidates."""
     named: dict[str, Any] = {"kernel": trial.design.kernel}
     if squashes:

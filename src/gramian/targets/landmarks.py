@@ -7,14 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._content import GivenFolds, row_hashes, smallest_positions
+from gramian._content import Folds, row_hashes, smallest_positions
+from gramian.evidence.held_out import HeldOut
 from gramian.kernels import Kernel
+from gramian.policy import LOOK
 from gramian.targets.design import landmark_map
-from gramian.targets.folds import dealt_folds
-from gramian.targets.kernel_choice import drawn_rows, ridge_losses
-
-COMPARED_ROWS = 1000
-"""Rows on which landmarks are compared with all rows: those of smallest hash."""
+from gramian.targets.kernel_choice import copies_of_smallest, ridge_losses
 
 
 @dataclass(frozen=True)
@@ -33,14 +31,14 @@ def landmark_loss(
     Y: Array,
     raw_weights: Array,
     n_landmarks: int,
-    n_folds: int | GivenFolds,
+    n_folds: int | Folds,
     hashes: Array | None = None,
 ) -> LandmarkLoss | None:
     """The loss on at most 1,000 rows, where all rows can be landmarks too; ``hashes`` as in `choose_target_kernel`."""
     hashes = row_hashes(X) if hashes is None else hashes
-    rows = drawn_rows(hashes, COMPARED_ROWS)
+    rows = copies_of_smallest(hashes, LOOK.gram)
     X, Y, raw_weights, hashes = np.asarray(X[rows], dtype=np.float64), Y[rows], raw_weights[rows], hashes[rows]
-    folds = dealt_folds(None, n_folds, hashes)
+    folds = HeldOut.of(None, n_folds, hashes=hashes)
     errors = []
     for count in (n_landmarks, len(X)):
         features = np.asarray(landmark_map(kernel, X[smallest_positions(hashes, count)]).transform(X))

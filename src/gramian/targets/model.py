@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from gramian._arrays import Array
 from gramian.latent.gaussian import LatentGaussian, Posterior, Projection, signal_variance
-from gramian.targets.path import HeldOut
+from gramian.targets.path import HeldOutPredictions
 from gramian.targets.reach import TargetReach
 from gramian.targets.spread import TargetSpread
 from gramian.views.subspace import ViewModel, ViewSubspace
@@ -33,7 +33,7 @@ class TargetModel:
     model: ViewModel  # its subspace trusts the inputs as far as held-out rows allow
     noise_variances: Array
     std: Array  # (m,), of a prediction at z = 0
-    held_out: HeldOut | None
+    held_out: HeldOutPredictions | None
     n_iter: int
     settled: bool
     total_weight: float

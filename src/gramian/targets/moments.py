@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
+from gramian.evidence.held_out import HeldOut, Part
 from gramian.operators.moments import Moments
 from gramian.rows import Block
 from gramian.rows.draws import FoldMoments
 from gramian.targets.axes import Decomposition, TargetAxes, eigenpairs
-from gramian.targets.folds import Folds
 from gramian.targets.single import Fold, HeldOutProducts
 from gramian.targets.survey import InputReading, TargetCoding
 
@@ -61,18 +61,16 @@ class MomentInputs:
         """(f - μ)ᵀU of some of the drawn rows."""
         return np.asarray((self.features[rows] - parts.offset) @ parts.coefficients)
 
-    def decomposed_folds(self, folds: Folds) -> list[Fold]:
+    def decomposed_folds(self, folds: HeldOut) -> list[Fold]:
         """One decomposition per fold; ``folds`` are those of the drawn rows."""
-        total = self.total.weight
-        found = []
-        for number in range(len(folds.distinct)):
-            part = self.folds.parts[number]
-            assert part is not None
-            parts = self.decomposed(number)
-            held = np.flatnonzero(folds.numbers == number)
-            products = self._products(parts, part, total)
-            found.append(Fold(held, parts, parts.scores(held), total - part.weight, products))
-        return found
+        return folds.each(self._path)
+
+    def _path(self, part: Part) -> Fold:
+        total, held = self.total.weight, self.folds.parts[part.number]
+        assert held is not None
+        parts = self.decomposed(part.number)
+        products = self._products(parts, held, total)
+        return Fold(part.held, parts, parts.scores(part.held), total - held.weight, products)
 
     def _products(self, parts: Decomposition, held: Moments, total: float) -> HeldOutProducts:
         """The sums over a fold about the means of the others, along their axes."""

@@ -6,21 +6,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gramian._arrays import Array, symmetrized
+from gramian._arrays import Array, symmetric_part
+from gramian.evidence.held_out import HeldOut, Part
 from gramian.latent.gaussian import LatentGaussian, Projection
+from gramian.policy import TARGETS
 from gramian.solvers.base import Solver
 from gramian.solvers.spectrum import Spectrum
-from gramian.targets.folds import Folds
-from gramian.views.noise import pinned, view_inputs
+from gramian.views.noise import pin_threads, view_inputs
 from gramian.views.subspace import ridges_up_to
 from gramian.views.view import ExplicitView, ViewSample
 
-MIN_IMPROVEMENT = 1.01
-"""More components are taken where they lower the held-out error by more than this."""
-
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutPredictions:
     """Predictions of every row by a model that has not seen it."""
 
     predictions: Array  # (n, m)
@@ -30,16 +28,28 @@ class HeldOut:
     error: float  # weighted mean squared error over the variance of the target
 
 
+@dataclass(frozen=True)
+class _Path:
+    """A model of the rows kept, and the rows held out as its inputs show them."""
+
+    held: Array
+    gaussian: LatentGaussian
+    seen: Projection
+    loadings: Array  # of the target
+    mean: Array
+    total_weight: float
+
+
 def held_out(
     sample: ViewSample,
     sizes: list[int],
     solver: Solver,
-    folds: Folds,
+    folds: HeldOut,
     *,
     noise_variance: float,
     choose: bool = True,
     robust: bool = False,
-) -> HeldOut:
+) -> HeldOutPredictions:
     """Cross-validated predictions of the target view at the best of the ``sizes`` and, if they may be chosen, ridges κσ².
 
     The best has the least squared error, or (``robust``) the least absolute error, which rare jumps do not decide.
@@ -47,36 +57,39 @@ def held_out(
     target = sample.table.views[-1]
     assert isinstance(target, ExplicitView)
     n, m = target.features.shape
-    ridges = None if choose else np.array([noise_variance])
-    predictions = leverages = np.empty(0)
-    with pinned(n):
-        for fold in range(len(folds.distinct)):
-            held, kept = np.flatnonzero(folds.numbers == fold), np.flatnonzero(folds.numbers != fold)
-            part = replace(sample, table=sample.table.take(kept))
-            spectrum = kept_spectrum(part, max(sizes), solver, noise_variance)
-            subspace = part.subspace(spectrum).without_maps()
-            gaussian = LatentGaussian(spectrum.eigenvalues, noise_variance, part.dim)
-            seen = subspace.project([*[view_inputs(view, held, kept) for view in sample.table.views[:-1]], None])
-            W = subspace.loadings_of(-1, gaussian.gains)
-            mean = target.take(kept).mean(part.table.weights)
-            if ridges is None:
-                ridges = ridge_grid(gaussian)
-            if predictions.size == 0:
-                predictions = np.empty((len(sizes), len(ridges), n, m))
-                leverages = np.empty((len(sizes), len(ridges), n))
-            for k, size in enumerate(sizes):
-                offsets, squares = ridge_predictions(gaussian, seen, W, size, ridges)
-                predictions[k][:, held] = mean + offsets
-                leverages[k][:, held] = squares / part.table.total_weight
-    assert ridges is not None
+
+    def path(part: Part) -> _Path:
+        fitted = replace(sample, table=sample.table.take(part.kept))
+        spectrum = kept_spectrum(fitted, max(sizes), solver, noise_variance)
+        subspace = fitted.subspace(spectrum).without_maps()
+        gaussian = LatentGaussian(spectrum.eigenvalues, noise_variance, fitted.dim)
+        shown = [view_inputs(view, part.held, part.kept) for view in sample.table.views[:-1]]
+        mean = target.take(part.kept).mean(fitted.table.weights)
+        loadings = subspace.loadings_of(-1, gaussian.gains)
+        return _Path(part.held, gaussian, subspace.project([*shown, None]), loadings, mean, fitted.table.total_weight)
+
+    with pin_threads(n):
+        paths = folds.each(path)
+    ridges = ridges_of_gains(paths[0].gaussian) if choose else np.array([noise_variance])
+    predictions = np.empty((len(sizes), len(ridges), n, m))
+    leverages = np.empty((len(sizes), len(ridges), n))
+    for each in paths:
+        for k, size in enumerate(sizes):
+            offsets, squares = ridge_predictions(each.gaussian, each.seen, each.loadings, size, ridges)
+            predictions[k][:, each.held] = each.mean + offsets
+            leverages[k][:, each.held] = squares / each.total_weight
     residuals = predictions - target.features
     squares = np.einsum("n,krnm->kr", sample.table.weights, np.square(residuals))
     errors = np.einsum("n,krnm->kr", sample.table.weights, np.abs(residuals)) if robust else squares
     best_of_size = errors.min(axis=1)
-    k = int(np.flatnonzero(best_of_size <= MIN_IMPROVEMENT * best_of_size.min())[0])  # the fewest components that do
+    k = int(
+        np.flatnonzero(best_of_size <= TARGETS.improvement * best_of_size.min())[0]
+    )  # the fewest components that do
     r = int(np.flatnonzero(errors[k] <= best_of_size[k] * (1 + 1e-9))[-1])  # of equals the largest ridge
     variance = float(sample.table.traces[-1]) or 1.0
-    return HeldOut(predictions[k, r], leverages[k, r], sizes[k], float(ridges[r]), float(squares[k, r]) / variance)
+    return HeldOutPredictions(
+        predictions[k, r], leverages[k, r], sizes[k], float(ridges[r]), float(squares[k, r]) / variance
+    )
 
 
 def kept_spectrum(sample: ViewSample, size: int, solver: Solver, noise_variance: float) -> Spectrum:
@@ -87,7 +100,7 @@ def kept_spectrum(sample: ViewSample, size: int, solver: Solver, noise_variance:
     return spectrum.leading(int((spectrum.eigenvalues > least).sum()))
 
 
-def ridge_grid(gaussian: LatentGaussian) -> Array:
+def ridges_of_gains(gaussian: LatentGaussian) -> Array:
     """The ridges that a Gaussian with these gains is asked about."""
     return ridges_up_to(float(np.square(gaussian.gains).max(initial=0.0)))
 
@@ -99,7 +112,7 @@ def ridge_predictions(
     gains = gaussian.gains[:size]
     q = len(gains)
     overlap = np.eye(q) if seen.overlap is None else seen.overlap[:size, :size]
-    values, axes = np.linalg.eigh(symmetrized(overlap * np.outer(gains, gains)))
+    values, axes = np.linalg.eigh(symmetric_part(overlap * np.outer(gains, gains)))
     values = np.maximum(values, 0.0)
     turned = (seen.scores[:, :size] * gains) @ axes
     known = np.maximum(values + ridges[:, None], np.finfo(float).tiny)

@@ -10,18 +10,8 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from gramian._arrays import Array, row_chunks
 from gramian._content import row_hashes, smallest_positions
 from gramian._types import Points
+from gramian.policy import LOOK, TARGETS, WAY_BACK
 from gramian.targets.squash import weighted_quantiles
-
-REFERENCE_ROWS = 500
-"""Rows that stand for the data where distances to the nearest are taken: those of smallest hash."""
-NEAR = 0.99
-"""A row is on the data while its nearest reference row is no farther than this quantile of the reference rows' own distances."""
-FADE = 0.5
-"""How many median distances beyond that it takes to be off the data: there 39 % are lost, twice as far 86 %."""
-MARGIN = 0.1
-"""Predictions stay in the target's range, widened by this share of it; with a linear part, farther as the row is beyond all training rows.
-
-Either side is widened by twice the share of its own half, from the median on: a target that has one long tail has it on one side."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +29,7 @@ class TargetReach:
     high: Array  # (m,)
     farthest: float  # the largest distance of a training row from the mean, in standard deviations
     returns: bool  # whether predictions return to the mean off the data: kernels without a linear part
-    middle: Array | None = None  # the median of the target, (m,); None in old files: half way between low and high
+    middle: Array  # the median of the target, (m,)
 
     @classmethod
     def of(
@@ -60,14 +50,14 @@ class TargetReach:
         std = np.sqrt(weights @ np.square(X - mean))
         scale = np.where(std > 1e-12 * np.abs(X).max(axis=0, initial=0.0), std, np.inf)
         scaled = (X - mean) / scale
-        points = scaled[smallest_positions(row_hashes(scaled) if hashes is None else hashes, REFERENCE_ROWS)]
+        points = scaled[smallest_positions(row_hashes(scaled) if hashes is None else hashes, LOOK.few)]
         near, fade = 0.0, 1.0
         if len(points) > 2:
             pairs = pdist(points)
             distances = squareform(pairs)
             np.fill_diagonal(distances, np.inf)
-            near = float(np.quantile(distances.min(axis=1), NEAR))
-            fade = (FADE * float(np.median(pairs)) if width is None else width) or 1.0
+            near = float(np.quantile(distances.min(axis=1), WAY_BACK.usual))
+            fade = (float(np.median(pairs)) if width is None else width) or 1.0
         center = weights @ Y
         spread = np.sqrt(weights @ np.square(Y - center))
         farthest = float(_root_mean_square(scaled, scale).max(initial=0.0)) or 1.0
@@ -85,10 +75,9 @@ class TargetReach:
 
     def returned(self, mean: Array, off: Array, distance: Array) -> Array:
         """The prediction, kept near the target's range; on its way to the mean where ``returns``, else along the linear part."""
-        share = MARGIN + (0.0 if self.returns else 1.0) * np.maximum(distance / self.farthest - 1.0, 0.0)
-        middle = 0.5 * (self.low + self.high) if self.middle is None else self.middle
+        share = TARGETS.margin + (0.0 if self.returns else 1.0) * np.maximum(distance / self.farthest - 1.0, 0.0)
         twice = 2.0 * share[:, None]
-        held = np.clip(mean, self.low - twice * (middle - self.low), self.high + twice * (self.high - middle))
+        held = np.clip(mean, self.low - twice * (self.middle - self.low), self.high + twice * (self.high - self.middle))
         if not self.returns:
             return held
         return held + off[:, None] * (self.target_mean - held)

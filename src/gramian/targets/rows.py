@@ -9,14 +9,14 @@ import numpy as np
 from sklearn.base import clone
 
 from gramian._arrays import Array
-from gramian._content import ContentFolds, GivenFolds, smallest_positions
+from gramian._content import Folds, smallest_positions
+from gramian.evidence.held_out import HeldOut
 from gramian.features import FeatureMap, Identity
 from gramian.kernels import Linear, as_kernel
-from gramian.latent.sample import STORED_LIMIT
 from gramian.latent.units import ColumnSpread, Units, column_spread
+from gramian.policy import SIZES
 from gramian.rows import ArrayRows, Block, Rows
 from gramian.solvers.spectrum import positive_signs
-from gramian.targets.folds import Folds
 from gramian.targets.moments import MomentInputs, TargetFeatures
 from gramian.targets.squash import Squash
 from gramian.targets.survey import DrawnPairs, InputReading, TargetCoding, TargetSurvey
@@ -80,16 +80,14 @@ class TargetRows:
         options = {"sample_weight": self.held.weights} if isinstance(spec, FeatureMap) else {}
         return clone(spec).fit(reading(self.held.X), **options)
 
-    def sums(
-        self, reading: InputReading, feature_map: Any, folds: ContentFolds | GivenFolds
-    ) -> tuple[MomentTable, TargetFeatures]:
+    def sums(self, reading: InputReading, feature_map: Any, folds: Folds) -> tuple[MomentTable, TargetFeatures]:
         """The moments of features and target, fold by fold: one pass."""
         features = TargetFeatures(reading, feature_map, self.coding)
         drawn = self.drawn
         width = features.inputs(drawn.X[:1]).shape[1]
         total = width + drawn.Y.shape[1]
-        if total > STORED_LIMIT:
-            raise NoFeaturesError(f"{total} features are more than the {STORED_LIMIT} whose covariance is stored")
+        if total > SIZES.stored:
+            raise NoFeaturesError(f"{total} features are more than the {SIZES.stored} whose covariance is stored")
         sums = self.rows.fold(feature_sums, features, folds, total)
         views = (MomentView(slice(0, width), feature_map), MomentView(slice(width, total)))
 
@@ -104,10 +102,10 @@ class TargetRows:
         drawn = self.drawn
         return MomentInputs(table.sums.folds, table.widths[0], rank_tol, features.inputs(drawn.X), drawn.Y)
 
-    def folds(self, n_folds: int | GivenFolds | None) -> tuple[ContentFolds | GivenFolds, Folds | None]:
+    def folds(self, n_folds: int | Folds | None) -> tuple[Folds, HeldOut | None]:
         """How rows are held out, and the folds of the drawn ones."""
         if n_folds is None:
-            return ContentFolds(0, None), None
+            return Folds(0), None
         return self.survey.folds(n_folds)
 
 

@@ -12,16 +12,15 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._precision import EPS
 from gramian._progress import Progress
+from gramian.evidence.held_out import HeldOut, Part
 from gramian.latent.gaussian import LatentGaussian, Projection
+from gramian.policy import TARGETS
 from gramian.targets.axes import Decomposition, FeatureInputs, TargetAxes
-from gramian.targets.folds import Folds
-from gramian.targets.path import MIN_IMPROVEMENT, HeldOut, ridge_predictions
+from gramian.targets.path import HeldOutPredictions, ridge_predictions
 from gramian.views.noise import ROUNDS, ecm_rounds, mean_log_likelihood, scales_of
 from gramian.views.subspace import ridges_up_to
-
-ROUNDING = 1e-14
-"""Sums of squares below this share of the target's are rounding, where they are made from moments."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class HeldOutProducts:
         flat = coefficients.reshape(k, r * m)
         quadratic = np.einsum("ka,ka->a", flat, self.spread[:k, :k] @ flat).reshape(r, m).sum(axis=1)
         linear = np.einsum("krm,km->r", coefficients, self.cross[:k])
-        return np.maximum(quadratic - 2 * linear + self.target, ROUNDING * self.target)
+        return np.maximum(quadratic - 2 * linear + self.target, 64 * EPS * self.target)
 
 
 @dataclass(frozen=True)
@@ -64,24 +63,24 @@ class Fold:
         return float(weights[self.held].sum()) if self.products is None else self.products.weight
 
 
-def decomposed_folds(inputs: Any, folds: Folds, total_weight: float) -> list[Fold]:
+def decomposed_folds(inputs: Any, folds: HeldOut, total_weight: float) -> list[Fold]:
     """One decomposition per fold, for everything that is cross-validated."""
-    found = []
-    for number in range(len(folds.distinct)):
-        held, kept = np.flatnonzero(folds.numbers == number), np.flatnonzero(folds.numbers != number)
+
+    def path(part: Part) -> Fold:
         if isinstance(inputs, FeatureInputs):
-            whole = inputs.decomposed(kept, without=number)
-            scores = whole.scores(held)
+            whole = inputs.decomposed(part.kept, without=part.number)
+            scores = whole.scores(part.held)
             # what later steps read is the axes and the scores: the coefficients can go
             parts = replace(whole, coefficients=np.empty(0), offset=np.empty(0), vectors=np.empty(0))
         else:
-            parts, scores = inputs.seen_by(kept, held)
-        found.append(Fold(held, parts, scores, total_weight * float(inputs.weights[kept].sum())))
-    return found
+            parts, scores = inputs.seen_by(part.kept, part.held)
+        return Fold(part.held, parts, scores, total_weight * float(inputs.weights[part.kept].sum()))
+
+    return folds.each(path)
 
 
 @dataclass(frozen=True)
-class Losses:
+class PathLosses:
     """Held-out losses of a path, one row per fold: weighted sums over the rows held out."""
 
     loss: Array  # (folds, sizes, ridges)
@@ -94,13 +93,13 @@ class Losses:
         """The fewest components within 1 % of the least loss, and of equal ridges there the largest."""
         total = self.loss.sum(axis=0)
         of_size = total.min(axis=1)
-        k = int(np.flatnonzero(of_size <= MIN_IMPROVEMENT * of_size.min())[0])
+        k = int(np.flatnonzero(of_size <= TARGETS.improvement * of_size.min())[0])
         return k, int(np.flatnonzero(total[k] <= of_size[k] * (1 + 1e-9))[-1])
 
 
 def component_losses(
     folds: list[Fold], target: Array, weights: Array, sizes: list[int], robust: bool = False
-) -> Losses:
+) -> PathLosses:
     """Ridge regression on the leading components of the inputs alone, for every size and ridge: Σ_p t_p c_p/(λ_p + κ)."""
     # a fold may leave rows that are all alike, which have no axes
     ridges = ridges_up_to(next((float(fold.axes.values[0]) for fold in folds if len(fold.axes.values)), 0.0))
@@ -124,7 +123,7 @@ def component_losses(
             found += (fold.scores[:, part] @ spread).reshape(found.shape)
             start = size
             loss[f, k], squares[f, k] = _losses(found, axes, truth, s, robust)
-    return Losses(loss, squares, np.array([fold.weight(weights) for fold in folds]), ridges, sizes)
+    return PathLosses(loss, squares, np.array([fold.weight(weights) for fold in folds]), ridges, sizes)
 
 
 def component_predictions(folds: list[Fold], shape: tuple[int, ...], size: int, ridge: float) -> Array:
@@ -198,7 +197,7 @@ class JointPath:
 
 def checked_model(
     folds: list[Fold], target: Array, weights: Array, scales: Array, count: int, robust: bool, variance: float
-) -> HeldOut:
+) -> HeldOutPredictions:
     """Cross-validated predictions of the model with these noises, at the ridge κσ² that predicts best."""
     paths = [JointPath.of(fold, scales, count, 1.0) for fold in folds]
     ridges = ridges_up_to(float(paths[0].gains.max(initial=0.0)))
@@ -213,12 +212,12 @@ def checked_model(
         offsets = fold.scores @ path.slopes(ridges[r : r + 1])[:, 0]
         predictions[fold.held] = fold.axes.mean + offsets @ fold.axes.directions.T
         leverages[fold.held] = path.leverages(float(ridges[r]), offsets)
-    return HeldOut(predictions, leverages, count, float(ridges[r]), float(squares[r]) / (variance or 1.0))
+    return HeldOutPredictions(predictions, leverages, count, float(ridges[r]), float(squares[r]) / (variance or 1.0))
 
 
 def checked_at_its_word(
     folds: list[Fold], target: Array, scales: Array, count: int, noise: float, variance: float
-) -> HeldOut:
+) -> HeldOutPredictions:
     """Cross-validated predictions of the model with one noise, which is not chosen; rows held out are known by their products."""
     predictions, leverages, squares = np.empty(target.shape), np.empty(len(target)), 0.0
     for fold in folds:
@@ -237,7 +236,7 @@ def checked_at_its_word(
         shown = replace(seen, scores=fold.scores @ seen.scores, squared_norm=np.zeros(len(fold.scores)))
         _, sizes = ridge_predictions(gaussian, shown, W, count, np.array([noise]))
         leverages[fold.held] = sizes[0] / fold.total_weight
-    return HeldOut(predictions, leverages, count, noise, squares / (variance or 1.0))
+    return HeldOutPredictions(predictions, leverages, count, noise, squares / (variance or 1.0))
 
 
 def _path_losses(fold: Fold, slopes: Array, target: Array, weights: Array, robust: bool) -> tuple[Array, Array]:

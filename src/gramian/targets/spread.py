@@ -8,9 +8,10 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._types import Points
+from gramian.evidence.held_out import HeldOut
 from gramian.latent.units import Units
+from gramian.policy import TARGETS
 from gramian.targets.axes import FeatureInputs
-from gramian.targets.folds import Folds
 from gramian.targets.single import component_losses, component_predictions, decomposed_folds
 
 MOST_LATENTS = 30
@@ -19,8 +20,6 @@ FEWEST_FOR_SPREAD = 40
 """With fewer distinct rows only one size of errors can be estimated."""
 MOST_INPUTS = 100
 """Columns of inputs that the size of errors may depend on by themselves, and their squares; with more columns only the latents are used."""
-FARTHEST = 3.0
-"""Inputs count no farther out than this many standard deviations: one far row must not decide how large errors are."""
 QUIETEST, LOUDEST = 0.15, 6.0
 """Errors are expected between these shares of their mean, whatever the regression says."""
 
@@ -39,10 +38,10 @@ class TargetSpread:
     def __call__(self, latents: Array, inputs: Points | None = None) -> Array:
         """Relative sizes (n, m)."""
         own = None if self.units is None or inputs is None else input_features(inputs, self.units)
-        return limited(self.intercept + spread_features(latents, own) @ self.coefficients)
+        return limit_sizes(self.intercept + spread_features(latents, own) @ self.coefficients)
 
 
-def limited(sizes: Array) -> Array:
+def limit_sizes(sizes: Array) -> Array:
     """Between a seventh of the mean error and six times it."""
     return np.clip(sizes, QUIETEST, LOUDEST)
 
@@ -57,11 +56,11 @@ def spread_features(latents: Array, inputs: Array | None = None) -> Array:
 
 def input_features(inputs: Points, units: Units) -> Array:
     """Inputs in standard deviations; a value farther out than three of them says no more than one that is three."""
-    return np.clip(units.into(inputs), -FARTHEST, FARTHEST)
+    return np.clip(units.into(inputs), -TARGETS.far, TARGETS.far)
 
 
 def fit_spread(
-    latents: Array, sizes: Array, weights: Array, folds: Folds, total_weight: float, inputs: Array | None = None
+    latents: Array, sizes: Array, weights: Array, folds: HeldOut, total_weight: float, inputs: Array | None = None
 ) -> tuple[TargetSpread, Array] | None:
     """Ridge regression of the ``sizes`` |e| of held-out errors (mean 1 per column) on latents and inputs, and its held-out predictions.
 
@@ -93,4 +92,4 @@ def fit_spread(
     ridge = float(losses.ridges[r]) * folds.kept_share
     coefficients = whole.coefficients @ (axes.cross / (axes.values + ridge)[:, None]) @ axes.directions.T
     intercept = axes.mean - (weights @ features) @ coefficients
-    return TargetSpread(intercept, coefficients, units), limited(predictions)
+    return TargetSpread(intercept, coefficients, units), limit_sizes(predictions)

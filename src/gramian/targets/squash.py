@@ -7,11 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramian._arrays import Array
-
-FAR = 3.0
-"""Values within so many robust standard deviations of the median stay as they are; beyond, distances grow like a logarithm."""
-HEAVY = 5.0
-"""Tails are heavy where some value lies farther out than this."""
+from gramian.policy import TARGETS
 
 
 @dataclass(frozen=True)
@@ -38,13 +34,15 @@ class Squash:
         unit = np.minimum((high - low) / 1.349, std)
         unit = np.where(unit > 0, unit, np.where(std > 0, std, 1.0))
         farthest = np.maximum(center - least, greatest - center) / unit
-        return cls(center, unit) if farthest.max(initial=0.0) > HEAVY else None
+        return cls(center, unit) if farthest.max(initial=0.0) > TARGETS.heavy else None
 
     def __call__(self, X: Array) -> Array:
         """The rows in robust units, far values drawn in."""
         scaled = (np.asarray(X, dtype=np.float64) - self.center) / self.unit
         size = np.abs(scaled)
-        return np.where(size > FAR, np.sign(scaled) * (FAR + np.log1p(np.maximum(size - FAR, 0.0))), scaled)
+        return np.where(
+            size > TARGETS.far, np.sign(scaled) * (TARGETS.far + np.log1p(np.maximum(size - TARGETS.far, 0.0))), scaled
+        )
 
 
 def weighted_quantiles(X: Array, weights: Array, level: float) -> Array:

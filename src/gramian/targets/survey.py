@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._content import ContentFolds, DistinctHashes, GivenFolds, row_hashes
+from gramian._content import DistinctHashes, Folds, row_hashes
+from gramian.evidence.held_out import HeldOut
 from gramian.latent.units import ColumnSpread, column_spread
+from gramian.policy import LOOK
 from gramian.rows import Block
-from gramian.targets.folds import Folds
 from gramian.targets.squash import Squash
-
-DRAWN_PAIRS = 10_000
-"""Pairs of inputs and target that are drawn: what is not a sum (quantiles of residuals, kernels, landmarks) is taken from them."""
 
 
 @dataclass(frozen=True)
@@ -145,11 +143,11 @@ class TargetSurvey:
         d = self.drawn.X.shape[1]
         return self.low[:d], self.high[:d]
 
-    def folds(self, n_folds: int | GivenFolds) -> tuple[ContentFolds | GivenFolds, Folds]:
+    def folds(self, n_folds: int | Folds) -> tuple[Folds, HeldOut]:
         """Which fold a row is in by its hash, and the folds of the drawn pairs."""
-        content = n_folds if isinstance(n_folds, GivenFolds) else ContentFolds.of(self.distinct, n_folds)
+        content = n_folds if isinstance(n_folds, Folds) else Folds.of(self.distinct, n_folds)
         counts = np.bincount(content.assign(self.distinct.hashes), minlength=max(content.n_folds, 1))
-        return content, Folds(content.assign(self.drawn.hashes), counts)
+        return content, HeldOut(content.assign(self.drawn.hashes), counts, self.drawn.weights)
 
 
 def survey_target(block: Block, coding: TargetCoding) -> TargetSurvey:
@@ -166,7 +164,7 @@ def survey_target(block: Block, coding: TargetCoding) -> TargetSurvey:
         both.min(axis=0),
         both.max(axis=0),
         DistinctHashes.of(hashes),
-        DrawnPairs.of(X, Y, block.weights, DRAWN_PAIRS, hashes),
+        DrawnPairs.of(X, Y, block.weights, LOOK.drawn, hashes),
     )
 
 

@@ -15,7 +15,7 @@ from scipy.stats import qmc
 
 from gramian._arrays import Array
 from gramian.tuning.space import Category, Integer, Real, Space
-from gramian.tuning.surrogate import Surrogate, propose, untaken
+from gramian.tuning.surrogate import Surrogate, is_new, propose
 from gramian.tuning.trials import Trial
 
 
@@ -67,7 +67,7 @@ class GPBackend:
 
 def _random_point(space: Space, taken: Array, rng: np.random.Generator) -> list[Array]:
     points = np.unique(space.from_uniform(rng.random((64, space.width))), axis=0)
-    points = points[untaken(points, taken)]
+    points = points[is_new(points, taken)]
     return list(rng.permutation(points)[:1])
 
 

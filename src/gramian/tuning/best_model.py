@@ -24,7 +24,7 @@ class BestModel(MetaEstimatorMixin, BaseEstimator):
     objective_: Any
 
     def score(self, X: Table, y: object = None) -> float:
-        """The objective of the best model on given rows.
+        """The objective of the best model on given rows [10].
 
         Parameters
         ----------
@@ -35,10 +35,6 @@ class BestModel(MetaEstimatorMixin, BaseEstimator):
         -------
         float
             Larger is better.
-
-        References
-        ----------
-        [10] docs/theory.md, section 10: choosing, by what was not seen.
 
         Examples
         --------
@@ -147,7 +143,7 @@ def _delegate(method: str) -> Any:
 
 
 def _fit_transform(self: Any, X: Table, y: object = None, **fit_params: Any) -> Any:
-    """``fit(X, y).transform(X)``; there only where the estimator has transform.
+    """``fit(X, y).transform(X)``; there only where the estimator has transform [10].
 
     Parameters
     ----------
@@ -159,10 +155,6 @@ def _fit_transform(self: Any, X: Table, y: object = None, **fit_params: Any) -> 
     Returns
     -------
     ndarray of shape (n_samples, n_components_)
-
-    References
-    ----------
-    [10] docs/theory.md, section 10: choosing, by what was not seen.
 
     Examples
     --------

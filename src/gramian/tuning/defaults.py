@@ -95,7 +95,7 @@ def kernel_dimensions(name: str, kernel: Any, X: Table) -> dict[str, Dimension]:
     found: dict[str, Dimension] = {}
     for parameter in params:
         if parameter.split("__")[-1] == "length_scale":
-            middle = median_distance(X)
+            middle = usual_distance(X)
             if isinstance(kernel, Kernel):
                 middle = kernel.typical_distance(middle, np.shape(X)[1])
             found[f"{name}__{parameter}"] = Real(middle / 20.0, middle * 20.0, log=True)
@@ -104,7 +104,7 @@ def kernel_dimensions(name: str, kernel: Any, X: Table) -> dict[str, Dimension]:
     return found
 
 
-def median_distance(X: Table) -> float:
+def usual_distance(X: Table) -> float:
     """The median heuristic, as the kernels themselves resolve it; 1 where all rows are equal."""
     from gramian.kernels import RBF
 

@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
 
 from gramian._arrays import Array
-from gramian.tuning.space import configured
+from gramian.tuning.space import with_params
 from gramian.views.tables import kind_of
 
 
@@ -46,17 +46,17 @@ class Evaluation:
     settles: tuple[str, ...] = ()
 
     def __call__(self, params: Mapping[str, Any]) -> Outcome:
-        return guarded(lambda: ([self.held_out(params, fold) for fold in range(len(self.folds))], {}))
+        return run_trial(lambda: ([self.held_out(params, fold) for fold in range(len(self.folds))], {}))
 
     def side_by_side(self, params: Mapping[str, Any], pool: Any) -> Outcome:
         """The same outcome, with the folds evaluated by the workers of a pool of joblib."""
         calls = (delayed(_quiet)(self, params, fold) for fold in range(len(self.folds)))
-        return guarded(lambda: (list(pool(calls)), {}))
+        return run_trial(lambda: (list(pool(calls)), {}))
 
     def held_out(self, params: Mapping[str, Any], fold: int) -> float:
         """The objective on the held-out rows of one fold."""
         train, test = self.folds[fold]
-        model = seeded(configured(self.estimator, params), self.seed)
+        model = with_seeds(with_params(self.estimator, params), self.seed)
         X_train, y_train = _taken(model, self.X, self.y, train)
         X_test, y_test = _taken(model, self.X, self.y, test, train)
         options = _check_method_params(self.X, self.fit_params, train) if self.fit_params else {}
@@ -74,7 +74,7 @@ def _quiet(evaluation: Evaluation, params: Mapping[str, Any], fold: int) -> floa
         return evaluation.held_out(params, fold)
 
 
-def guarded(work: Callable[[], tuple[list[float], dict[str, Any]]]) -> Outcome:
+def run_trial(work: Callable[[], tuple[list[float], dict[str, Any]]]) -> Outcome:
     """Run one trial; what it raises is recorded. Its warnings are kept quiet: a search probes settings that deserve them."""
     started = time.monotonic()
     try:
@@ -93,7 +93,7 @@ def _kind(error: Exception) -> str:
     return "ValueError"
 
 
-def seeded(model: BaseEstimator, seed: int | None) -> Any:
+def with_seeds(model: BaseEstimator, seed: int | None) -> Any:
     """The model with every ``random_state`` that is None set to a number drawn from the seed, so that trials repeat."""
     if seed is None:
         return model

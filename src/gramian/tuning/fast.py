@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,24 +19,20 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from gramian._arrays import Array
 from gramian._checks import is_auto, is_count
-from gramian._threads import single_blas_thread
+from gramian._threads import threads_for_rows
 from gramian._types import Table
+from gramian.evidence.selection import choose
 from gramian.kernels import as_kernel
-from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.gaussian import LatentGaussian, Projection, resolve_noise
 from gramian.latent.model import fit_latent_model
 from gramian.latent.sample import DualSample
 from gramian.operators.gram import DenseGram
-from gramian.policy import LOOK
+from gramian.policy import DEFAULTS, KERNELS, LOOK
 from gramian.preimage import KernelSmoother, as_preimage
 from gramian.solvers import Eigh
-from gramian.tuning.evaluation import Evaluation, Outcome, guarded
-from gramian.tuning.space import Category, Integer, Space, configured
+from gramian.tuning.evaluation import Evaluation, Outcome, run_trial
+from gramian.tuning.space import Category, Integer, Space, with_params
 
-MANY = 16
-"""Up to this many values of q each is looked at; beyond, a geometric grid and then the neighbourhood of its best."""
-SMALL = 512
-_QUERIES_KEPT = 16
 _SHARED_OBJECTIVES = ("reconstruction", "kernel_error", "denoising")
 
 
@@ -95,7 +90,7 @@ def best_count(values: list[int], score: Callable[[int], float]) -> int | None:
             if q not in seen:
                 seen[q] = score(q)
 
-    if len(values) <= MANY:
+    if len(values) <= 16:  # beyond, a geometric grid and then the neighbourhood of its best
         look(values)
     else:
         look(values[i] for i in sorted(set(np.rint(np.geomspace(1, len(values), 12)).astype(int) - 1)))
@@ -117,13 +112,8 @@ def parsimonious(scores: Mapping[int, Any]) -> int:
 
     Pairing the folds matters: they differ from each other far more than two values of q do on one fold.
     """
-    best = max(scores, key=lambda q: (float(np.mean(scores[q])), -q))
-    for q in sorted(scores):
-        behind = np.subtract(scores[best], scores[q])
-        error = float(behind.std(ddof=1) / np.sqrt(len(behind))) if len(behind) > 1 else 0.0
-        if behind.mean() <= error:
-            return q
-    return best
+    counts = sorted(scores)
+    return int(choose(counts, np.column_stack([scores[q] for q in counts])).chosen)
 
 
 # ---------------------------------------------------------------- kernel matrices
@@ -154,15 +144,10 @@ class Distances:
             return None
         key = (fold, digest(Y))
         if key not in self.queries:
-            if len(self.queries) >= _QUERIES_KEPT:
+            if len(self.queries) >= 16:
                 self.queries.pop(next(iter(self.queries)))
             self.queries[key] = -0.5 * euclidean_distances(Y - self.offset, self.X[columns], squared=True)
         return _profiled(kernel, self.queries[key])
-
-
-def few_threads(n_rows: int) -> AbstractContextManager[Any]:
-    """BLAS on one thread where matrices are so small that a second one costs more than it gives."""
-    return single_blas_thread() if n_rows <= SMALL else nullcontext()
 
 
 def digest(values: Array) -> bytes:
@@ -191,8 +176,8 @@ class KernelEvaluation(Evaluation):
     distances: Any = None
 
     def __call__(self, params: Mapping[str, Any]) -> Outcome:
-        with few_threads(len(self.X)):
-            return guarded(lambda: self._settled(params))
+        with threads_for_rows(len(self.X)):
+            return run_trial(lambda: self._settled(params))
 
     def _settled(self, params: Mapping[str, Any]) -> tuple[list[float], dict[str, Any]]:
         folds = self.fold_models(params)
@@ -217,7 +202,7 @@ class KernelEvaluation(Evaluation):
 
     def fold_models(self, params: Mapping[str, Any]) -> list[FoldModel]:
         """The largest model of every fold at a setting of the kernel."""
-        template = configured(self.estimator, params)
+        template = with_params(self.estimator, params)
         most = None if self.counts is None else self.counts[-1]
         return [FoldModel.fit(template, self, number, most) for number in range(len(self.folds))]
 
@@ -258,7 +243,7 @@ class FoldModel:
         sample = DualSample(kernel, rows, DenseGram(gram), np.full(n, 1.0 / n), dim, template.center)
         count = template.n_components if most is None else min(most, sample.max_components)
         noise = template.noise_variance if most is None else "ml"
-        model = fit_latent_model(sample, count, Eigh(), noise, default_fraction=DEFAULT_FRACTION)
+        model = fit_latent_model(sample, count, Eigh(), noise, default_fraction=DEFAULTS.explained)
         return cls(evaluation, number, template, kernel, gram, model, sample.max_components)
 
     def kernel_rows(self, Y: Any) -> Array:
@@ -360,15 +345,15 @@ class ClassifierEvaluation(Evaluation):
     distances: Any = None
 
     def __call__(self, params: Mapping[str, Any]) -> Outcome:
-        with few_threads(len(self.X)):
-            return guarded(lambda: self._settled(params))
+        with threads_for_rows(len(self.X)):
+            return run_trial(lambda: self._settled(params))
 
     def _settled(self, params: Mapping[str, Any]) -> tuple[list[float], dict[str, Any]]:
         from gramian.classes.path import class_paths
         from gramian.single.kernel_fit import resolved_kernel
 
         assert self.counts is not None
-        template = configured(self.estimator, params)
+        template = with_params(self.estimator, params)
         weights, everyone = np.ones(len(self.X)), np.arange(len(self.X))
         folds: list[tuple[list[Any], Array, Array]] = []
         known: dict[str, Array] = {}  # with a number for a width, the Gram matrix is the same in all folds
@@ -427,13 +412,12 @@ def classifier_path(plan: Any) -> Evaluation | None:
 
 def _as_given(plan: Any) -> bool:
     """Whether a classifier takes the rows as they are (not standardised) and its kernel exactly."""
-    from gramian.estimators.classifier import EXACT_ROWS
     from gramian.kernels.units import in_data_units
 
     model = plan.estimator
     if model.standardize is True or model.approximation == "nystroem":
         return False
-    if model.approximation == "auto" and np.shape(plan.X)[0] > EXACT_ROWS:
+    if model.approximation == "auto" and np.shape(plan.X)[0] > KERNELS.exact_rows:
         return False
     scaled = any(name.rpartition("__")[2] == "length_scale" for name in plan.space.dimensions)
     return model.standardize is False or scaled or (model.kernel != "auto" and in_data_units(model.kernel))

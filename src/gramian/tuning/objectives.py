@@ -15,15 +15,9 @@ from sklearn.pipeline import Pipeline
 
 from gramian._arrays import Array
 from gramian._types import Table
+from gramian.policy import DEFAULTS, LOOK
 
 Objective = Callable[[Any, Any, Any], float]
-
-HIDDEN_SHARE = 0.2
-"""Share of the cells of held-out rows that `reconstruction` hides from models of missing values."""
-NOISE_SHARE = 0.5
-"""Standard deviation of the noise that `denoising` adds, in units of each column's."""
-LEVEL = 0.9
-"""Nominal coverage of the intervals that `interval_score` judges."""
 
 
 def reconstruction(model: BaseEstimator, X: Table, y: object = None) -> float:
@@ -60,7 +54,7 @@ def denoising(model: BaseEstimator, X: Table, y: object = None) -> float:
         raise ValueError(
             'scoring="denoising": the held-out rows are all equal. Use fewer folds (cv) or another objective.'
         )
-    noisy = table + NOISE_SHARE * spread * np.random.default_rng(0).standard_normal(table.shape)
+    noisy = table + LOOK.noise * spread * np.random.default_rng(0).standard_normal(table.shape)
     errors = ((table - np.asarray(model.reconstruct(noisy))) ** 2).mean(axis=0)
     return -float(errors.sum() / (spread**2).sum())
 
@@ -117,19 +111,19 @@ def interval_score(model: BaseEstimator, X: Table, y: object = None) -> float:
     if hasattr(model, "predict_interval"):
         truth = np.asarray(X, dtype=float)
         lower, upper = (
-            _reshaped(end, truth) for end in _predicted(model, "predict_interval", len(truth), y, level=LEVEL)
+            _reshaped(end, truth) for end in _predicted(model, "predict_interval", len(truth), y, level=DEFAULTS.cover)
         )
     else:
         from scipy.special import ndtri
 
         truth = np.asarray(y, dtype=float)
         mean, std = model.predict(X, return_std=True)
-        half = ndtri(0.5 + LEVEL / 2.0) * _reshaped(std, truth)
+        half = ndtri(0.5 + DEFAULTS.cover / 2.0) * _reshaped(std, truth)
         lower, upper = _reshaped(mean, truth) - half, _reshaped(mean, truth) + half
     seen = np.isfinite(truth)
     truth, lower, upper = truth[seen], lower[seen], upper[seen]
     outside = np.maximum(lower - truth, 0.0) + np.maximum(truth - upper, 0.0)
-    return -float(np.mean(upper - lower + 2.0 / (1.0 - LEVEL) * outside))
+    return -float(np.mean(upper - lower + 2.0 / (1.0 - DEFAULTS.cover) * outside))
 
 
 OBJECTIVES: dict[str, Objective] = {
@@ -161,7 +155,7 @@ def _fills(model: BaseEstimator) -> bool:
     return any(base.__name__ == "LatentImputer" for base in type(model).__mro__)
 
 
-def hidden_mask(table: Array, share: float = HIDDEN_SHARE) -> Array:
+def hidden_mask(table: Array, share: float = 0.2) -> Array:
     """Which observed cells to hide: a fixed random share, and always at least one of each row that has two."""
     rng = np.random.default_rng(0)
     seen = np.isfinite(table)

@@ -17,7 +17,7 @@ from gramian.tuning.space import Space
 
 
 @dataclass(frozen=True)
-class Plan:
+class SearchPlan:
     """Model, space, objective, data and folds; with them the fast path that serves them, if one does."""
 
     estimator: Any

@@ -19,13 +19,21 @@ from gramian._types import RandomState, Table
 from gramian.tuning.backends import BACKENDS, import_optuna
 from gramian.tuning.best_model import BestModel, own_score
 from gramian.tuning.defaults import default_objective, default_space, moves_the_measure
-from gramian.tuning.evaluation import Evaluation, Outcome, is_views, seeded
+from gramian.tuning.evaluation import Evaluation, Outcome, is_views, with_seeds
 from gramian.tuning.folds import make_folds
 from gramian.tuning.objectives import OBJECTIVES
-from gramian.tuning.plan import Plan, shape_of
-from gramian.tuning.space import Space, build_space, configured
+from gramian.tuning.plan import SearchPlan, shape_of
+from gramian.tuning.space import Space, build_space, with_params
 from gramian.tuning.surrogate import Surrogate
-from gramian.tuning.trials import Trial, best_index, check_identity, columns, decoded, read_checkpoint, write_checkpoint
+from gramian.tuning.trials import (
+    Trial,
+    best_index,
+    check_identity,
+    columns,
+    decode_points,
+    read_checkpoint,
+    write_checkpoint,
+)
 
 
 class BayesSearch(BestModel):
@@ -125,7 +133,7 @@ class BayesSearch(BestModel):
     # ------------------------------------------------------------ fit
 
     def fit(self, X: Table, y: object = None, **fit_params: Any) -> BayesSearch:
-        """Search, then fit the best setting on all rows.
+        """Search, then fit the best setting on all rows [10].
 
         Parameters
         ----------
@@ -139,10 +147,6 @@ class BayesSearch(BestModel):
         Returns
         -------
         BayesSearch
-
-        References
-        ----------
-        [10] docs/theory.md, section 10: choosing, by what was not seen.
 
         Examples
         --------
@@ -171,7 +175,7 @@ class BayesSearch(BestModel):
         if best is None:
             raise _all_failed(trials)
         refitted = time.monotonic()
-        model = seeded(configured(self.estimator, trials[best].params), seed if self._is_seeded() else None)
+        model = with_seeds(with_params(self.estimator, trials[best].params), seed if self._is_seeded() else None)
         _fit(model, X, y, plan.fit_params)
         self._remember(plan, seed, trials)
         self._remember_best(trials)
@@ -205,7 +209,7 @@ class BayesSearch(BestModel):
     def _is_seeded(self) -> bool:
         return self.random_state is not None
 
-    def _plan(self, X: Table, y: object, fit_params: dict[str, Any]) -> Plan:
+    def _plan(self, X: Table, y: object, fit_params: dict[str, Any]) -> SearchPlan:
         """Everything that the trials share, checked before the first of them."""
         fit_params = {name: value for name, value in fit_params.items() if value is not None}
         groups = fit_params.pop("groups", None)
@@ -225,7 +229,7 @@ class BayesSearch(BestModel):
                 "space is empty: there is nothing to search. Name a parameter, or use None for the default space."
             )
         name, objective = self._objective(space)
-        return Plan(
+        return SearchPlan(
             self.estimator, space, name, objective, X, y, folds, fit_params, seed, self._is_seeded(), self.fast_paths
         )
 
@@ -253,12 +257,12 @@ class BayesSearch(BestModel):
             )
         return scoring, OBJECTIVES[scoring] if scoring in OBJECTIVES else get_scorer(scoring)
 
-    def _earlier(self, plan: Plan) -> tuple[int, list[Trial]]:
+    def _earlier(self, plan: SearchPlan) -> tuple[int, list[Trial]]:
         """The seed and the trials to go on from: of the checkpoint, else of the last fit, else none."""
         if self.checkpoint is not None:
             found = read_checkpoint(self.checkpoint, plan.identity)
             if found is not None:
-                return found[0], decoded(found[1], plan.searched)
+                return found[0], decode_points(found[1], plan.searched)
         if self.warm_start and hasattr(self, "_records"):
             check_identity(
                 self._identity,
@@ -269,7 +273,9 @@ class BayesSearch(BestModel):
             return self.seed_, list(self._records)
         return plan.seed, []
 
-    def _run(self, plan: Plan, evaluation: Evaluation, seed: int, trials: list[Trial], budget: float) -> list[Trial]:
+    def _run(
+        self, plan: SearchPlan, evaluation: Evaluation, seed: int, trials: list[Trial], budget: float
+    ) -> list[Trial]:
         backend = BACKENDS[self.backend]()
         n_jobs = effective_n_jobs(self.n_jobs)
         space = plan.searched
@@ -296,7 +302,7 @@ class BayesSearch(BestModel):
             raise
         return trials
 
-    def _remember(self, plan: Plan, seed: int, trials: list[Trial]) -> None:
+    def _remember(self, plan: SearchPlan, seed: int, trials: list[Trial]) -> None:
         self._records = list(trials)
         self._identity = plan.identity
         self.trials_ = columns(trials)

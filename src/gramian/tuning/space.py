@@ -390,7 +390,7 @@ def named_object(parameter: str, value: Any) -> Any:
     return entry() if callable(entry) else clone(entry)
 
 
-def configured(estimator: BaseEstimator, params: Mapping[str, Any]) -> Any:
+def with_params(estimator: BaseEstimator, params: Mapping[str, Any]) -> Any:
     """A clone of the estimator with the parameters set; names give way to objects where their own parameters are set."""
     model = clone(estimator)
     current = model.get_params(deep=True)

@@ -14,16 +14,10 @@ from gramian._arrays import Array
 from gramian._checks import check_random_state, check_table
 from gramian._threads import single_blas_thread
 from gramian._types import RandomState, Table
+from gramian.policy import LOOK, SUGGEST
 from gramian.tuning.evaluation import Evaluation
 from gramian.tuning.fast import Distances, KernelEvaluation, best_count
-from gramian.tuning.objectives import NOISE_SHARE, denoising
-
-ROWS = 400
-"""At most this many rows (a random part of the table) are looked at."""
-FOLDS = 3
-WIDTHS = 2.0 ** np.arange(-3.0, 3.5, 1.0)
-"""Widths that are tried, in units of the median distance."""
-LARGEST_Q = 60
+from gramian.tuning.objectives import denoising
 
 
 @dataclass(frozen=True)
@@ -51,7 +45,7 @@ class Proposal:
 
 
 def suggest(X: Table, *, random_state: RandomState = 0) -> Proposal:
-    """Propose a kernel, a width and q for the rows of X.
+    """Propose a kernel, a width and q for the rows of X [10].
 
     Models are judged by denoising: on held-out rows to which noise was added, by how near they come to the clean row. Copying the
     input cannot win (a kernel has to beat that too), so that a linear model and kernels of all widths compare fairly, at every q. With missing cells only the linear
@@ -68,10 +62,6 @@ def suggest(X: Table, *, random_state: RandomState = 0) -> Proposal:
     -------
     Proposal
 
-    References
-    ----------
-    [10] docs/theory.md, section 10: choosing, by what was not seen.
-
     Examples
     --------
     >>> import numpy as np
@@ -85,7 +75,7 @@ def suggest(X: Table, *, random_state: RandomState = 0) -> Proposal:
     from gramian.estimators.kernel_ppca import KernelPPCA
     from gramian.estimators.ppca import PPCA
     from gramian.kernels import RBF
-    from gramian.tuning.defaults import median_distance
+    from gramian.tuning.defaults import usual_distance
 
     table = np.asarray(
         check_table(None, X, reset=False, missing=True, min_samples=6, accept_sparse=False), dtype=np.float64
@@ -93,9 +83,9 @@ def suggest(X: Table, *, random_state: RandomState = 0) -> Proposal:
     seen = np.isfinite(table)
     rng = check_random_state(random_state)
     reasons: list[str] = []
-    if len(table) > ROWS:
-        reasons.append(f"looked at {ROWS} of {len(table)} rows, chosen at random")
-        rows = np.sort(rng.choice(len(table), ROWS, replace=False))
+    if len(table) > SUGGEST.rows:
+        reasons.append(f"looked at {SUGGEST.rows} of {len(table)} rows, chosen at random")
+        rows = np.sort(rng.choice(len(table), SUGGEST.rows, replace=False))
         table, seen = table[rows], seen[rows]
     empty = ~seen.any(axis=0)
     if empty.any():
@@ -106,18 +96,18 @@ def suggest(X: Table, *, random_state: RandomState = 0) -> Proposal:
     if not (spread > 1e-12 * np.abs(np.nanmean(table, axis=0))).any():
         raise ValueError("all rows of X are equal: there is nothing to model.")
     _mention_scales(spread, reasons)
-    splitter = KFold(FOLDS, shuffle=True, random_state=int(rng.integers(2**31 - 1)))
+    splitter = KFold(SUGGEST.folds, shuffle=True, random_state=int(rng.integers(2**31 - 1)))
     folds = [(train, test) for train, test in splitter.split(table)]
     n_train, d = min(len(train) for train, _ in folds), table.shape[1]
-    counts = list(range(1, max(2, min(LARGEST_Q, n_train - 1, d - 1 if d > 1 else 1) + 1)))
+    counts = list(range(1, max(2, min(SUGGEST.components, n_train - 1, d - 1 if d > 1 else 1) + 1)))
     if not seen.all():
         reasons.append(f"{(~seen).mean():.1%} of the cells are missing: only PPCA takes them, so the model is linear")
         q = _chosen_q(PPCA(), table, reasons)
         return Proposal("linear", None, q, PPCA(q), reasons)
     linear = _by_count(Evaluation(PPCA(), denoising, table, None, folds, {}, 0), counts)
-    middle = median_distance(table)
+    middle = usual_distance(table)
     distances = Distances.of(table)
-    kernel_counts = list(range(1, min(LARGEST_Q, n_train - 1) + 1))
+    kernel_counts = list(range(1, min(SUGGEST.components, n_train - 1) + 1))
     curves = {
         float(factor * middle): _by_count(
             KernelEvaluation(
@@ -133,7 +123,7 @@ def suggest(X: Table, *, random_state: RandomState = 0) -> Proposal:
             ),
             kernel_counts,
         )
-        for factor in WIDTHS
+        for factor in 2.0 ** np.arange(-3.0, 4.0)
     }
     curves = {width: curve for width, curve in curves.items() if curve.scores}
     reasons.append(f"noise added to held-out rows: PPCA is left with {_percent(linear)} of the variance")
@@ -142,15 +132,15 @@ def suggest(X: Table, *, random_state: RandomState = 0) -> Proposal:
         reasons.append(
             f"an RBF kernel of width {width:.4g} ({width / middle:.3g} times the median distance {middle:.4g}) with {_percent(curves[width])}"
         )
-        gain = curves[width].top() - max(linear.top(), -(NOISE_SHARE**2))
+        gain = curves[width].top() - max(linear.top(), -(LOOK.noise**2))
         if gain > max(curves[width].error(), linear.error()):
             reasons.append("the kernel wins by more than a standard error")
             q = _chosen_q(KernelPPCA(kernel=RBF(width)), table, reasons)
             return Proposal("rbf", width, q, KernelPPCA(q, kernel=RBF(width)), reasons)
         reasons.append("the kernel does not win by more than a standard error, so the simpler linear model is proposed")
-    if linear.top() < -(NOISE_SHARE**2):
+    if linear.top() < -(LOOK.noise**2):
         reasons.append(
-            f"copying the noisy rows would leave {NOISE_SHARE**2:.0%}: hardly any structure was found, use with care"
+            f"copying the noisy rows would leave {LOOK.noise**2:.0%}: hardly any structure was found, use with care"
         )
     q = _chosen_q(PPCA(), table, reasons)
     return Proposal("linear", None, q, PPCA(q), reasons)

@@ -19,9 +19,6 @@ from gramian.tuning.space import Space
 
 _HALF_LOG_2PI = 0.5 * np.log(2.0 * np.pi)
 _N_CANDIDATES = 1024
-_N_STARTS = 4
-_NEAR = 2e-3  # in unit coordinates; one step of an integer range with 500 values
-_STEP = 1e-6  # of the forward differences, in unit coordinates
 
 
 class _MAPRegressor(GaussianProcessRegressor):
@@ -54,7 +51,7 @@ class Surrogate:
     @classmethod
     def fit(cls, points: Array, scores: Array, seed: int = 0) -> Surrogate:
         """Condition on trials; ``nan`` scores (failed trials) count as the worst one seen, so that they are avoided."""
-        scores = winsorized(np.asarray(scores, dtype=float))
+        scores = winsorize(np.asarray(scores, dtype=float))
         shift, scale = float(scores.mean()), float(scores.std())
         scale = scale if scale > 0 else 1.0
         n_coordinates = points.shape[1]
@@ -111,7 +108,7 @@ class Surrogate:
         return shares
 
 
-def winsorized(scores: Array) -> Array:
+def winsorize(scores: Array) -> Array:
     """Scores with the far lower tail pulled in: how bad a bad trial is must not flatten the surface near the good ones."""
     seen = scores[np.isfinite(scores)]
     if seen.size == 0:
@@ -159,18 +156,18 @@ def propose(
         return surrogate.log_improvement(points, incumbent) + prior_weight * space.log_prior(points)
 
     candidates = _candidates(space, surrogate, rng)
-    free = untaken(candidates, taken)
+    free = is_new(candidates, taken)
     if not free.any():
-        free = untaken(candidates, taken, 1e-9)  # a space of many whole numbers, nearly exhausted
+        free = is_new(candidates, taken, 1e-9)  # a space of many whole numbers, nearly exhausted
     candidates = candidates[free]
     if len(candidates) == 0:
         return None
     with single_blas_thread():
         values = merit(candidates)
-        order = np.argsort(-values, kind="stable")[:_N_STARTS]
+        order = np.argsort(-values, kind="stable")[:4]
         climbed = [_climb(merit, candidates[i], space.continuous()) for i in order]
         climbed_points = space.snap(np.array(climbed))
-        climbed_points = climbed_points[untaken(climbed_points, taken)]
+        climbed_points = climbed_points[is_new(climbed_points, taken)]
         final = np.vstack([candidates[order], climbed_points])
         return np.asarray(final[int(np.argmax(merit(final)))])
 
@@ -209,7 +206,8 @@ def _all_points(space: Space) -> Array:
     return space.snap(np.array([np.concatenate(row) for row in product(*levels)]))
 
 
-def untaken(points: Array, taken: Array, near: float = _NEAR) -> Array:
+# in unit coordinates; one step of an integer range with 500 values
+def is_new(points: Array, taken: Array, near: float = 2e-3) -> Array:
     """Which rows are not a trial already, nor so near to one that they would tell nothing new."""
     if len(taken) == 0 or len(points) == 0:
         return np.ones(len(points), dtype=bool)
@@ -225,7 +223,8 @@ def _climb(merit: Any, start: Array, free: Array) -> Array:
     def negative(inner: Array) -> tuple[float, Array]:
         batch = np.repeat(start[None], columns.size + 1, axis=0)
         batch[:, columns] = inner
-        steps = np.where(inner > 0.5, -_STEP, _STEP)  # inside the box
+        # of the forward differences, in unit coordinates
+        steps = np.where(inner > 0.5, -1e-6, 1e-6)  # inside the box
         batch[1 + np.arange(columns.size), columns] += steps
         values = -merit(batch)
         return float(values[0]), (values[1:] - values[0]) / steps

@@ -136,7 +136,7 @@ def _trial(row: dict[str, Any], number: int) -> Trial:
     )
 
 
-def decoded(trials: Sequence[Trial], space: Any) -> list[Trial]:
+def decode_points(trials: Sequence[Trial], space: Any) -> list[Trial]:
     """Trials read from a file, with their parameters decoded from their points."""
     for trial in trials:
         if len(trial.point) != space.width or not all(0.0 <= value <= 1.0 for value in trial.point):

@@ -19,10 +19,6 @@ from gramian.views.subspace import ViewPart, ViewSubspace
 from gramian.views.tables import ViewRows
 from gramian.views.view import ExplicitView, KernelView, View
 
-DECODED_DRAWS = 64
-"""Draws whose spread is the standard deviation of a view behind a pre-image or decoder where nothing was held out."""
-
-
 Trust = tuple[list[Any], Any, float, Array]
 """Names of the views shown, the name of the view they predict, the trust, and the standard deviations of the view's columns."""
 
@@ -50,9 +46,7 @@ class ViewAnswers:
     preimages: Sequence[Any]
     input_std: Sequence[Array | None]  # of what decoding leaves of training rows, for views that are not linear
     total_weight: float
-    reaches: Sequence[
-        float
-    ] = ()  # how far the latents of held-out rows went, one per trust; models of old files have none
+    reaches: Sequence[float] = ()  # how far the latents of held-out rows went, one per trust
 
     # ------------------------------------------------------------ rows
 
@@ -64,6 +58,9 @@ class ViewAnswers:
                     "With a precomputed kernel k(y, y) is not known, so there are no distances and densities."
                 )
         parts = [(where, verb(seen)) for where, seen in self.subspace.patterns(rows.views, rows.seen)]
+        if not parts:  # no rows
+            none = Projection(np.empty((0, self.gaussian.n_components)), np.empty(0), self.gaussian.dim)
+            parts = [(np.arange(0), verb(none))]
         out = np.empty((len(rows), *parts[0][1].shape[1:]))
         for where, values in parts:
             out[where] = values
@@ -213,7 +210,8 @@ class ViewAnswers:
 
     def _decoded_variance(self, v: int, posterior: Posterior, mean: Array) -> Array:
         """The spread of decoded posterior draws, and what decoding leaves of training rows."""
-        draws = self.inputs(v, posterior.sample(DECODED_DRAWS, np.random.default_rng(0)))
+        # Draws whose spread is the standard deviation of a view behind a pre-image or decoder where nothing was held out.
+        draws = self.inputs(v, posterior.sample(64, np.random.default_rng(0)))
         left = self.input_std[v] if len(self.input_std) > v else None
         return np.square(draws - mean).mean(axis=0) + (0.0 if left is None else np.square(left))
 

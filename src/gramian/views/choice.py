@@ -7,17 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.evidence.dimension import HeldOutFold, choose_dimension
-from gramian.evidence.selection import Selection, choose
-from gramian.views.folds import Question, ViewFold, ridge_grid
+from gramian.evidence.dimension import SpectrumPath, choose_dimension
+from gramian.evidence.held_out import ends, ladder
+from gramian.evidence.selection import Evidence, Selection, choose, choose_by
+from gramian.views.folds import Question, ViewFold, ridges_of_folds
 
-GROWTH = 1.5
-"""Beyond `EACH` components, each candidate is larger than the last by this factor."""
-EACH = 8
-"""Up to this every number of components is a candidate."""
-PLATEAU = 0.002
-"""The search ends where the last `PATIENCE` candidates lowered the error by less than this share of it."""
-PATIENCE = 3
 SAFE_RIDGE = 0.5
 """Of ridges whose error is within this share of a standard error of the least one (paired over folds), the largest is taken."""
 
@@ -37,12 +31,12 @@ def choose_view_components(folds: Sequence[ViewFold], *, noise_variance: float |
     shares = _shares(folds)
     totals = shares @ np.array([fold.norms for fold in folds])
     questions = [question for question in from_all_others(len(totals)) if totals[question[1]] > 0]
-    ridges = np.zeros(1) if noise_variance == 0 else ridge_grid(folds)
-    candidates: list[int] = []
-    scores: list[Array] = []
-    means: list[float] = []
-    for q in _sizes(largest):
-        score = np.zeros(len(folds))
+    ridges = np.zeros(1) if noise_variance == 0 else ridges_of_folds(folds)
+    weights = np.array([fold.weight for fold in folds])
+    tried: list[int] = []
+    losses: list[Array] = []
+    for q in ladder(1, largest):
+        loss = np.zeros(len(folds))
         for question in questions:
             errors = np.array(
                 [
@@ -51,14 +45,13 @@ def choose_view_components(folds: Sequence[ViewFold], *, noise_variance: float |
                 ]
             )
             best = int((shares @ errors).argmin())
-            score -= errors[:, best] / (totals[question[1]] * len(questions))
-        candidates.append(q)
-        scores.append(score)
-        means.append(float(shares @ score))
-        if len(means) > PATIENCE and max(means) <= max(means[:-PATIENCE]) * (1 - PLATEAU):
-            break  # scores are negative: a smaller magnitude is better
-    weights = np.array([fold.weight for fold in folds])
-    return choose(candidates, np.array(scores).T, weights, score="error of held-out views")
+            loss += errors[:, best] / (totals[question[1]] * len(questions))
+        tried.append(q)
+        losses.append(loss)
+        evidence = Evidence(list(tried), np.array(losses), weights, loss="error of held-out views")
+        if ends(evidence):
+            break
+    return choose_by(evidence)
 
 
 def choose_by_rows(folds: Sequence[ViewFold]) -> int:
@@ -67,11 +60,16 @@ def choose_by_rows(folds: Sequence[ViewFold]) -> int:
     for fold in folds:
         scores = np.diagonal(fold.products.sum(axis=(0, 1)))
         rows.append(
-            HeldOutFold(
-                fold.eigenvalues, fold.trace, scores[None], fold.norms.sum(keepdims=True), np.array([fold.weight])
+            SpectrumPath(
+                fold.eigenvalues,
+                fold.trace,
+                scores[None],
+                fold.norms.sum(keepdims=True),
+                np.array([fold.weight]),
+                fold.dim,
             )
         )
-    return int(choose_dimension(rows, folds[0].dim).chosen)
+    return int(choose_dimension(rows).chosen)
 
 
 def choose_ridge(folds: Sequence[ViewFold], question: Question, q: int, noise_variance: float) -> float:
@@ -79,7 +77,7 @@ def choose_ridge(folds: Sequence[ViewFold], question: Question, q: int, noise_va
 
     Of ridges that are nearly as good (`SAFE_RIDGE`) the largest: too little trust costs less on new rows than too much.
     """
-    ridges = ridge_grid(folds)
+    ridges = ridges_of_folds(folds)
     weights = np.array([fold.weight for fold in folds])
     errors = np.array([fold.errors(question, q, ridges, noise_variance) for fold in folds])
     means = _shares(folds) @ errors
@@ -89,18 +87,10 @@ def choose_ridge(folds: Sequence[ViewFold], question: Question, q: int, noise_va
     if choose([0, 1], pair, weights, what="trust", score="error").chosen == 0:
         return float("inf")
     larger = choose(list(ridges[best:]), -errors[:, best:], weights, what="trust", score="error")
-    nearly = -larger.scores <= means[best] + SAFE_RIDGE * larger.errors
+    nearly = -larger.scores <= -larger.scores[0] + SAFE_RIDGE * larger.errors  # the first is the best itself
     return float(ridges[best:][nearly][-1])
 
 
 def _shares(folds: Sequence[ViewFold]) -> Array:
     weights = np.array([fold.weight for fold in folds])
     return weights / weights.sum()
-
-
-def _sizes(largest: int) -> list[int]:
-    """1 to `EACH`, and then growing by `GROWTH`, up to the largest."""
-    sizes = list(range(1, min(EACH, largest) + 1))
-    while sizes[-1] < largest:
-        sizes.append(min(largest, int(GROWTH * sizes[-1])))
-    return sizes

@@ -12,15 +12,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array
 from gramian._checks import check_n_components, is_auto
-from gramian._content import RANKED_ROWS, content_folds, row_hashes, smallest_distinct, smallest_positions
+from gramian._content import row_hashes, smallest_distinct, smallest_positions
 from gramian._progress import Progress
-from gramian.evidence.dimension import JudgedMoments, choose_dimension, gram_folds
+from gramian.evidence.dimension import GramFamily, JudgedMoments, MomentFamily, choose_dimension
+from gramian.evidence.held_out import HeldOut
 from gramian.evidence.selection import Selection
 from gramian.exceptions import warn
 from gramian.kernels import Precomputed, as_kernel
-from gramian.latent.dimension import DEFAULT_FRACTION
 from gramian.latent.model import fit_latent_model
-from gramian.policy import LOOK
+from gramian.policy import DEFAULTS, LOOK
 from gramian.single.answers import chosen_solver
 from gramian.solvers import as_solver
 from gramian.solvers.base import Solver
@@ -29,7 +29,7 @@ from gramian.solvers.spectrum import positive_signs
 from gramian.solvers.stiefel import Stiefel
 from gramian.views.choice import choose_by_rows, choose_view_components
 from gramian.views.folds import FoldedViews
-from gramian.views.noise import COLLAPSE, NoiseFit, fit_view_noises, pinned, scales_of, start_noises
+from gramian.views.noise import COLLAPSE, NoiseFit, fit_view_noises, pin_threads, scales_of, start_noises
 from gramian.views.specs import ALGORITHMS, choose_space, is_linear, training_view, weights_of_views
 from gramian.views.subspace import ViewModel
 from gramian.views.tables import ViewRows
@@ -98,8 +98,8 @@ def fit_views(rows: ViewRows, weights: Array, kept: Array, options: ViewOptions)
     per_view = options.noise_variance == "per-view"
     hashes = row_hashes(rows.stacked) if per_view or is_auto(options.n_components) else np.empty(0, dtype=np.uint64)
     if per_view:
-        folds, fold = content_folds(None, LOOK.folds, hashes)
-        held = fold == 0 if folds else None
+        dealt = HeldOut.of(None, hashes=hashes)
+        held = dealt.numbers == 0 if dealt else None
     return fit_complete(table, held, options, lambda sample, options: chosen_components(sample, hashes, options))
 
 
@@ -136,7 +136,7 @@ def fit_complete(
     else:
         noise = options.noise_variance
         noise = noise if isinstance(noise, str) else float(noise)
-        model = fit_latent_model(sample, q, solver, noise, default_fraction=DEFAULT_FRACTION)
+        model = fit_latent_model(sample, q, solver, noise, default_fraction=DEFAULTS.explained)
         latents = sample.latents(model.spectrum)
         safe = np.where(beta > 0, beta, 1.0)
         noises = np.where(beta > 0, model.gaussian.noise_variance / safe, 0.0)
@@ -171,7 +171,7 @@ def _per_view(sample: ViewSample, q: Any, solver: Solver, held: Any, options: Vi
     with warnings.catch_warnings():
         if quiet:
             warnings.simplefilter("ignore")
-        plain = fit_latent_model(sample, q, solver, 0.0, default_fraction=DEFAULT_FRACTION)
+        plain = fit_latent_model(sample, q, solver, 0.0, default_fraction=DEFAULTS.explained)
     with Progress("ECM", verbose=options.verbose) as bar:
         fitted = fit_view_noises(
             sample.table,
@@ -210,18 +210,18 @@ def chosen_components(sample: ViewSample, hashes: Array, options: ViewOptions) -
     noise, several = options.noise_variance, len(options.names) > 1
     fixed = None if isinstance(noise, str) else float(noise)
     rows = choice_rows(sample.table, hashes)
-    folds, fold = content_folds(None, options.n_folds or LOOK.folds, hashes[rows])
+    held_out = HeldOut.of(None, options.n_folds or LOOK.folds, hashes=hashes[rows])
     if fixed is not None and (fixed > 0 or not several):
         taken = f"the components above noise_variance={fixed:g}" if fixed > 0 else "95 % of the variance"
         return None, rule(f"{taken}, since the noise is given")
-    if not folds or not (sample.table.traces > 0).any():
+    if not held_out or not (sample.table.traces > 0).any():
         return None, rule("95 % of the variance, since there are too few distinct rows to hold any out")
     table = sample.table if len(rows) == len(hashes) else sample.table.take(rows)
-    with pinned(len(rows)):
+    with pin_threads(len(rows)):
         if several:
-            selection = _by_views(replace(sample, table=table), fold, fixed, noise == "per-view")
+            selection = _by_views(replace(sample, table=table), held_out.numbers, fixed, noise == "per-view")
         else:
-            selection = _by_rows(replace(sample, table=table), fold, hashes[rows])
+            selection = _by_rows(replace(sample, table=table), held_out.numbers, hashes[rows])
     if len(rows) == len(hashes):
         return min(selection.chosen, sample.max_components), selection
     part = replace(sample, table=table)
@@ -254,14 +254,13 @@ def _by_rows(sample: ViewSample, fold: Array, hashes: Array) -> Selection:
     weights = sample.table.weights * sample.table.total_weight
     if folded.moments is not None:
         parts = [part for part in folded.moments.parts if part is not None]
-        drawn = hashes <= smallest_distinct(hashes, RANKED_ROWS)[-1]
+        drawn = hashes <= smallest_distinct(hashes, LOOK.drawn)[-1]
         assert isinstance(view, ExplicitView)
         judged = JudgedMoments(parts, view.features[drawn], weights[drawn], fold[drawn])
-        return choose_dimension(judged.folds(), float(view.dim(sample.table.total_weight)))
+        return choose_dimension(MomentFamily(judged, dim=view.dim(sample.table.total_weight)).paths())
     gram = view.gram(sample.table.weights).to_dense()
-    explicit = isinstance(view, ExplicitView)
-    dims = [view.dim(float(weights[fold != k].sum())) for k in np.unique(fold)]
-    return choose_dimension(gram_folds(gram, weights, fold), dims[0] if explicit else dims)
+    dim = view.dim(float(weights.sum())) if isinstance(view, ExplicitView) else None
+    return choose_dimension(folded.held_out.each(GramFamily(gram, weights, dim=dim).path))
 
 
 def cannot_miss(spec: Any) -> bool:

@@ -15,7 +15,7 @@ from gramian._content import row_hashes
 from gramian._progress import Progress
 from gramian.evidence.selection import Selection
 from gramian.exceptions import warn
-from gramian.latent.dimension import DEFAULT_FRACTION
+from gramian.policy import DEFAULTS, LOOK
 from gramian.views.fit import (
     ViewFit,
     ViewOptions,
@@ -33,8 +33,6 @@ from gramian.views.view import ExplicitView, ViewSample, ViewTable
 
 HOLES = "rows miss views, whose likelihood has no closed form"
 NOT_SETTLED = "The EM for missing views did not converge in max_iter={} steps. Raise max_iter or tol."
-FEWEST_COMPLETE = 20
-"""With fewer rows that show everything, q is chosen on all rows: means in holes look like factors, so it is then too large."""
 
 
 def fit_missing_rows(rows: ViewRows, weights: Array, options: ViewOptions) -> ViewFit:
@@ -52,16 +50,16 @@ def fit_missing_rows(rows: ViewRows, weights: Array, options: ViewOptions) -> Vi
         partials.append(PartialView(training_view(spec, view[shown], weights[shown]), shown, weights[shown]))
     widths = [p.view.features.shape[1] if isinstance(p.view, ExplicitView) else len(rows) for p in partials]
     check_rank(q, min(len(rows) - 1, sum(widths)))
-    fitted = climbed(partial(fit_missing_views, partials, weights), q, options)
+    fitted = climb_views(partial(fit_missing_views, partials, weights), q, options)
     about = (float(weights.sum()), [p.view for p in partials], "em", HOLES, "EM over the observed views", HOLES)
     return with_selection(of_noise_fit(fitted, *about), selection)
 
 
-def climbed(fit: Callable[..., NoiseFit], q: int | float | None, options: ViewOptions) -> NoiseFit:
+def climb_views(fit: Callable[..., NoiseFit], q: int | float | None, options: ViewOptions) -> NoiseFit:
     """The EM of views with holes, with its bar, and a warning where it did not settle."""
     with Progress("EM", total=options.max_iter, verbose=options.verbose) as bar:
         fitted = fit(
-            DEFAULT_FRACTION if q is None else q,
+            DEFAULTS.explained if q is None else q,
             shared=options.noise_variance == "ml",
             tol=options.tol,
             max_iter=options.max_iter,
@@ -76,7 +74,7 @@ def climbed(fit: Callable[..., NoiseFit], q: int | float | None, options: ViewOp
 def _chosen_components(rows: ViewRows, weights: Array, options: ViewOptions) -> tuple[Any, Selection]:
     """q chosen on the rows that show everything, where those are many; else on all rows, linear views filled with their means."""
     complete = np.flatnonzero(rows.complete_rows)
-    if len(complete) < FEWEST_COMPLETE:
+    if len(complete) < LOOK.fewest:
         if not all(is_linear(spec) for spec in options.specs):
             return None, rule("95 % of the variance, since few rows show all views")
         chosen, shares = ViewRows.of([_filled(view, weights) for view in rows.views]), weights

@@ -10,29 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
-from gramian._arrays import Array, symmetrized
+from gramian._arrays import Array, symmetric_part
+from gramian._precision import SEEN
+from gramian.evidence.held_out import HeldOut, Part
 from gramian.latent.feature_subspace import MappedSubspace
 from gramian.latent.gaussian import LatentGaussian, Projection, noise_of_each_q
 from gramian.latent.subspace import PrimalSubspace, Subspace
 from gramian.operators.covariance import Stored
 from gramian.operators.moments import Moments
+from gramian.policy import LOOK
 from gramian.rows import ArrayRows, Block
 from gramian.rows.draws import FoldMoments
 from gramian.solvers.base import Solver
 from gramian.solvers.spectrum import Spectrum
 from gramian.views.noise import view_inputs
-from gramian.views.subspace import ViewPart, ViewSubspace, ridges_up_to, trusted
-from gramian.views.view import ANCHOR_ROWS, ExplicitView, View, ViewSample, ViewTable, factored
-
-UNSEEN = 1e-10
-"""Directions that the views shown hold to less than this share of the best seen one are not seen at all."""
-RANK = 1e-10
-"""Eigenvalues of kept rows below this share of the largest are left out: nothing can be predicted along them."""
+from gramian.views.subspace import ViewPart, ViewSubspace, ridges_up_to, with_trust
+from gramian.views.view import ExplicitView, View, ViewSample, ViewTable, factor_views
 
 Question = tuple[tuple[int, ...], int]
 """Positions of the views shown, and of the view they predict."""
@@ -77,11 +75,11 @@ class ViewFold:
             return np.asarray(axes.T @ (matrix[:q, :q] * both) @ axes)
 
         shown = overlaps[given].sum(axis=0) * both
-        values, axes = np.linalg.eigh(symmetrized(shown))
+        values, axes = np.linalg.eigh(symmetric_part(shown))
         spread = turned(self.products[np.ix_(given, given)].sum(axis=(0, 1)))
         joint = np.diagonal(turned(self.products[given, target].sum(axis=0)))
         loads = turned(overlaps[target])
-        seen = values > UNSEEN * float(values.max(initial=0.0))
+        seen = values > SEEN * float(values.max(initial=0.0))
         weights = seen / np.where(seen, values + ridges[:, None], 1.0)
         quadratic = np.einsum("ri,ij,rj->r", weights, loads * spread, weights, optimize=True)
         return np.asarray(np.maximum(self.norms[target] - 2 * weights @ joint + quadratic, 0.0))
@@ -98,10 +96,10 @@ class ViewFold:
             return np.zeros_like(scores)
         shown = Projection(scores, np.zeros(len(scores)), 0.0, self.overlaps[list(given)].sum(axis=0))
         gaussian = LatentGaussian(self.eigenvalues, noise_variance, self.dim)
-        return gaussian.posterior(trusted(shown, noise_variance / ridge)).mean
+        return gaussian.posterior(with_trust(shown, noise_variance / ridge)).mean
 
 
-def ridge_grid(folds: Sequence[ViewFold]) -> Array:
+def ridges_of_folds(folds: Sequence[ViewFold]) -> Array:
     """The ridges that folds are asked about."""
     return ridges_up_to(max((float(fold.eigenvalues[0]) for fold in folds if fold.eigenvalues.size), default=1.0))
 
@@ -133,11 +131,11 @@ def moment_folds(folded: FoldedViews, scales: Array, most: int, solver: Solver) 
     stops = np.cumsum([0, *widths])
     views = [slice(start, stop) for start, stop in pairwise(stops)]
     dims = folded.table.dims
-    numbers = [k for k, part in enumerate(folded.moments.parts) if part is not None]
-    parts = [part for part in folded.moments.parts if part is not None]
-    folds = []
-    for k, held in zip(numbers, parts):
-        kept = reduce(Moments.merge, [part for f, part in zip(numbers, parts) if f != k])
+    moments = folded.moments
+
+    def path(part: Part) -> ViewFold:
+        kept, held = moments.without(part.number), moments.parts[part.number]
+        assert held is not None
         operator = Stored(kept.covariance() * both)
         spectrum = _kept(solver.solve(operator, min(most, operator.size)))
         gap = held.mean - kept.mean
@@ -145,23 +143,23 @@ def moment_folds(folded: FoldedViews, scales: Array, most: int, solver: Solver) 
         axes = [spectrum.eigenvectors[view] for view in views]
         subspace = ViewSubspace(
             tuple(
-                ViewPart.of(_mapped(view, kept.mean[columns], U, folded.way_back(k)), float(scale), float(dim))
+                ViewPart.of(_mapped(view, kept.mean[columns], U, folded.way_back(part)), float(scale), float(dim))
                 for view, columns, U, scale, dim in zip(folded.table.views, views, axes, scales, dims)
             )
         )
-        folds.append(
-            ViewFold(
-                *folded.split(k),
-                subspace,
-                spectrum.eigenvalues,
-                operator.trace(),
-                float(dims.sum()),
-                np.array([[U.T @ (scatter[v, w] @ V) for w, V in zip(views, axes)] for v, U in zip(views, axes)]),
-                np.array([np.trace(scatter[view, view]) for view in views]),
-                held.weight,
-            )
+        return ViewFold(
+            part.held,
+            part.kept,
+            subspace,
+            spectrum.eigenvalues,
+            operator.trace(),
+            float(dims.sum()),
+            np.array([[U.T @ (scatter[v, w] @ V) for w, V in zip(views, axes)] for v, U in zip(views, axes)]),
+            np.array([np.trace(scatter[view, view]) for view in views]),
+            held.weight,
         )
-    return folds
+
+    return folded.held_out.each(path)
 
 
 def _mapped(view: View, mean: Array, axes: Array, rows: Array | None) -> Subspace:
@@ -181,44 +179,43 @@ def row_folds(folded: FoldedViews, scales: Array, most: int, solver: Solver) -> 
     """Folds of views of any kind: one decomposition of the rows kept per fold, in the dual where features outnumber them."""
     table = folded.table
     space = "primal" if table.explicit and sum(table.widths) <= len(table.weights) else "dual"
-    folds = []
-    for k in np.unique(folded.fold):
-        held, kept = folded.split(k)
+
+    def path(part: Part) -> ViewFold:
+        held, kept = part.held, part.kept
         sample = ViewSample(table.take(kept), scales, space)
         operator = sample.operator()
         spectrum = _kept(solver.solve(operator, min(most, sample.max_components), dim=sample.dim))
         subspace = sample.subspace(spectrum)
         seen = []
-        for part, view in zip(subspace.without_maps().parts, table.views):
+        for own, view in zip(subspace.without_maps().parts, table.views):
             inputs = view_inputs(view, held, kept)
             if isinstance(view, ExplicitView):
-                seen.append(part.project(inputs))
+                seen.append(own.project(inputs))
             else:
-                shown = part.subspace.project(inputs, diagonal=view.raw.diagonal()[held])
-                seen.append(Projection(part.scale * shown.scores, part.scale**2 * shown.squared_norm, part.dim))
+                shown = own.subspace.project(inputs, diagonal=view.raw.diagonal()[held])
+                seen.append(Projection(own.scale * shown.scores, own.scale**2 * shown.squared_norm, own.dim))
         weights = table.weights[held]
         shares = weights / weights.sum()
         scores = [shown.scores for shown in seen]
-        folds.append(
-            ViewFold(
-                held,
-                kept,
-                subspace,
-                spectrum.eigenvalues,
-                operator.trace(),
-                sample.dim,
-                np.array([[(shares[:, None] * t).T @ u for u in scores] for t in scores]),
-                np.array([shares @ shown.squared_norm for shown in seen]),
-                float(table.total_weight * weights.sum()),
-            )
+        return ViewFold(
+            held,
+            kept,
+            subspace,
+            spectrum.eigenvalues,
+            operator.trace(),
+            sample.dim,
+            np.array([[(shares[:, None] * t).T @ u for u in scores] for t in scores]),
+            np.array([shares @ shown.squared_norm for shown in seen]),
+            float(table.total_weight * weights.sum()),
         )
-    return folds
+
+    return folded.held_out.each(path)
 
 
 def _kept(spectrum: Spectrum) -> Spectrum:
     """The components of the kept rows that are above rounding."""
     largest = float(spectrum.eigenvalues.max(initial=0.0))
-    return spectrum.leading(int((spectrum.eigenvalues > RANK * largest).sum()))
+    return spectrum.leading(int((spectrum.eigenvalues > SEEN * largest).sum()))
 
 
 # ---------------------------------------------------------------- rows dealt into folds
@@ -236,30 +233,22 @@ class FoldedViews:
     @classmethod
     def of(cls, table: ViewTable, fold: Array, *, exact: bool = False) -> FoldedViews:
         """Kernel views stand for their factors where those are short, unless ``exact``: then every view keeps its way back to inputs."""
-        working = table if exact or table.explicit else factored(table) or table
-        rows = exact and any(view.points is not None and view.n_rows <= ANCHOR_ROWS for view in working.views)
+        working = table if exact or table.explicit else factor_views(table) or table
+        rows = exact and any(view.points is not None and view.n_rows <= LOOK.rows for view in working.views)
         if rows or not working.explicit or sum(working.widths) > len(fold):
             return cls(working, fold, None)
         features = np.hstack([view.features for view in working.views if isinstance(view, ExplicitView)])
         return cls(working, fold, fold_moments(features, table.weights * table.total_weight, fold))
 
-    @property
-    def n_folds(self) -> int:
-        return len(np.unique(self.fold))
+    @cached_property
+    def held_out(self) -> HeldOut:
+        """The rows by their folds."""
+        n_folds = int(self.fold.max()) + 1 if self.moments is None else len(self.moments.parts)
+        return HeldOut(self.fold, np.bincount(self.fold, minlength=n_folds), self.table.weights)
 
-    @property
-    def kept_share(self) -> float:
-        """The share of the rows that the model of a fold has seen."""
-        return 1.0 - 1.0 / self.n_folds
-
-    def split(self, k: int) -> tuple[Array, Array]:
-        """Positions of the rows held out and kept."""
-        return np.flatnonzero(self.fold == k), np.flatnonzero(self.fold != k)
-
-    def way_back(self, k: int) -> Array | None:
+    def way_back(self, part: Part) -> Array | None:
         """Positions of the kept rows that pre-images are made of; None: inputs are not asked for."""
-        kept = self.split(k)[1]
-        return None if self.looked_at is None else kept[self.looked_at[kept]]
+        return None if self.looked_at is None else part.kept[self.looked_at[part.kept]]
 
     def folds(self, scales: Array, most: int, solver: Solver) -> list[ViewFold]:
         """The folds of the views so scaled, with at most ``most`` components."""

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, fitted_array
+from gramian._checks import finite_answers
 from gramian._types import Views
-from gramian.latent.gaussian import Posterior
+from gramian.latent.gaussian import Posterior, within_prior
 from gramian.rows import views_lazily
 from gramian.single.answers import LatentModelMixin
 from gramian.tables.front_door import TakesFrames
@@ -61,10 +62,6 @@ class ViewLatents(TakesFrames, LatentModelMixin):
         -------
         ndarray of shape (n_samples, n_components_)
 
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
@@ -78,6 +75,7 @@ class ViewLatents(TakesFrames, LatentModelMixin):
         rows = self._rows(X)
         return self._turned(self._answers.posterior(rows).mean).astype(rows.dtype, copy=False)
 
+    @finite_answers
     def posterior(self, X: Views) -> Posterior:
         """z given what is shown, ``.mean`` (n, q), ``.covariance`` (q, q) or (n, q, q), ``.sample(n_draws)`` [8].
 
@@ -90,10 +88,6 @@ class ViewLatents(TakesFrames, LatentModelMixin):
         -------
         Posterior
             The law of the latents of each row.
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
 
         Examples
         --------
@@ -108,14 +102,14 @@ class ViewLatents(TakesFrames, LatentModelMixin):
         """
         rows = self._rows(X)
         found = self._answers.posterior(rows)
-        mean, covariance = self._turned(found.mean), found.covariance
+        mean, covariance = self._turned(found.mean), within_prior(found.covariance)
         if self._rotation is not None:
             covariance = self._rotation.T @ covariance @ self._rotation
         return Posterior(fitted_array(mean, rows.dtype), fitted_array(covariance, rows.dtype))
 
     @views_lazily
     def scores(self, X: Views) -> Array:
-        """The principal scores t = Uᵀ(φ - μ) of the concatenated (scaled) views; unseen ones at their expectation.
+        """The principal scores t = Uᵀ(φ - μ) of the concatenated (scaled) views; unseen ones at their expectation [8].
 
         Parameters
         ----------
@@ -125,10 +119,6 @@ class ViewLatents(TakesFrames, LatentModelMixin):
         Returns
         -------
         ndarray of shape (n_samples, n_components_)
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
 
         Examples
         --------
@@ -144,7 +134,7 @@ class ViewLatents(TakesFrames, LatentModelMixin):
 
     @views_lazily
     def residual(self, X: Views) -> Array:
-        """Squared distance of the views shown to the principal subspace, in units of the scaled views [2].
+        """Squared distance of the views shown to the principal subspace, in units of the scaled views [2] [8].
 
         Parameters
         ----------
@@ -154,11 +144,6 @@ class ViewLatents(TakesFrames, LatentModelMixin):
         Returns
         -------
         ndarray of shape (n_samples,)
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
 
         Examples
         --------
@@ -174,7 +159,7 @@ class ViewLatents(TakesFrames, LatentModelMixin):
 
     @views_lazily
     def mahalanobis(self, X: Views) -> Array:
-        """The squared Mahalanobis distance of the views shown [2].
+        """The squared Mahalanobis distance of the views shown [2] [8].
 
         Parameters
         ----------
@@ -184,11 +169,6 @@ class ViewLatents(TakesFrames, LatentModelMixin):
         Returns
         -------
         ndarray of shape (n_samples,)
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
 
         Examples
         --------
@@ -217,7 +197,7 @@ class ViewLatents(TakesFrames, LatentModelMixin):
         return partial(_lazy_density, self)
 
     def score(self, X: Views, y: object = None) -> float:
-        """The mean log-likelihood of the rows; at zero noise, where there is none, minus the mean squared residual.
+        """The mean log-likelihood of the rows; at zero noise, where there is none, minus the mean squared residual [2, 8].
 
         Parameters
         ----------
@@ -229,11 +209,6 @@ class ViewLatents(TakesFrames, LatentModelMixin):
         -------
         float
             Larger is better.
-
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
 
         Examples
         --------

@@ -13,22 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array, lower_triangle, symmetrized
+from gramian._arrays import Array, lower_triangle, symmetric_part
+from gramian._precision import ROUNDING, SEEN
 from gramian.latent.dimension import for_fraction
-from gramian.latent.gaussian import ZERO_NOISE, LatentGaussian, zeroed
+from gramian.latent.gaussian import LatentGaussian, noise_or_zero
 from gramian.latent.masked_em import Parameters, row_posterior
 from gramian.latent.masked_table import masked_chunk
 from gramian.latent.missing import MissingFit, fit_missing
 from gramian.latent.model import LatentModel
-from gramian.latent.sample import DUAL_RANK
 from gramian.latent.subspace import Subspace
 from gramian.rows import Block
 from gramian.solvers.spectrum import Spectrum, positive_signs
 from gramian.views.noise import NoiseFit
 from gramian.views.view import ExplicitView, View, ViewPart, ViewSubspace
-
-FLAT = 1e-10
-"""Components that explain less than this share of the best one, in units of the noise, are left out."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +50,8 @@ class PartialView:
         """The block of columns of the rows that show the view; of a kernel the eigenvectors of its Gram matrix times √eigenvalues."""
         if isinstance(self.view, ExplicitView):
             return self.view.features
-        values, vectors = np.linalg.eigh(symmetrized(self.view.raw.to_dense()))
-        kept = values > DUAL_RANK * float(values.max(initial=0.0))
+        values, vectors = np.linalg.eigh(symmetric_part(self.view.raw.to_dense()))
+        kept = values > ROUNDING * float(values.max(initial=0.0))
         factor = vectors[:, kept] * np.sqrt(values[kept])
         width = max(factor.shape[1], round(self.dim))
         return np.pad(factor, ((0, 0), (0, width - factor.shape[1])))
@@ -157,9 +154,9 @@ class CanonicalAxes:
         q = found.loadings.shape[1]
         axes = cls(found, blocks, noises, np.empty(0), np.empty((q, 0)))
         total = sum((W.T @ W / s for W, s in zip(axes.loadings, axes.safe)), np.zeros((q, q)))
-        values, rotation = np.linalg.eigh(symmetrized(total))
+        values, rotation = np.linalg.eigh(symmetric_part(total))
         values, rotation = values[::-1], rotation[:, ::-1]
-        keep = values > FLAT * max(float(values.max(initial=0.0)), float(np.finfo(float).tiny))
+        keep = values > SEEN * max(float(values.max(initial=0.0)), float(np.finfo(float).tiny))
         return replace(axes, values=values[keep], rotation=rotation[:, keep])
 
     @property
@@ -175,7 +172,7 @@ class CanonicalAxes:
     def parameters(self) -> Parameters:
         """As the E-step takes them, of rows about their mean; a noise of 0 is the largest that counts as none."""
         found, single = self.found, np.ndim(self.found.noise_variance) == 0
-        least = ZERO_NOISE * float(np.square(found.loadings).sum() / len(found.mean)) or 1.0
+        least = ROUNDING * float(np.square(found.loadings).sum() / len(found.mean)) or 1.0
         noise = np.maximum(self.noises[:1] if single else self.noises[None], least)
         return Parameters(np.zeros((1, len(found.mean))), found.loadings[None], noise, None if single else self.blocks)
 
@@ -199,7 +196,7 @@ class CanonicalAxes:
         """
         found, safe, parts = self.found, self.safe, []
         exact = not self.noises.any() and not constant.all()
-        unit = zeroed(0.0, 1.0, told=True) if exact else 1.0
+        unit = noise_or_zero(0.0, 1.0, told=True) if exact else 1.0
         values = self.values / scales.max() ** 2 if exact else self.values
         for v, loadings in enumerate(self.loadings):
             # from W_v of the scaled columns to the axes of the scaled view

@@ -12,18 +12,16 @@ import numpy as np
 
 from gramian._arrays import Array, row_chunks
 from gramian._checks import check_finite, check_scale
-from gramian._content import ContentFolds, GivenFolds, SmallestRows, row_hashes
+from gramian._content import Folds, SmallestRows, row_hashes
 from gramian.latent.feature_subspace import MappedSubspace, RandomFeatureSubspace
 from gramian.latent.subspace import PrimalSubspace
 from gramian.operators.moments import Moments
+from gramian.policy import LOOK, SIZES
 from gramian.rows import Block
 from gramian.rows.draws import FoldMoments
 from gramian.solvers.spectrum import Spectrum
 from gramian.views.subspace import ViewPart, ViewSubspace
-from gramian.views.view import ANCHOR_ROWS, ExplicitView, ViewSample, rotated
-
-CHUNK_BYTES = 16_000_000
-"""Features that are made at a time."""
+from gramian.views.view import ExplicitView, ViewSample, rotate
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class FeatureSums:
 def feature_sums(
     block: Block,
     features: Callable[[Block], Array],
-    folds: ContentFolds | GivenFolds,
+    folds: Folds,
     width: int,
     hashed: Array | None = None,
 ) -> FeatureSums:
@@ -52,7 +50,7 @@ def feature_sums(
     ``hashed`` names the columns that folds go by, in their order; None: as they are.
     """
     total: FeatureSums | None = None
-    for part in row_chunks(len(block), max(256, CHUNK_BYTES // (8 * max(1, width)))):
+    for part in row_chunks(len(block), max(256, SIZES.chunk // (8 * max(1, width)))):
         target = None if block.target is None else block.target[part]
         piece = Block(block.X[part], block.weights[part], target)
         made = check_finite(features(piece), "features")
@@ -165,7 +163,7 @@ def moment_views(maps: Sequence[Any], made: Sequence[Array], drawn: Sequence[Sma
     for (start, stop), feature_map, few in zip(pairwise(ends), maps, drawn):
         anchors = None
         if feature_map is not None and not callable(getattr(feature_map, "inverse_transform", None)):
-            points = np.asarray(few.rows[:ANCHOR_ROWS], dtype=np.float64)
+            points = np.asarray(few.rows[: LOOK.rows], dtype=np.float64)
             anchors = ExplicitView(np.asarray(feature_map.transform(points), dtype=np.float64), feature_map, points)
         views.append(MomentView(slice(int(start), int(stop)), feature_map, anchors))
     return tuple(views)
@@ -234,7 +232,7 @@ class MomentViewSample(ViewSample):
     def subspace(self, spectrum: Spectrum) -> ViewSubspace:
         """The axes of every view."""
         table: Any = self.table
-        axes = rotated(spectrum)
+        axes = rotate(spectrum)
         columns = np.repeat(self.scales, table.widths)
         mean = table.moments.mean
         axes = axes * table.signs(columns[:, None] * axes, mean)

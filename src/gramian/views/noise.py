@@ -15,30 +15,23 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._checks import check_scale
+from gramian._precision import ROUNDING, SEEN
 from gramian._progress import Progress
 from gramian._threads import single_blas_thread
 from gramian.exceptions import NumericalWarning, warn
 from gramian.latent.gaussian import LatentGaussian, log_likelihoods_of_each_q
 from gramian.latent.model import LatentModel
+from gramian.latent.squarem import leap
+from gramian.policy import JURY, SIZES
 from gramian.solvers.base import Solver
 from gramian.solvers.spectrum import Spectrum, positive_signs
 from gramian.views.subspace import ViewModel
-from gramian.views.view import ExplicitView, View, ViewSample, ViewTable, rotated, unrotation
+from gramian.views.view import ExplicitView, View, ViewSample, ViewTable, rotate, unrotation
 
 ROUNDS = 50
 """After so many ECM rounds a variance that still falls may be on its way to 0, not to an optimum."""
-SMALLEST = 1e-9
-"""A noise below this share of its view's mean variance is held there: the view is explained exactly."""
-ROUNDING = 1e-12
-"""A likelihood lower by no more than this share of it is not lower."""
-FARTHEST = 300.0
-"""A leap ends where the logarithm of a noise is this large: its powers are numbers still."""
 COLLAPSE = 0.05
 """A noise below this share of the held-out residual variance has collapsed: a component explains that view alone."""
-PINNED = 2000
-"""Below so many rows the rounds run on one BLAS thread."""
-FEWEST_ROWS = 10
-"""With fewer rows none is held out to see what a view's residual variance really is."""
 
 
 HeldOutRows = Array | Callable[[int, Array], Array]
@@ -91,17 +84,17 @@ def fit_view_noises(
     noise that is still falling after 50 rounds, or has fallen below a twentieth of the view's residual variance on those rows, is
     bounded by that variance (times ``bound``), with a `NumericalWarning` if the views have ``names``. With ``leaps`` the rounds are
     extrapolated: the same optimum in fewer. The rounds run on the ``working`` table if there
-    is one: the same rows, `factored`.
+    is one: the same rows, `factor_views`.
     """
-    with pinned(table.n_rows):
+    with pin_threads(table.n_rows):
         return _fit_view_noises(
             table, n_components, solver, space, tol, max_iter, floors, held, bound, leaps, names, progress, working
         )
 
 
-def pinned(n_rows: int) -> AbstractContextManager[Any]:
+def pin_threads(n_rows: int) -> AbstractContextManager[Any]:
     """One BLAS thread for rounds of decompositions of this size: on a busy machine more cost up to 40 times as much."""
-    return single_blas_thread() if n_rows < PINNED else nullcontext()
+    return single_blas_thread() if n_rows < SIZES.one_thread else nullcontext()
 
 
 def _fit_view_noises(
@@ -120,7 +113,7 @@ def _fit_view_noises(
     working: ViewTable | None,
 ) -> NoiseFit:
     start = start_noises(table)
-    least = np.maximum(SMALLEST * start, 0.0 if floors is None else floors)
+    least = np.maximum(SEEN * start, 0.0 if floors is None else floors)
     check_scale(
         float(np.sqrt(least.min(where=least > 0, initial=1.0))), "the noise of a view"
     )  # views are divided by it
@@ -157,7 +150,7 @@ def solve_scaled(table: ViewTable, q: int, solver: Solver, space: str, noises: A
     spectrum = solver.solve(sample.operator(), min(q, sample.max_components), dim=sample.dim, noise_variance=1.0)
     kept = int((spectrum.eigenvalues > 1.0).sum())
     if kept < len(spectrum.eigenvalues) and spectrum.gamma is not None:
-        spectrum = replace(spectrum, eigenvectors=rotated(spectrum), gamma=None)  # only eigenvectors can be cut
+        spectrum = replace(spectrum, eigenvectors=rotate(spectrum), gamma=None)  # only eigenvectors can be cut
     return sample, spectrum.leading(kept)
 
 
@@ -225,18 +218,17 @@ def ecm_rounds(
 
 
 def _leap(first: Array, second: Array, third: Array) -> Array:
-    """Where three points of a linear iteration are heading, as far as their steps shrink: p₀ - 2αr + α²v, α = -|r|/|v| <= -1."""
-    step, bend = second - first, (third - second) - (second - first)
-    size = float(np.sqrt(bend @ bend))
-    length = max(1.0, float(np.sqrt(step @ step)) / size) if size > 0 else 1.0
-    return np.minimum(first + 2 * length * step + length**2 * bend, FARTHEST)
+    """Where three points of log noises are heading, as far as their steps shrink."""
+    far, _ = leap([first], [second], [third])
+    # A leap ends where the logarithm of a noise is this large: its powers are numbers still.
+    return np.minimum(third if far is None else far[0], 300.0)
 
 
 def _explained(sample: ViewSample, spectrum: Spectrum) -> Array:
     """tr(BᵀK_vB), one per view; from the axes alone where they are explicit: Σ (l - 1)|u_v|² / c_v²."""
     table = sample.table
     if sample.space == "primal":
-        columns = np.square(rotated(spectrum)) @ (spectrum.eigenvalues - 1.0)
+        columns = np.square(rotate(spectrum)) @ (spectrum.eigenvalues - 1.0)
         ends = np.cumsum([0, *table.widths])
         sums = np.array([columns[start:stop].sum() for start, stop in pairwise(ends)])
         safe = np.where(sample.scales > 0, sample.scales, 1.0)
@@ -281,7 +273,7 @@ def _collapse_bounds(
         and start[v] > 0
         and (not settled or noises[v] < COLLAPSE * start[v])
     ]
-    if not suspects or table.n_rows < FEWEST_ROWS:
+    if not suspects or table.n_rows < JURY.fewest_rows:
         return bounds
     residuals = held(q, noises) if callable(held) else held_out_residuals(table, q, solver, space, noises, held)
     for v in suspects:

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, fitted_array
-from gramian._checks import check_count, check_random_state, check_table
+from gramian._checks import check_count, check_random_state, check_table, finite_answers
 from gramian._types import RandomState, Table, Views
 from gramian.latent.gaussian import noisy_rows
 from gramian.rows import views_lazily
@@ -81,11 +81,6 @@ class ViewPredictions(ViewLatents):
         -------
         ndarray of shape (n_samples, number of columns of the view), or (mean, std), or draws
 
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [12] docs/theory.md, section 12: small samples.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
@@ -113,7 +108,7 @@ class ViewPredictions(ViewLatents):
 
     @views_lazily
     def impute(self, X: Views, return_std: bool = False, *, small_sample: bool = True) -> Any:
-        """The views with what is missing at its expectation given what each row shows, in the container given; the rest untouched.
+        """The views with what is missing at its expectation given what each row shows, in the container given; the rest untouched [8].
 
         With ``return_std`` also the predictive standard deviations, 0 where an entry was seen. Views that a row misses whole are
         answered as by `predict_view`.
@@ -130,11 +125,6 @@ class ViewPredictions(ViewLatents):
         Returns
         -------
         views in the container given, or (views, std)
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [12] docs/theory.md, section 12: small samples.
 
         Examples
         --------
@@ -156,8 +146,9 @@ class ViewPredictions(ViewLatents):
         full = layout.put_back(self, X, filled, self._with_filled)
         return (full, layout.put_back(self, X, std, self._with_spread)) if return_std else full
 
+    @finite_answers
     def inverse_transform(self, Z: Table) -> Any:
-        """Every view of the latents Z, E[φ_v | z] = μ_v + W_v z mapped back to inputs, in the container given to `fit`.
+        """Every view of the latents Z, E[φ_v | z] = μ_v + W_v z mapped back to inputs, in the container given to `fit` [4, 8].
 
         Linear views are exact; a feature map with an inverse is used; views with a kernel go through ``preimage``.
 
@@ -169,11 +160,6 @@ class ViewPredictions(ViewLatents):
         Returns
         -------
         views in the container of `fit`
-
-        References
-        ----------
-        [4] docs/theory.md, section 4: pre-images (feature point -> input point).
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
 
         Examples
         --------
@@ -193,7 +179,7 @@ class ViewPredictions(ViewLatents):
 
     @views_lazily
     def reconstruct(self, X: Views) -> Any:
-        """Every view given the views shown: `inverse_transform` of `transform`.
+        """Every view given the views shown: `inverse_transform` of `transform` [8].
 
         Parameters
         ----------
@@ -203,10 +189,6 @@ class ViewPredictions(ViewLatents):
         Returns
         -------
         views in the container of `fit`
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
 
         Examples
         --------
@@ -220,8 +202,9 @@ class ViewPredictions(ViewLatents):
         """
         return self.inverse_transform(self.transform(X))
 
+    @finite_answers
     def sample(self, n_samples: int = 1, *, latent: Table | None = None, random_state: RandomState = None) -> Any:
-        """Draw all views of new rows, or (``latent=Z``) of given latents.
+        """Draw all views of new rows, or (``latent=Z``) of given latents [2, 8].
 
         Linear views carry their noise; views with a kernel or a decoder are those of the noise-free feature point.
 
@@ -238,11 +221,6 @@ class ViewPredictions(ViewLatents):
         -------
         views in the container of `fit`
 
-        References
-        ----------
-        [2] docs/theory.md, section 2: the Gaussian latent model.
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-
         Examples
         --------
         >>> from sklearn.datasets import load_iris
@@ -256,9 +234,9 @@ class ViewPredictions(ViewLatents):
         check_is_fitted(self)
         rng = check_random_state(self.random_state if random_state is None else random_state)
         if latent is None:
-            Z = rng.standard_normal((check_count("n_samples", n_samples, 1), self.n_components_))
+            Z = rng.standard_normal((check_count("n_samples", n_samples), self.n_components_))
         else:
-            Z = check_table(None, latent, reset=False, name="latent")
+            Z = check_table(None, latent, reset=False, min_samples=0, name="latent")
             Z = Z if self._rotation is None else Z @ self._rotation.T
         answers, views = self._answers, []
         for v, part in enumerate(self._subspace.parts):

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._content import ContentFolds, row_hashes
-from gramian.evidence.dimension import JudgedMoments, choose_dimension
+from gramian._content import Folds, row_hashes
+from gramian.evidence.dimension import JudgedMoments, MomentFamily, choose_dimension
 from gramian.evidence.selection import Selection
 from gramian.latent.model import LatentModel
-from gramian.latent.sample import STORED_LIMIT
-from gramian.policy import LOOK
+from gramian.policy import JURY, LOOK, SIZES
 from gramian.rows import Rows
 from gramian.solvers.eigh import Eigh
 from gramian.views.choice import choose_by_rows, choose_view_components, from_all_others
@@ -34,8 +33,14 @@ from gramian.views.sources import view_columns
 from gramian.views.specs import inverts_itself
 from gramian.views.survey import ViewSurvey
 from gramian.views.tables import ViewLayout, ViewRows
-from gramian.views.trusts import FEWEST_ROWS, HeldOutTrusts, held_out_trusts, questions_of, trusts_of_rows
-from gramian.views.view import ANCHOR_ROWS, ExplicitView, ViewSample, ViewTable
+from gramian.views.trusts import (
+    HeldOutTrusts,
+    HeldOutViews,
+    held_out_trusts,
+    held_out_views,
+    questions_of,
+)
+from gramian.views.view import ExplicitView, ViewSample, ViewTable
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class SummedViews:
     table: MomentTable
     drawn: ViewTable
     inputs: tuple[Array, ...]  # of the drawn rows
-    folds: ContentFolds
+    folds: Folds
     of_folds: Callable[[int], FeatureSums]  # one more pass, with so many folds
 
     @classmethod
@@ -54,19 +59,19 @@ class SummedViews:
         """One pass over the features, complete rows only."""
         columns = view_columns(layout)
         features = StackedViews(columns, maps)
-        folds = ContentFolds.of(survey.distinct, n_folds)
+        folds = Folds.of(survey.distinct, n_folds)
         inputs = survey.inputs(columns)
         made = [features.of_inputs(X, v) for v, X in enumerate(inputs)]
         ends = np.cumsum([0, *(part.shape[1] for part in made)])
-        if ends[-1] > STORED_LIMIT:
+        if ends[-1] > SIZES.stored:
             raise ValueError(
-                f"The views have {ends[-1]} features together, more than the {STORED_LIMIT} whose covariance is stored. Use fewer, or "
+                f"The views have {ends[-1]} features together, more than the {SIZES.stored} whose covariance is stored. Use fewer, or "
                 "call fit on rows that fit into memory."
             )
         order = np.concatenate(columns)
 
         def of_folds(count: int) -> FeatureSums:
-            dealt = ContentFolds.of(survey.distinct, count)
+            dealt = Folds.of(survey.distinct, count)
             return rows.fold(feature_sums, features, dealt, int(ends[-1]), order)
 
         sums = of_folds(n_folds)
@@ -105,7 +110,7 @@ class SummedViews:
             view = self.drawn.views[0]
             assert isinstance(view, ExplicitView)
             judged = JudgedMoments(parts, view.features, self.drawn.weights, self.folded.fold)
-            selection = choose_dimension(judged.folds(), float(self.table.dims[0]))
+            selection = choose_dimension(MomentFamily(judged, dim=float(self.table.dims[0])).paths())
         elif noise != "per-view":
             selection = choose_view_components(self.folded.folds(sample.scales, most, Eigh()), noise_variance=fixed)
         else:
@@ -134,30 +139,23 @@ class SummedViews:
         return found
 
     def trusts(self, model: LatentModel[Any], preimage: Any, names: Sequence[Any]) -> HeldOutTrusts | None:
-        """As `trusts_of_rows`: errors from the moments of all rows, residuals of the drawn ones."""
+        """Errors from the moments of all rows, residuals of the drawn ones; None where too few can be held out."""
         parts, gaussian = model.subspace.parts, model.gaussian
         if (
             gaussian.n_components == 0
             or gaussian.noise_variance == 0
             or not self.folds
-            or len(self.drawn.weights) < FEWEST_ROWS
+            or len(self.drawn.weights) < JURY.fewest_rows
         ):
             return None
-        if self.table.n_rows <= ANCHOR_ROWS:  # the drawn rows are all: as in memory
+        questions = questions_of(range(len(parts)), len(parts))
+        if self.table.n_rows <= LOOK.rows:  # the drawn rows are all: as in memory
             weights = self.drawn.weights * self.drawn.total_weight
             rows, n_folds = ViewRows.of(self.inputs), self.folds.n_folds
-            return trusts_of_rows(rows, weights, model, None, n_folds=n_folds, preimage=preimage, names=names)
+            held = held_out_views(rows, weights, model, n_folds=n_folds, preimage=preimage, names=names)
+            return None if held is None else held_out_trusts(held, questions)
         scales = np.array([part.scale for part in parts])
+        q, noise = gaussian.n_components, gaussian.noise_variance
         folded = self.folded
-        return held_out_trusts(
-            self.drawn,
-            self.inputs,
-            folded.fold,
-            scales,
-            gaussian.n_components,
-            gaussian.noise_variance,
-            questions_of(range(len(parts)), len(parts)),
-            preimage,
-            names,
-            folded=folded,
-        )
+        held = HeldOutViews(self.drawn, self.inputs, folded.fold, scales, q, noise, preimage, names, folded)
+        return held_out_trusts(held, questions)

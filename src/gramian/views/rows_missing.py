@@ -16,7 +16,7 @@ from gramian.policy import LOOK
 from gramian.rows import Block, Rows
 from gramian.rows.converted import ConvertedRows
 from gramian.views.fit import ViewFit, ViewOptions, of_noise_fit, rule, with_selection
-from gramian.views.fit_missing import FEWEST_COMPLETE, HOLES, check_rank, check_shown, climbed
+from gramian.views.fit_missing import HOLES, check_rank, check_shown, climb_views
 from gramian.views.missing_rows import HoledViews, largest_magnitudes
 from gramian.views.moments import StackedViews, moment_views
 from gramian.views.rows import SummedViews
@@ -91,7 +91,7 @@ class HoledFit:
         q = check_n_components(q, rules=())
         holed = self._holed()
         check_rank(q, min(n - 1, holed.width))
-        fitted = climbed(holed.fit, q, options)
+        fitted = climb_views(holed.fit, q, options)
         about = (self.survey.total_weight, holed.views, "em", HOLES, "EM over the observed views", HOLES)
         return with_selection(of_noise_fit(fitted, *about), selection)
 
@@ -123,7 +123,7 @@ class HoledFit:
     def _chosen_components(self) -> tuple[Any, Selection]:
         """As for rows in memory: on those that show everything, where these are many; else on all, filled with means."""
         summed = self.complete()
-        if summed is None or summed.table.n_rows < FEWEST_COMPLETE:
+        if summed is None or summed.table.n_rows < LOOK.fewest:
             if not all(is_linear(spec) for spec in self.options.specs):
                 return None, rule("95 % of the variance, since few rows show all views")
             summed = self._filled()

@@ -24,9 +24,9 @@ from gramian.features import FeatureMap, Identity
 from gramian.kernels import Linear, Precomputed, as_kernel, finite_gram
 from gramian.kernels.base import Kernel
 from gramian.kernels.gram_checks import warn_without_structure
-from gramian.latent.sample import STORED_LIMIT
 from gramian.latent.subspace import Subspace
 from gramian.operators.gram import DenseGram, LazyGram
+from gramian.policy import SIZES
 from gramian.solvers import solvers_for
 from gramian.views.view import ExplicitView, KernelView, View, ViewTable
 
@@ -85,7 +85,7 @@ def inverts_itself(feature_map: Any) -> bool:
 def _kernel_view(kernel: Any, X: Array) -> KernelView:
     """The view, its Gram matrix stored where it is small."""
     lazy = LazyGram(kernel, X)
-    return KernelView(kernel, X, DenseGram(lazy.to_dense()) if len(X) <= STORED_LIMIT else lazy)
+    return KernelView(kernel, X, DenseGram(lazy.to_dense()) if len(X) <= SIZES.stored else lazy)
 
 
 def choose_space(space: str, table: ViewTable, names: list[Any]) -> tuple[str, str]:
@@ -138,7 +138,7 @@ class NestedKernels:
     kernel: Any
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters; kernels of views are reached as ``kernel__NAME__length_scale``, or ``kernel__0__...`` in a list.
+        """Parameters; kernels of views are reached as ``kernel__NAME__length_scale``, or ``kernel__0__...`` in a list [8].
 
         Parameters
         ----------
@@ -148,10 +148,6 @@ class NestedKernels:
         Returns
         -------
         dict
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
 
         Examples
         --------
@@ -169,7 +165,7 @@ class NestedKernels:
         return params
 
     def set_params(self, **params: Any) -> Any:
-        """Set parameters; see `get_params` for the names.
+        """Set parameters; see `get_params` for the names [8].
 
         Parameters
         ----------
@@ -180,10 +176,6 @@ class NestedKernels:
         -------
         MultiViewRKM
             Itself.
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
 
         Examples
         --------
@@ -287,7 +279,7 @@ def check_target_params(model: Any, approximations: tuple[str, ...], *, open_uni
     check_folds(model.n_folds)
     check_choice("space", model.space, ("auto", "primal", "dual"))
     if isinstance(model.solver, str):
-        check_choice("solver", model.solver, solvers_for("views"))
+        check_choice("solver", model.solver, solvers_for("views", model.solver))
     check_tolerance(model.tol, model.max_iter)
     check_seed(model.random_state)
 

@@ -12,7 +12,7 @@ from gramian._checks import check_same_rows, check_table
 
 
 def stack_views(views: Any) -> tuple[Array, dict[Any, slice]]:
-    """One table of all views side by side, and the columns of each: what ``MultiViewRKM(views=...)`` takes.
+    """One table of all views side by side, and the columns of each: what ``MultiViewRKM(views=...)`` takes [8].
 
     Parameters
     ----------
@@ -24,10 +24,6 @@ def stack_views(views: Any) -> tuple[Array, dict[Any, slice]]:
     table : ndarray of shape (n_samples, total number of columns)
     views : dict of name -> slice
         Views of a list are called "view0", "view1", ...
-
-    References
-    ----------
-    [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
 
     Examples
     --------

@@ -11,16 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array, symmetrized
+from gramian._arrays import Array, symmetric_part
+from gramian._precision import SEEN
 from gramian._types import Points
-from gramian.latent.gaussian import SEEN, LatentGaussian, Posterior, Projection
+from gramian.latent.gaussian import LatentGaussian, Posterior, Projection
 from gramian.latent.model import LatentModel
 from gramian.latent.subspace import Subspace
 
 N_RIDGES = 49
 """Steps of the grid of ridges κσ²: less than a factor of 2 each."""
-RIDGE_RANGE = 1e-10
-"""The smallest ridge, as a share of the largest variance that is modelled."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class ViewPart:
 
     @classmethod
     def of(cls, subspace: Subspace, scale: float, dim: float) -> ViewPart:
-        return cls(subspace, scale, dim, symmetrized(subspace.overlap()))
+        return cls(subspace, scale, dim, symmetric_part(subspace.overlap()))
 
     @property
     def invertible(self) -> bool:
@@ -123,7 +122,7 @@ class ViewSubspace:
         for rows, projection in self.patterns(views, seen):
             if trusts:
                 shown = tuple(int(v) for v in np.flatnonzero(seen[rows[0]]))
-                projection = trusted(projection, trusts.get(shown, 1.0))
+                projection = with_trust(projection, trusts.get(shown, 1.0))
             known = None
             # entries of a linear view may be unseen too: then the pattern of views does not say what the overlap is
             if solved is not None and projection.overlap is not None and self._whole_views(views, rows, seen[rows[0]]):
@@ -174,7 +173,7 @@ ViewModel = LatentModel[ViewSubspace]
 """A model of several views."""
 
 
-def trusted(seen: Projection, trust: float) -> Projection:
+def with_trust(seen: Projection, trust: float) -> Projection:
     """The same with the noise of all that was seen divided by ``trust``; nothing changes at 1."""
     if trust == 1.0:
         return seen
@@ -188,4 +187,4 @@ def ridges_up_to(largest: float) -> Array:
     ``largest`` is the largest variance along a component that is modelled.
     """
     largest = largest or 1.0
-    return np.geomspace(RIDGE_RANGE * largest, 3.0 * largest, N_RIDGES)
+    return np.geomspace(SEEN * largest, 3.0 * largest, N_RIDGES)

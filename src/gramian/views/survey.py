@@ -21,10 +21,7 @@ from gramian.rows import Block, Rows
 from gramian.views.sources import view_columns
 from gramian.views.specs import inverts_itself, is_feature_map, is_linear
 from gramian.views.tables import ViewLayout, ViewRows
-from gramian.views.view import ANCHOR_ROWS
 
-GATHERED_ROWS = 2000
-"""So few rows are within every draw that a fit makes: they are fitted as in memory."""
 ADVICE = "Use linear views or feature maps in the place of kernels (approximation='nystroem' is features.Nystroem here)"
 
 
@@ -117,11 +114,11 @@ def survey_of(layout: ViewLayout, rows: Rows, specs: Sequence[Any]) -> ViewSurve
     limits = []
     for spec in specs:
         drawn = int(spec.n_drawn or 1) if isinstance(spec, FeatureMap) and not is_linear(spec) else 1
-        limits.append(drawn if is_linear(spec) or inverts_itself(spec) else max(drawn, ANCHOR_ROWS))
+        limits.append(drawn if is_linear(spec) or inverts_itself(spec) else max(drawn, LOOK.rows))
     return rows.fold(survey_views, view_columns(layout), tuple(limits))
 
 
-def surveyed(layout: ViewLayout, rows: Rows, specs: Sequence[Any]) -> ViewSurvey:
+def check_survey(layout: ViewLayout, rows: Rows, specs: Sequence[Any]) -> ViewSurvey:
     """One pass, with what cannot be fitted refused."""
     found = survey_of(layout, rows, specs)
     if found.n_rows < 2:
@@ -129,15 +126,15 @@ def surveyed(layout: ViewLayout, rows: Rows, specs: Sequence[Any]) -> ViewSurvey
     if found.empty:
         warn(f"{found.empty} rows show no entry of any view and are left out of the fit.", NumericalWarning)
     check_scale(float(np.nanmax(found.high - found.low, initial=0.0)), "the views")
-    if found.n_rows > GATHERED_ROWS:  # fewer are gathered, and looked at view by view
+    if found.n_rows > LOOK.rows:  # fewer are gathered, and looked at view by view
         missed = found.counts <= found.total_weight / 2
         warn_of_one_value(missed & (found.high == found.low), what="The table of all views")
     return found
 
 
-def gathered(survey: ViewSurvey, layout: ViewLayout) -> tuple[ViewRows, Array] | None:
+def gather_rows(survey: ViewSurvey, layout: ViewLayout) -> tuple[ViewRows, Array] | None:
     """All rows, where they are so few that the draw holds them."""
-    if survey.n_rows > GATHERED_ROWS:
+    if survey.n_rows > LOOK.rows:
         return None
     stops = np.cumsum([0, *(len(part) for part in view_columns(layout))])
     parts = [survey.drawn.rows[:, start:stop] for start, stop in pairwise(stops)]  # of the dtype that they came with

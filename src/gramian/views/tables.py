@@ -14,7 +14,7 @@ from sklearn.utils._indexing import _get_column_indices
 from gramian._arrays import Array, float_dtype, has_nan
 from gramian._checks import check_same_rows, check_scale, check_table, warn_of_one_value
 from gramian.exceptions import NumericalWarning, warn
-from gramian.tables.frames import like
+from gramian.tables.frames import frame_of, like
 from gramian.tables.front_door import features_of
 
 
@@ -46,6 +46,8 @@ def resolve_columns(views: Any, X: Any, n_columns: int) -> tuple[list[Any], list
         raise ValueError(
             f"views={views!r} must be None or a dict of name -> columns (names, positions, slices, callables)."
         )
+    frame = frame_of(X)
+    X = X if frame is None else frame.to_native()  # a record batch as a table
     names: list[Any] = []
     columns: list[Array] = []
     owner: dict[int, Any] = {}
@@ -77,8 +79,8 @@ def resolve_columns(views: Any, X: Any, n_columns: int) -> tuple[list[Any], list
     return names, columns
 
 
-def _checked_views(X: Any, names: list[Any]) -> list[Any]:
-    """A list or dict of views as arrays in the order of ``names``; None where a view is not given."""
+def _checked_views(X: Any, names: list[Any], fewest: int = 0) -> list[Any]:
+    """A list or dict of views as arrays in the order of ``names``, of ``fewest`` rows at least; None where a view is not given."""
     if isinstance(X, Mapping):
         unknown = [name for name in X if name not in names]
         if unknown:
@@ -90,7 +92,9 @@ def _checked_views(X: Any, names: list[Any]) -> list[Any]:
         given = list(X)
     given = _aligned(names, given)
     arrays = [
-        None if view is None else check_table(None, view, reset=False, missing=True, name=f"view {name!r}")
+        None
+        if view is None
+        else check_table(None, view, reset=False, missing=True, min_samples=fewest, name=f"view {name!r}")
         for name, view in zip(names, given)
     ]
     shown = {name: array for name, array in zip(names, arrays) if array is not None}
@@ -224,7 +228,7 @@ class ViewLayout:
         if not len(X):
             raise ValueError(f"X is an empty {kind}. Give at least one view.")
         names = list(X) if isinstance(X, Mapping) else [f"view{i}" for i in range(len(X))]
-        arrays = _checked_views(X, names)
+        arrays = _checked_views(X, names, fewest=1)
         empty = [name for name, array in zip(names, arrays) if array is None]
         if empty:
             raise ValueError(
@@ -238,7 +242,7 @@ class ViewLayout:
         """The rows of new views in any container, in the fitted order."""
         if kind_of(X) == "table":
             if self.columns is not None:
-                table = check_table(estimator, X, reset=False, missing=True)
+                table = check_table(estimator, X, reset=False, missing=True, min_samples=0)
                 return ViewRows.of([table[:, found] for found in self.columns])
             if len(self.names) > 1:
                 raise ValueError(
@@ -272,7 +276,7 @@ class ViewLayout:
             return views
         if self.columns is None:
             return like(X, views[0])
-        table = np.array(check_table(estimator, X, reset=False, missing=True), dtype=views[0].dtype)
+        table = np.array(check_table(estimator, X, reset=False, missing=True, min_samples=0), dtype=views[0].dtype)
         for found, view in zip(self.columns, views):
             table[:, found] = view
         return contained(X, table)

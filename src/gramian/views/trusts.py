@@ -7,7 +7,7 @@ of the inputs, are the standard deviations.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Self
@@ -17,31 +17,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
 from gramian._checks import check_count
-from gramian._content import content_folds, row_hashes, smallest_positions
+from gramian._content import row_hashes, smallest_positions
+from gramian._precision import ROUNDING
 from gramian._types import Views
+from gramian.evidence.held_out import HeldOut
 from gramian.evidence.limits import calibrated_std
-from gramian.policy import LOOK
+from gramian.policy import JURY, LOOK
 from gramian.single.answers import atomic, chosen_solver
 from gramian.solvers import as_solver
 from gramian.views.answers import Trust, decoded_inputs, fitted_preimage
 from gramian.views.choice import choose_ridge, from_all_others
 from gramian.views.fit import choice_rows
 from gramian.views.folds import FoldedViews, Question
-from gramian.views.noise import pinned
+from gramian.views.noise import pin_threads
 from gramian.views.predictions import ViewPredictions
 from gramian.views.specs import fitted_view
 from gramian.views.subspace import ViewModel
 from gramian.views.tables import ViewLayout, ViewRows
 from gramian.views.view import ViewTable
-
-EVERY_SUBSET = 4
-"""Up to so many views every question is asked at fit; beyond, a view from all others and from each other view alone."""
-MANY_VIEWS = 12
-"""Beyond so many views only a view from all others is asked."""
-LEAST_UNEXPLAINED = 1e-12
-"""Of the variance of a view: below, a relation is exact."""
-FEWEST_ROWS = 10
-"""Below so many distinct rows nothing is held out."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +55,19 @@ class TrustedViews(ViewPredictions):
     n_folds: int | None
     preimage: Any
     _model: ViewModel
+    trusts_: list[Trust]
+    _reaches: list[float]
+
+    def _wrong_state(self) -> str | None:
+        """What a model file may not say: trusts of other views, or of other columns; a number of reaches that is not theirs."""
+        trusts = vars(self).get("trusts_", [])
+        for given, view, _, std in trusts:
+            if view not in self.view_names_ or any(name not in self.view_names_ for name in given):
+                return "trusts_ are about views that there are not"
+            width = self._layout.widths[list(self.view_names_).index(view)]
+            if std.shape != (width,) or not np.isfinite(std).all():
+                return "trusts_ have standard deviations that are not those of a view"
+        return None if len(vars(self).get("_reaches", ())) in (0, len(trusts)) else "_reaches are not those of trusts_"
 
     def _calibrates(self, layout: ViewLayout) -> bool:
         return self.n_folds is not None and len(layout.names) > 1 and isinstance(self.noise_variance, str)
@@ -72,7 +78,7 @@ class TrustedViews(ViewPredictions):
 
     @atomic
     def calibrate(self, X: Views, questions: Any = None, *, n_folds: int = 5) -> Self:
-        """Learn from held-out rows how far `predict_view` may trust the views shown; `fit` does so unless ``n_folds=None``.
+        """Learn from held-out rows how far `predict_view` may trust the views shown; `fit` does so unless ``n_folds=None`` [8, 10].
 
         The likelihood understates the noise along the principal axes. For each question, "view v from the views o", the noise of
         the views o is divided by the trust of the least cross-validated error: ridge regression within the kept components, in
@@ -92,11 +98,6 @@ class TrustedViews(ViewPredictions):
         -------
         MultiViewRKM
             With ``trusts_``, a list of (given, view, trust, std).
-
-        References
-        ----------
-        [8] docs/theory.md, section 8: views (AC), and what the papers do not say.
-        [10] docs/theory.md, section 10: choosing, by what was not seen.
 
         Examples
         --------
@@ -120,30 +121,35 @@ class TrustedViews(ViewPredictions):
         found = self._held_out(rows, np.ones(len(rows)), asked, n_folds)
         if found is None:
             raise ValueError(
-                f"calibrate needs at least {FEWEST_ROWS} distinct rows that show all views, got "
+                f"calibrate needs at least {JURY.fewest_rows} distinct rows that show all views, got "
                 f"{int(rows.complete_rows.sum())}. Give more rows."
             )
         self._keep_trusts(found)
         return self
 
     def _held_out(self, rows: ViewRows, weights: Array, asked: Any, n_folds: int, built: Any = None) -> Any:
-        return trusts_of_rows(
+        parts = self._model.subspace.parts
+        targets = [v for v, part in enumerate(parts) if not part.precomputed]
+        asked = questions_of(targets, len(parts)) if asked is None else asked
+        held = held_out_views(
             rows,
             weights,
             self._model,
-            asked,
             n_folds=n_folds,
             preimage=self.preimage,
             names=self.view_names_,
             built=built,
         )
+        return None if held is None or not asked else held_out_trusts(held, asked)
 
 
 def questions_of(targets: Sequence[int], n_views: int) -> list[Question]:
     """What `fit` asks about the views ``targets``."""
-    if n_views > MANY_VIEWS:
+    # Beyond so many views only a view from all others is asked.
+    if n_views > 12:
         return [question for question in from_all_others(n_views) if question[1] in targets]
-    sizes = range(1, n_views) if n_views <= EVERY_SUBSET else (1, n_views - 1)
+    # Up to so many views every question is asked at fit; beyond, a view from all others and from each other view alone.
+    sizes = range(1, n_views) if n_views <= 4 else (1, n_views - 1)
     return [
         (given, v)
         for v in targets
@@ -167,26 +173,102 @@ def asked_question(question: Any, layout: ViewLayout) -> Question:
     return positions, v
 
 
-def trusts_of_rows(
+@dataclass(frozen=True)
+class HeldOutAnswers:
+    """What the models of the folds answered to one question, fold after fold."""
+
+    question: Question
+    ridge: float
+    residuals: list[Array]  # in the units of the inputs, (n, d_v)
+    reach: list[Array]  # |z|² of the latents behind the answers
+    weights: list[Array]  # of the rows held out
+    kept: list[float]  # the weight of the rows that each model has seen
+
+    @property
+    def losses(self) -> Array:
+        """Mean squared error of each fold."""
+        found = [weights @ np.square(left).sum(axis=1) for left, weights in zip(self.residuals, self.weights)]
+        return np.array(found) / [float(weights.sum()) for weights in self.weights]
+
+
+@dataclass(frozen=True)
+class HeldOutViews:
+    """Complete rows of all views dealt to folds, and the model that each fold is asked for: scales of the views, q, one noise."""
+
+    table: ViewTable
+    inputs: Sequence[Array]
+    fold: Array
+    scales: Array
+    n_components: int
+    noise_variance: float
+    preimage: Any
+    names: Sequence[Any]
+    folded: FoldedViews | None = None  # folds of more rows than these, by their moments
+
+    def variance(self, v: int) -> float:
+        """Of the inputs of a view, summed over its columns."""
+        shares = self.table.weights / self.table.weights.sum()
+        return float(shares @ np.square(self.inputs[v] - shares @ self.inputs[v]).sum(axis=1))
+
+    def answers(self, questions: Sequence[Question]) -> Iterator[HeldOutAnswers]:
+        """Of each question, view by view."""
+        table, fold = self.table, self.fold
+        folded = self.folded
+        if folded is None:
+            folded = FoldedViews.of(table, fold, exact=any(view.points is not None for view in table.views))
+        width = sum(table.widths) if folded.moments is not None else len(fold)
+        solver, _ = chosen_solver(as_solver("auto"), width, self.n_components)
+        hashes = row_hashes(np.hstack(self.inputs))
+        looked_at = hashes <= hashes[smallest_positions(hashes, LOOK.drawn)].max()  # with all copies
+        folded = replace(folded, looked_at=looked_at)
+        with pin_threads(len(fold)):
+            folds = folded.folds(self.scales, self.n_components, solver)
+            kept = [np.flatnonzero(looked_at[part.held]) for part in folds]
+            seen = [part.projections(folded.table) for part in folds]
+            for target in dict.fromkeys(v for _, v in questions):
+                back = [part.kept if folded.moments is None else part.kept[looked_at[part.kept]] for part in folds]
+                view = table.views[target]
+                methods = [
+                    None if view.points is None else fitted_preimage(view.take(rows), self.preimage) for rows in back
+                ]
+                for given in [given for given, v in questions if v == target]:
+                    ridge = choose_ridge(folds, (given, target), self.n_components, self.noise_variance)
+                    found = HeldOutAnswers((given, target), ridge, [], [], [], [])
+                    for part, rows, shown, method in zip(folds, kept, seen, methods):
+                        if not len(rows):
+                            continue
+                        latents = part.latents([view[rows] for view in shown], given, ridge, self.noise_variance)
+                        gains = np.sqrt(np.maximum(part.eigenvalues - self.noise_variance, 0.0))
+                        guess = decoded_inputs(part.subspace.parts[target], latents * gains, method, self.names[target])
+                        found.residuals.append(self.inputs[target][part.held[rows]] - guess)
+                        found.reach.append(np.square(latents).sum(axis=1))
+                        found.weights.append(table.weights[part.held[rows]])
+                        found.kept.append(table.total_weight - part.weight)
+                    yield found
+
+    @property
+    def kept_share(self) -> float:
+        """The share of the rows that the model of a fold has seen."""
+        return 1.0 - 1.0 / len(np.unique(self.fold)) if self.folded is None else self.folded.held_out.kept_share
+
+
+def held_out_views(
     rows: ViewRows,
     weights: Array,
     model: ViewModel,
-    questions: list[Question] | None,
     *,
-    n_folds: int,
+    n_folds: Any,
     preimage: Any,
     names: Sequence[Any],
     built: Any = None,
-) -> HeldOutTrusts | None:
-    """The trusts of a fitted model from the rows that show everything; None where those are too few, or the model has no noise.
+) -> HeldOutViews | None:
+    """The rows that show everything, held out from a fitted model; None where those are too few, or the model has no noise.
 
     ``built`` are the training views behind the model, where the rows are those that it was fitted to.
     """
     parts, gaussian = model.subspace.parts, model.gaussian
-    targets = [v for v, part in enumerate(parts) if not part.precomputed]
-    asked = questions_of(targets, len(parts)) if questions is None else questions
     complete = np.flatnonzero(rows.complete_rows)
-    if not asked or gaussian.n_components == 0 or gaussian.noise_variance == 0 or len(complete) < FEWEST_ROWS:
+    if gaussian.n_components == 0 or gaussian.noise_variance == 0 or len(complete) < JURY.fewest_rows:
         return None
     if built is None or len(complete) < len(rows):
         rows, weights = rows.take(complete), weights[complete]
@@ -194,74 +276,32 @@ def trusts_of_rows(
     hashes = row_hashes(rows.stacked)
     table = ViewTable(tuple(built), weights / weights.sum(), float(weights.sum()))
     chosen = choice_rows(table, hashes)
-    folds, fold = content_folds(None, n_folds, hashes[chosen])
-    if not folds or len(np.unique(hashes[chosen])) < FEWEST_ROWS:
+    held_out = HeldOut.of(None, n_folds, hashes=hashes[chosen])
+    if not held_out.usable:
         return None
     if len(chosen) < len(hashes):
         table, rows = table.take(chosen), rows.take(chosen)
     scales = np.array([part.scale for part in parts])
     inputs = [np.asarray(view, dtype=np.float64) for view in rows.views]
-    return held_out_trusts(
-        table, inputs, fold, scales, gaussian.n_components, gaussian.noise_variance, asked, preimage, names
+    return HeldOutViews(
+        table, inputs, held_out.numbers, scales, gaussian.n_components, gaussian.noise_variance, preimage, names
     )
 
 
-def held_out_trusts(
-    table: ViewTable,
-    inputs: Sequence[Array],
-    fold: Array,
-    scales: Array,
-    n_components: int,
-    noise_variance: float,
-    questions: Sequence[Question],
-    preimage: Any,
-    names: Sequence[Any],
-    folded: FoldedViews | None = None,
-) -> HeldOutTrusts:
-    """The trust and the standard deviations of each question, from complete rows and the fold of each.
-
-    ``folded``: folds of more rows than these, by their moments.
-    """
-    if folded is None:
-        folded = FoldedViews.of(table, fold, exact=any(view.points is not None for view in table.views))
-    width = sum(table.widths) if folded.moments is not None else len(fold)
-    solver, _ = chosen_solver(as_solver("auto"), width, n_components)
-    hashes = row_hashes(np.hstack(inputs))
-    looked_at = hashes <= hashes[smallest_positions(hashes, LOOK.drawn)].max()  # with all copies
-    folded = replace(folded, looked_at=looked_at)
+def held_out_trusts(held: HeldOutViews, questions: Sequence[Question]) -> HeldOutTrusts:
+    """The trust and the standard deviations of each question."""
     found = HeldOutTrusts([], [])
-    with pinned(len(fold)):
-        folds = folded.folds(scales, n_components, solver)
-        kept = [np.flatnonzero(looked_at[part.held]) for part in folds]
-        seen = [part.projections(folded.table) for part in folds]
-        for target in dict.fromkeys(v for _, v in questions):
-            back = [part.kept if folded.moments is None else part.kept[looked_at[part.kept]] for part in folds]
-            view = table.views[target]
-            methods = [None if view.points is None else fitted_preimage(view.take(rows), preimage) for rows in back]
-            for given in [given for given, v in questions if v == target]:
-                ridge = choose_ridge(folds, (given, target), n_components, noise_variance)
-                residuals, leverages, weights, reach = [], [], [], 0.0
-                for part, rows, shown, method in zip(folds, kept, seen, methods):
-                    if not len(rows):
-                        continue
-                    latents = part.latents([view[rows] for view in shown], given, ridge, noise_variance)
-                    gains = np.sqrt(np.maximum(part.eigenvalues - noise_variance, 0.0))
-                    guess = decoded_inputs(part.subspace.parts[target], latents * gains, method, names[target])
-                    residuals.append(inputs[target][part.held[rows]] - guess)
-                    share = 1.0 - part.weight / table.total_weight
-                    squares = np.square(latents).sum(axis=1)
-                    leverages.append(squares / (table.total_weight * share))
-                    reach = max(reach, float(np.sqrt(squares.max())))
-                    weights.append(table.weights[part.held[rows]])
-                std = calibrated_std(
-                    np.concatenate(residuals), np.concatenate(leverages), np.concatenate(weights), table.total_weight
-                )
-                left, center = np.concatenate(residuals), table.weights @ inputs[target] / table.weights.sum()
-                spread = table.weights @ np.square(inputs[target] - center).sum(axis=1) / table.weights.sum()
-                shares = np.concatenate(weights)
-                unexplained = min(float(shares @ np.square(left).sum(axis=1) / shares.sum() / (spread or 1.0)), 1.0)
-                # the ridge of kernel regression is κσ²N: with all rows in, κ is smaller
-                trust = noise_variance / (folded.kept_share * ridge)
-                found.trusts.append(([names[w] for w in given], names[target], float(trust), std))
-                found.reaches.append(reach / max(unexplained, LEAST_UNEXPLAINED) ** 0.5)
+    total, names = held.table.total_weight, held.names
+    for answers in held.answers(questions):
+        given, target = answers.question
+        left, shares = np.concatenate(answers.residuals), np.concatenate(answers.weights)
+        leverages = [squares / kept for squares, kept in zip(answers.reach, answers.kept)]
+        std = calibrated_std(left, np.concatenate(leverages), shares, total)
+        spread = held.variance(target)
+        unexplained = min(float(shares @ np.square(left).sum(axis=1) / shares.sum() / (spread or 1.0)), 1.0)
+        # the ridge of kernel regression is κσ²N: with all rows in, κ is smaller
+        trust = held.noise_variance / (held.kept_share * answers.ridge)
+        found.trusts.append(([names[w] for w in given], names[target], float(trust), std))
+        reach = max(float(np.sqrt(squares.max())) for squares in answers.reach)
+        found.reaches.append(reach / max(unexplained, ROUNDING) ** 0.5)
     return found

@@ -13,20 +13,20 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
-from gramian._arrays import Array, symmetrized
+from gramian._arrays import Array, symmetric_part
 from gramian._checks import check_finite, check_same_rows, check_scale
 from gramian._content import row_hashes, smallest_positions
+from gramian._precision import ROUNDING
 from gramian.latent.feature_subspace import AnchoredSubspace, MappedSubspace, RandomFeatureSubspace
-from gramian.latent.sample import DUAL_RANK, STORED_LIMIT
 from gramian.latent.subspace import DualSubspace, PrimalSubspace, Subspace
 from gramian.operators.base import SelfAdjoint
 from gramian.operators.centering import Centering
 from gramian.operators.covariance import FactoredCovariance, Stored
 from gramian.operators.gram import CenteredGram, DenseGram, LazyGram, RawGram, SumGram
-from gramian.policy import LOOK
+from gramian.policy import LOOK, SIZES
 from gramian.solvers.spectrum import Spectrum, positive_signs
 from gramian.views.stack import stack_views
-from gramian.views.subspace import ViewPart, ViewSubspace, trusted
+from gramian.views.subspace import ViewPart, ViewSubspace, with_trust
 
 __all__ = [
     "ExplicitView",
@@ -38,16 +38,12 @@ __all__ = [
     "ViewSubspace",
     "ViewTable",
     "check_same_rows",
-    "factored",
-    "rotated",
+    "factor_views",
+    "rotate",
     "stack_views",
-    "trusted",
     "unrotation",
+    "with_trust",
 ]
-
-
-ANCHOR_ROWS = 2000
-"""Behind a map without an inverse, the way back to inputs is learnt from at most so many rows: those of smallest hash."""
 
 
 # ---------------------------------------------------------------- training rows
@@ -80,12 +76,12 @@ class ExplicitView:
         """The rows that inputs are found over: all, or of many the distinct ones of smallest hash."""
         if not self.anchored:
             return self
-        return self.take(smallest_positions(row_hashes(self.points), ANCHOR_ROWS))
+        return self.take(smallest_positions(row_hashes(self.points), LOOK.rows))
 
     @property
     def anchored(self) -> bool:
         """Whether the way back to inputs goes by some of the rows."""
-        return self.points is not None and self.n_rows > ANCHOR_ROWS
+        return self.points is not None and self.n_rows > LOOK.rows
 
     def mean(self, weights: Array) -> Array:
         """Σ s x, from a point of the data on, so that a large offset costs no digits."""
@@ -95,7 +91,7 @@ class ExplicitView:
     def gram(self, weights: Array) -> RawGram:
         """The Gram matrix of the centred features, stored where it may be."""
         centred = self.features - self.mean(weights)
-        if self.n_rows <= STORED_LIMIT:
+        if self.n_rows <= SIZES.stored:
             return DenseGram(centred @ centred.T)
         from gramian.kernels import Linear
 
@@ -261,7 +257,7 @@ class ViewTable:
         return ViewTable(tuple(view.take(rows) for view in self.views), weights / share, self.total_weight * share)
 
 
-def factored(table: ViewTable) -> ViewTable | None:
+def factor_views(table: ViewTable) -> ViewTable | None:
     """The same rows with kernel views as features of their numerical rank; None where that would save little.
 
     A pivoted Cholesky factorisation costs a small part of one eigendecomposition, and all later ones are then of the rank.
@@ -313,7 +309,7 @@ class ViewSample:
     @property
     def rank_tol(self) -> float:
         if not self.table.explicit or any(isinstance(view, FactoredView) for view in self.table.views):
-            return DUAL_RANK
+            return ROUNDING
         rows = min(self.table.n_rows, LOOK.drawn)
         return 8 * max(rows, sum(self.table.widths)) * float(np.finfo(float).eps)
 
@@ -332,7 +328,7 @@ class ViewSample:
             raw = SumGram([gram.raw for gram in table.grams], [float(c) ** 2 for c in self.scales])
             return CenteredGram(raw, table.centering)
         columns = np.repeat(self.scales, table.widths)
-        if len(columns) <= STORED_LIMIT:
+        if len(columns) <= SIZES.stored:
             return Stored(table.covariance * np.outer(columns, columns))
         uniform = np.full(len(table.weights), 1.0)  # the rows carry √s already
         return FactoredCovariance(table.stacked * columns, Centering(uniform, center=False), "primal")
@@ -342,7 +338,7 @@ class ViewSample:
 
     def latents(self, spectrum: Spectrum) -> Array:
         """H, the dual eigenvectors (HᵀH = I), in either space: H = √s (φ - μ)ᵀ U L^-½."""
-        vectors = rotated(spectrum)
+        vectors = rotate(spectrum)
         if self.space == "dual":
             return vectors
         columns = np.repeat(self.scales, self.table.widths)
@@ -354,7 +350,7 @@ class ViewSample:
         signs = positive_signs(latents)
         # row order: what a model file gives back is row-ordered too, and products then round alike
         coefficients = self.table.centering.apply(np.ascontiguousarray(latents * signs)) / np.sqrt(spectrum.eigenvalues)
-        axes = rotated(spectrum) * signs if self.space == "primal" else None
+        axes = rotate(spectrum) * signs if self.space == "primal" else None
         stops = np.cumsum([0, *self.table.widths])
         parts = []
         for i, view in enumerate(self.table.views):
@@ -369,11 +365,11 @@ class ViewSample:
         return ViewSubspace(tuple(parts))
 
 
-def rotated(spectrum: Spectrum) -> Array:
+def rotate(spectrum: Spectrum) -> Array:
     """The eigenvectors, also where a Stiefel frame A came unrotated: A O with Γ = O Λ Oᵀ."""
     if spectrum.gamma is None:
         return spectrum.eigenvectors
-    rotation = np.linalg.eigh(symmetrized(spectrum.gamma))[1]
+    rotation = np.linalg.eigh(symmetric_part(spectrum.gamma))[1]
     return spectrum.eigenvectors @ rotation[:, ::-1]
 
 
@@ -381,6 +377,6 @@ def unrotation(spectrum: Spectrum, latents: Array) -> Array | None:
     """R with H' = H R, from the rotated, signed latents H to those of the frame as Cayley-Adam left it; None if rotated."""
     if spectrum.gamma is None:
         return None
-    rotation = np.linalg.eigh(symmetrized(spectrum.gamma))[1][:, ::-1]
+    rotation = np.linalg.eigh(symmetric_part(spectrum.gamma))[1][:, ::-1]
     turned = positive_signs(latents)[:, None] * rotation.T
     return turned * positive_signs(latents * positive_signs(latents) @ turned)

@@ -1,5 +1,5 @@
 // The head of the page: what it is about, the model, progress, files in and out.
-import { clear, el, labelled, many, save, select, svg, theme } from "./kit.js";
+import { clear, el, labelled, many, save, select, svg } from "./kit.js";
 import { standalone } from "./plot.js";
 
 const KERNELS = [["linear", "linear"], ["rbf", "RBF kernel"], ["laplacian", "Laplacian kernel"], ["matern", "Matérn kernel"],
@@ -26,6 +26,7 @@ export function headOf(page, home) {
   const node = el("header", { class: "head" }, el("div", { class: "top" }, el("div", { class: "name" }, title, facts),
     el("div", { class: "tools" }, labelled("model", kernel), tune, undo, open, file, menu, dark)), nav, progress, message);
 
+  page.act = act;
   async function act(verb, input) {
     try {
       const answer = await call(verb, input);
@@ -90,6 +91,8 @@ export function headOf(page, home) {
       if (state.rows) parts.push(state.holes ? `${many(state.holes, "hole")}, filled` : "no holes");
       if (state.model && state.model.kernel) parts.push(state.model.kernel);
       facts.textContent = parts.join(" · ");
+      tune.disabled = kernel.disabled = !state.model;
+      menu.hidden = !state.model;
       undo.disabled = !state.undo;
       undo.title = state.undo ? `Undo ${state.undo}` : "Nothing to undo";
       const word = state.model && state.model.kind === "kernel" ? kernelWord(state.model.kernel) : "linear";
@@ -121,12 +124,11 @@ function kernelWord(text) {
 }
 
 function mapSvg(page) {
-  const { xs, ys, colour, toX, toY, size } = page.panels.map.points();
+  const { xs, ys, colours, rings, toX, toY, size } = page.panels.map.points();
   if (xs.length > 50000) throw new Error("More than 50,000 points: save a PNG instead.");
-  const look = theme(page.root);
-  const shade = (i) => (colour.kind === "category" && colour.codes[i] < 8 ? look[`c${colour.codes[i]}`] : look.blue);
+  const shade = (i) => `rgb(${colours[4 * i]}, ${colours[4 * i + 1]}, ${colours[4 * i + 2]})`;
   const drawn = svg("svg", { viewBox: `0 0 ${size.width} ${size.height}`, width: size.width, height: size.height });
-  for (let i = 0; i < xs.length; i += 1) drawn.append(svg("circle", { cx: toX(xs[i]).toFixed(1), cy: toY(ys[i]).toFixed(1), r: 3, fill: shade(i), "fill-opacity": 0.8 }));
+  for (let i = 0; i < xs.length; i += 1) drawn.append(svg("circle", { cx: toX(xs[i]).toFixed(1), cy: toY(ys[i]).toFixed(1), r: 3, "fill-opacity": 0.8, ...(rings && rings[i] ? { fill: "none", stroke: shade(i), "stroke-width": 1.5 } : { fill: shade(i) }) }));
   page.root.append(drawn);
   const text = standalone(drawn, page.root);
   drawn.remove();

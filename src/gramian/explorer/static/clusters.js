@@ -13,11 +13,12 @@ export function clustersPanel(page) {
     const look = theme(root);
     clear(made.body, el("ul", { class: "cluster-list" }, answer.clusters.map((cluster) => {
       const dot = el("i", { class: "swatch" });
-      dot.style.background = cluster.cluster < 8 ? look[`c${cluster.cluster}`] : look.soft;
+      dot.style.color = cluster.cluster < 8 ? look[`c${cluster.cluster}`] : look.soft;
       return el("li", {}, el("button", { type: "button", class: "link", onclick: () => store.set({ cluster: cluster.cluster, polygon: null, colour: "cluster" }) },
         dot, `cluster ${cluster.cluster + 1}`), el("span", { class: "numbers", text: `${many(cluster.rows, "row")}, ${percent(cluster.share)}` }),
       answer.count > 1 ? apartList(cluster.apart) : null);
     })));
+    made.node.classList.toggle("wide", answer.clusters.length > 3);
     made.node.dataset.clusters = String(answer.count);
   });
   page.themed(() => refresh());

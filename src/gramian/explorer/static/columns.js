@@ -21,6 +21,8 @@ export function columnsPanel(page) {
       el("h3", { dir: "auto" }, el("button", { type: "button", class: "link", text: column.name.slice(0, 80), title: column.name, onclick: () => store.set({ colour: `column:${column.name}` }) })),
       el("p", { class: "words", text: [column.kind, column.role === "modelled" ? "" : column.role, column.holes ? `${percent(column.holes / rows)} holes` : "no holes", `${many(column.distinct, "value")}`].filter(Boolean).join(" · ") }),
       column.counts ? histogram(column) : valueList(column, rows),
+      ...column.codes.map(([value, count]) => el("p", { class: "words code" }, `${number(value)} stands ${count === 1 ? "once" : `${count.toLocaleString("en")} times`}, far from all other values: a code of missing? `,
+        column.role === "modelled" ? el("button", { type: "button", class: "quiet", text: "Take as missing", "aria-label": `Take ${number(value)} of ${column.name.slice(0, 80)} as missing`, onclick: () => page.act("replace", { column: column.name, old: value }) }) : null)),
       column.why ? el("p", { class: "words", text: column.why }) : null))),
     answer.total > shown && shown < 200 ? el("button", { type: "button", class: "more", text: `Show more of ${answer.total}`, onclick: () => { shown = Math.min(200, shown + 48); refresh(); } }) : el("span"));
   });
@@ -39,6 +41,7 @@ function histogram(column) {
 }
 
 function valueList(column, rows) {
+  if (column.values.every(([, count]) => count === 1)) return el("p", { dir: "auto", text: `${column.values.slice(0, 5).map(([value]) => value).join(", ")}${column.distinct > 5 ? ", …" : ""}` });
   return el("ul", { class: "values" }, column.values.slice(0, 5).map(([value, count]) => {
     const bar = el("i", {});
     bar.style.width = `${(100 * count) / rows}%`;

@@ -50,16 +50,37 @@ function counter(key, what, changed) {
       const [low] = extent(scores.filter((s) => s > best - 12 * Math.max(1e-9, spread(scores))));
       const y = [low - 0.08 * (best - low || 1), best + 0.12 * (best - low || 1)];
       const x = [shown[0][0] - 0.5, shown[shown.length - 1][0] + 0.5];
-      const drawn = frame(420, 170, x, y, { label: `Held-out score by the number of ${what}` });
+      const every = Math.ceil(shown.length / 12);
+      const xticks = shown.filter((_, i) => i % every === 0).map(([c]) => [c, String(c)]);
+      const drawn = frame(420, 170, x, y, { xticks, role: "radiogroup", label: `Held-out score by the number of ${what}. Arrow keys go from one to the next, Enter takes it.` });
+      const held = picture_.contains(document.activeElement) ? document.activeElement.dataset.candidate : null;
+      const dots = [];
       drawn.root.append(svg("path", { class: "curve", d: path(shown.map(([c, s]) => [drawn.px(c), drawn.py(Math.max(s, y[0]))])) }));
       for (const [c, s, e] of shown) {
         if (s < y[0]) continue;
-        if (e) drawn.root.append(svg("line", { class: "whisker", x1: drawn.px(c), x2: drawn.px(c), y1: drawn.py(s - e), y2: drawn.py(Math.min(y[1], s + e)) }));
-        const dot = svg("circle", { class: c === current ? "chosen dot" : "dot", cx: drawn.px(c), cy: drawn.py(s), r: c === current ? 6 : 3.5 }, svg("title", {}, `${c} ${what}: ${number(s)}`));
+        if (e) drawn.root.append(svg("line", { class: "whisker", x1: drawn.px(c), x2: drawn.px(c), y1: drawn.py(Math.max(y[0], s - e)), y2: drawn.py(Math.min(y[1], s + e)) }));
+        const told = `${c} ${what}: ${number(s)}`;
+        const dot = svg("circle", { class: c === current ? "chosen dot" : "dot", cx: drawn.px(c), cy: drawn.py(s), r: c === current ? 6 : 3.5,
+          role: "radio", "aria-checked": String(c === current), "aria-label": told, "data-candidate": c, tabindex: "-1" }, svg("title", {}, told));
         dot.addEventListener("click", () => changed(c));
         drawn.root.append(dot);
+        dots.push(dot);
       }
+      // one stop of the Tab key; arrows go from dot to dot
+      const stop = dots.find((dot) => dot.dataset.candidate === held) || dots.find((dot) => dot.getAttribute("aria-checked") === "true") || dots[0];
+      const go = (dot) => { for (const other of dots) other.setAttribute("tabindex", other === dot ? "0" : "-1"); };
+      if (stop) go(stop);
+      drawn.root.addEventListener("keydown", (event) => {
+        const at = dots.indexOf(document.activeElement);
+        if (at < 0) return;
+        const to = { ArrowRight: at + 1, ArrowUp: at + 1, ArrowLeft: at - 1, ArrowDown: at - 1, Home: 0, End: dots.length - 1 }[event.key];
+        if (to !== undefined) { const dot = dots[Math.min(dots.length - 1, Math.max(0, to))]; go(dot); dot.focus(); }
+        else if (event.key === "Enter" || event.key === " ") changed(Number(dots[at].dataset.candidate));
+        else return;
+        event.preventDefault();
+      });
       clear(picture_, drawn.root);
+      if (held !== null && stop) stop.focus({ preventScroll: true });
     },
   };
 }

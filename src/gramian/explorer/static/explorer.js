@@ -115,10 +115,12 @@ export function explorer(root, home) {
       root.dataset.busy = String(state.jobs.length > 0);
     } catch (error) {
       if (error.status === 403) { ended = true; root.dataset.state = "failed"; head.say("This page is no longer served: open it with the address that the command printed.", true); return; }
-      page.lost = true;
-      root.classList.add("disconnected");
-      head.say("Disconnected: the server does not answer. The page tries again by itself.", true);
-      root.dataset.connection = "lost";
+      page.lost = !error.status;
+      if (page.lost) {
+        root.classList.add("disconnected");
+        root.dataset.connection = "lost";
+      }
+      head.say(page.lost ? home.lost : error.message, true);
     }
     if (!page.lost) root.dataset.connection = "there";
     if (!ended) timer = setTimeout(poll, state.jobs.length || !state.rows ? BUSY_WAIT : CALM_WAIT);

@@ -4,19 +4,17 @@ import { explorer } from "./explorer.js";
 const token = new URL(location.href).searchParams.get("token") || "";
 
 async function call(verb, input, options = {}) {
-  let response;
   try {
-    response = await fetch(`/call/${verb}`, {
+    const response = await fetch(`/call/${verb}`, {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-Gramian-Token": token },
       body: JSON.stringify(input || {}),
       signal: options.signal,
     });
-  } catch (cause) {
+    return { status: response.status, output: await response.json() };
+  } catch (cause) { // nobody there, or gone in the middle of an answer
     throw Object.assign(new Error("The server does not answer."), { lost: true, cause });
   }
-  const output = await response.json().catch(() => ({ error: "The server gave no answer that can be read." }));
-  return { status: response.status, output };
 }
 
 async function upload(file, heard) {
@@ -43,5 +41,6 @@ explorer(document.body, {
   open: (next) => location.assign(`/?token=${encodeURIComponent(next)}`),
   readState: () => location.hash.slice(1),
   writeState: (text) => history.replaceState(null, "", `#${text}`),
+  lost: "Disconnected: the server does not answer. The page tries again by itself.",
   setTitle: (text) => { document.title = text; },
 });

@@ -1,6 +1,6 @@
 // The map: rows as points, a point of latent space to drag, the row that it stands for.
 import { clear, el, extent, fitCanvas, isDark, labelled, later, latest, many, number, panel, picture, ramp, rgb, select, theme, ticks, track,
-  unpack } from "./kit.js";
+  unpack, write } from "./kit.js";
 import { pointPainter } from "./points.js";
 
 const SHOWN_COLUMNS = 24;
@@ -13,11 +13,13 @@ export function mapPanel(page) {
   const found = el("datalist", { id: page.id("found") });
   const search = el("input", { type: "search", placeholder: "row or text", list: found.id, "aria-label": "Search a row",
     oninput: () => look(search.value), onkeydown: (event) => { if (event.key === "Enter") choose(search.value); } });
+  const surely = el("button", { type: "button", text: "Ellipses", title: "Where each row may as well lie, nine times of ten; of at most 5,000 rows",
+    onclick: () => store.set({ ellipses: !store.get().ellipses }) });
   const tools = toolButtons(store);
-  const made = panel("map", "Map", labelled("across", xAxis), labelled("up", yAxis), labelled("colour", colourBy), tools, labelled("find", search), found);
+  const made = panel("map", "Map", labelled("across", xAxis), labelled("up", yAxis), labelled("colour", colourBy), surely, tools, labelled("find", search), found);
   const points = el("canvas", { class: "layer", "aria-hidden": "true" });
   const over = el("canvas", { class: "layer over", tabindex: "0", role: "application",
-    "aria-label": "Map of rows. Arrow keys move the point, plus and minus zoom, 0 shows everything, Enter takes the nearest row." });
+    "aria-label": "Map of rows. Arrow keys move the point, plus and minus zoom, 0 shows everything, Enter takes the nearest row. Space sets a corner of a lasso at the point; from three on, L closes it." });
   const legend = el("div", { class: "legend" });
   const zoomer = el("div", { class: "zoom" },
     el("button", { type: "button", text: "+", "aria-label": "Zoom in", onclick: () => zoom(0.7) }),
@@ -31,11 +33,13 @@ export function mapPanel(page) {
   let xs = new Float32Array();
   let ys = new Float32Array();
   let colour = { kind: "none" };
+  let shown = { colours: new Uint8Array(), rings: null };
   let chosen = new Uint8Array();
   let view = { x0: -1, x1: 1, y0: -1, y1: 1 };
   let size = { width: 1, height: 1, ratio: 1 };
   let lasso = null;
   let ellipse = null;
+  let ellipses = null;
   let drawn = 0;
   const decoded = decodedRow(page);
   const aside = { decoded, sliders: el("div", { class: "sliders" }), near: el("div", { class: "near" }), apart: el("div", { class: "apart" }) };
@@ -47,13 +51,28 @@ export function mapPanel(page) {
   const fromX = (p) => view.x0 + (p / size.width) * (view.x1 - view.x0);
   const fromY = (p) => view.y0 + ((size.height - p) / size.height) * (view.y1 - view.y0);
 
+  // The part of the map that is shown is kept in the address, once it rests.
+  const keep = later(() => store.set({ zoom: away ? [view.x0, view.x1, view.y0, view.y1] : null }), 200);
+  let away = false;
+  function look_at(next) {
+    view = next;
+    away = true;
+    keep();
+    draw();
+  }
+
   function home() {
+    away = false;
+    keep();
     const [a, b] = extent(xs);
     const [c, d] = extent(ys);
     const dx = (b - a || 1) * 0.06;
     const dy = (d - c || 1) * 0.06;
     view = { x0: a - dx, x1: b + dx, y0: c - dy, y1: d + dy };
   }
+
+  // Values that have a mark of their own: eight colours, and the same as rings where points are large enough.
+  const marks = () => Math.min(colour.labels.length, painter && painter.kind === "canvas" ? 16 : 8);
 
   function paint() {
     if (!painter || !xs.length) return;
@@ -71,11 +90,13 @@ export function mapPanel(page) {
       if (colour.kind === "number") {
         const v = colour.values[i];
         shade = Number.isFinite(v) ? steps[Math.round(64 * Math.min(1, Math.max(0, (v - colour.low) / (colour.high - colour.low || 1))))] : faint;
-      } else if (colour.kind === "category") shade = colour.codes[i] < 8 ? palette[colour.codes[i]] : faint;
+      } else if (colour.kind === "category") shade = colour.codes[i] < marks() ? palette[colour.codes[i] % 8] : faint;
       bytes[4 * i] = shade[0]; bytes[4 * i + 1] = shade[1]; bytes[4 * i + 2] = shade[2];
       bytes[4 * i + 3] = some && !chosen[i] ? Math.round(full * 0.18) : full;
     }
-    painter.setColours(bytes);
+    shown = { colours: bytes, rings: colour.kind === "category" ? colour.codes.map((code) => Number(code >= 8 && code < marks())) : null };
+    painter.setColours(shown.colours);
+    painter.setRings(shown.rings);
     drawnView = "";
   }
 
@@ -92,24 +113,32 @@ export function mapPanel(page) {
   function drawNow() {
     const moved = `${view.x0} ${view.x1} ${view.y0}`;
     if (painter && moved !== drawnView) {
-      const moving = drawnView !== "" && xs.length > 2 * 40000;
+      const moving = drawnView !== "" && painter.kind === "webgl";
       painter.draw(view, size.ratio, moving);
       drawnView = moved;
       if (moving) rest();
+      made.node.dataset.drawn = String(painter.drawn ?? xs.length);
     }
     const context = over.getContext("2d");
     const look = theme(root);
     context.setTransform(size.ratio, 0, 0, size.ratio, 0, 0);
     context.clearRect(0, 0, size.width, size.height);
     axes(context, look);
+    if (ellipses && ellipses.length === 3 * xs.length) {
+      context.strokeStyle = `${look.soft}${xs.length > 500 ? "30" : "55"}`;
+      context.lineWidth = 1;
+      context.beginPath();
+      for (let i = 0; i < xs.length; i += 1) around(context, xs[i], ys[i], ellipses[3 * i], ellipses[3 * i + 1], ellipses[3 * i + 2]);
+      context.stroke();
+    }
     const { latent, x, y, row } = store.get();
     if (row >= 0 && row < xs.length) ring(context, look.red, toX(xs[row]), toY(ys[row]), 8);
     if (ellipse && row >= 0) {
       context.strokeStyle = look.red;
+      context.lineWidth = 1.5;
       context.setLineDash([4, 3]);
       context.beginPath();
-      ellipse.forEach(([a, b], i) => (i ? context.lineTo(toX(a), toY(b)) : context.moveTo(toX(a), toY(b))));
-      context.closePath();
+      around(context, ...ellipse);
       context.stroke();
       context.setLineDash([]);
     }
@@ -126,20 +155,29 @@ export function mapPanel(page) {
     if (latent && latent.length > x) cross(context, look, toX(latent[x]), y < latent.length ? toY(latent[y]) : size.height - 30);
   }
 
+  // Where a row may as well lie, nine times of ten: an ellipse of its variances and their covariance.
+  function around(context, x, y, xx, xy, yy) {
+    const across = size.width / (view.x1 - view.x0);
+    const up = size.height / (view.y1 - view.y0);
+    const [a, b, d] = [xx * across * across, -xy * across * up, yy * up * up];
+    const turn = Math.hypot((a - d) / 2, b);
+    const angle = 0.5 * Math.atan2(2 * b, a - d);
+    const [long, short] = [1, -1].map((sign) => Math.sqrt(Math.max(0, 4.605 * ((a + d) / 2 + sign * turn))));
+    context.moveTo(toX(x) + long * Math.cos(angle), toY(y) + long * Math.sin(angle));
+    context.ellipse(toX(x), toY(y), long, short, angle, 0, 2 * Math.PI);
+  }
+
   function axes(context, look) {
-    context.font = "12px system-ui, sans-serif";
-    context.fillStyle = look.soft;
     context.strokeStyle = look.line;
     context.lineWidth = 1;
-    context.textAlign = "center";
+    context.beginPath();
+    context.moveTo(toX(0), 0); context.lineTo(toX(0), size.height); context.moveTo(0, toY(0)); context.lineTo(size.width, toY(0));
+    context.stroke();
     for (const v of ticks(view.x0, view.x1, Math.max(2, size.width / 110))) {
-      if (v === 0) { context.beginPath(); context.moveTo(toX(0), 0); context.lineTo(toX(0), size.height); context.stroke(); }
-      if (toX(v) > 24 && toX(v) < size.width - 24) context.fillText(number(v), toX(v), size.height - 6);
+      if (toX(v) > 24 && toX(v) < size.width - 24) write(context, look, number(v), toX(v), size.height - 6, "center");
     }
-    context.textAlign = "left";
     for (const v of ticks(view.y0, view.y1, Math.max(2, size.height / 80))) {
-      if (v === 0) { context.beginPath(); context.moveTo(0, toY(0)); context.lineTo(size.width, toY(0)); context.stroke(); }
-      if (toY(v) > 14 && toY(v) < size.height - 24) context.fillText(number(v), 6, toY(v) + 4);
+      if (toY(v) > 14 && toY(v) < size.height - 24) write(context, look, number(v), 6, toY(v) + 4);
     }
   }
 
@@ -158,7 +196,7 @@ export function mapPanel(page) {
   function current() {
     const q = page.state().model.q;
     const { latent } = store.get();
-    return latent && latent.length === q ? [...latent] : new Array(q).fill(0);
+    return Array.from({ length: q }, (_, k) => (latent && latent[k]) || 0);
   }
 
   function moveTo(a, b) {
@@ -186,7 +224,15 @@ export function mapPanel(page) {
     return [event.clientX - box.left, event.clientY - box.top];
   }
 
+  // The rows inside a lasso, of at most sixty corners.
+  function close(corners) {
+    const every = Math.ceil(corners.length / 60);
+    keyed = null;
+    store.set({ polygon: corners.filter((_, i) => i % every === 0), cluster: -1 });
+  }
+
   let held = null;
+  let keyed = null; // corners set by the keyboard
   over.addEventListener("pointerdown", (event) => {
     if (!xs.length) return;
     over.setPointerCapture(event.pointerId);
@@ -206,7 +252,7 @@ export function mapPanel(page) {
     if (held.tool === "pan") {
       const dx = ((px - held.px) / size.width) * (held.view.x1 - held.view.x0);
       const dy = ((py - held.py) / size.height) * (held.view.y1 - held.view.y0);
-      view = { x0: held.view.x0 - dx, x1: held.view.x1 - dx, y0: held.view.y0 + dy, y1: held.view.y1 + dy };
+      look_at({ x0: held.view.x0 - dx, x1: held.view.x1 - dx, y0: held.view.y0 + dy, y1: held.view.y1 + dy });
     } else if (held.tool === "lasso") lasso.push([fromX(px), fromY(py)]);
     else moveTo(fromX(px), fromY(py));
     draw();
@@ -216,11 +262,8 @@ export function mapPanel(page) {
     const { tool, moved } = held;
     held = null;
     const [px, py] = at(event);
-    if (tool === "lasso" && lasso.length > 2) {
-      const most = 60;
-      const every = Math.ceil(lasso.length / most);
-      store.set({ polygon: lasso.filter((_, i) => i % every === 0), cluster: -1 });
-    } else if (!moved && tool !== "pan") {
+    if (tool === "lasso" && lasso.length > 2) close(lasso);
+    else if (!moved && tool !== "pan") {
       lasso = null;
       const row = nearestRow(px, py, 12);
       if (row >= 0) store.set({ row });
@@ -245,7 +288,9 @@ export function mapPanel(page) {
     else if (event.key === "+" || event.key === "=") zoom(0.8);
     else if (event.key === "-") zoom(1.25);
     else if (event.key === "0") { home(); draw(); }
-    else if (event.key === "Escape") store.set({ polygon: null, cluster: -1, row: -1 });
+    else if (event.key === "Escape") { keyed = lasso = null; store.set({ polygon: null, cluster: -1, row: -1 }); draw(); }
+    else if (event.key === " ") { keyed = [...(keyed || []), [latent[x] || 0, latent[y] || 0]]; lasso = keyed; draw(); }
+    else if (event.key === "l" && keyed && keyed.length > 2) { close(keyed); draw(); }
     else if (event.key === "Enter") {
       const row = nearestRow(toX(latent[x] || 0), toY(latent[y] || 0), Infinity);
       if (row >= 0) store.set({ row });
@@ -256,8 +301,7 @@ export function mapPanel(page) {
   function zoom(by, px = size.width / 2, py = size.height / 2) {
     const a = fromX(px);
     const b = fromY(py);
-    view = { x0: a + (view.x0 - a) * by, x1: a + (view.x1 - a) * by, y0: b + (view.y0 - b) * by, y1: b + (view.y1 - b) * by };
-    draw();
+    look_at({ x0: a + (view.x0 - a) * by, x1: a + (view.x1 - a) * by, y0: b + (view.y0 - b) * by, y1: b + (view.y1 - b) * by });
   }
 
   const name = latest(async (row, x, y) => {
@@ -317,8 +361,9 @@ export function mapPanel(page) {
     if (row < 0) { ellipse = null; draw(); return; }
     const answer = await call("row", { row });
     store.set({ latent: answer.latent });
-    ellipse = y < answer.covariance.length && x < answer.covariance.length
-      ? ellipseOf([answer.latent[x], answer.latent[y]], answer.covariance, x, y) : null;
+    const q = answer.latent.length;
+    const covariance = unpack(answer.covariance);
+    ellipse = y < q && x < q ? [answer.latent[x], answer.latent[y], covariance[x * q + x], covariance[x * q + y], covariance[y * q + y]] : null;
     decoded.row(answer);
     draw();
   });
@@ -327,7 +372,7 @@ export function mapPanel(page) {
   store.on(["row"], about);
   store.on(["polygon", "cluster"], pick);
   store.on(["x", "y"], () => { refresh(); about(); });
-  store.on(["colour"], () => refresh());
+  store.on(["colour", "ellipses"], () => refresh());
   store.on(["tool"], ({ tool }) => { over.dataset.tool = tool; });
   over.dataset.tool = store.get().tool;
 
@@ -375,7 +420,11 @@ export function mapPanel(page) {
     const start = state.label ? `column:${state.label}` : model.clusters > 1 ? "cluster" : "none";
     by = by || start;
     colourBy.fill(colours, by);
-    const answer = await call("map", { axes: [x, y], colour: by });
+    const wide = state.rows > 5000;
+    surely.disabled = wide;
+    surely.setAttribute("aria-pressed", String(store.get().ellipses && !wide));
+    const answer = await call("map", { axes: [x, y], colour: by, ellipses: store.get().ellipses && !wide });
+    ellipses = answer.ellipses ? unpack(answer.ellipses) : null;
     const before = xs.length;
     const axesKey = `${x} ${y} ${model.kind} ${model.q}`;
     xs = unpack(answer.x);
@@ -385,7 +434,9 @@ export function mapPanel(page) {
     if (colour.kind === "category") colour.codes = unpack(colour.codes);
     if (!painter) painter = pointPainter(points, xs.length);
     painter.setPoints(xs, ys);
-    if (before !== xs.length || made.node.dataset.axes !== axesKey) home();
+    const [x0, x1, y0, y1] = store.get().zoom || [];
+    if (!before && x0 < x1 && y0 < y1) look_at({ x0, x1, y0, y1 }); // as the address has it
+    else if (before !== xs.length || made.node.dataset.axes !== axesKey) home();
     made.node.dataset.axes = axesKey;
     made.node.dataset.painter = painter.kind;
     if (chosen.length !== xs.length) chosen = new Uint8Array(xs.length);
@@ -395,7 +446,7 @@ export function mapPanel(page) {
     made.node.dataset.points = String(xs.length);
     made.words.textContent = mapWords(state);
     setSliders();
-    if (!store.get().latent || store.get().latent.length !== model.q) store.set({ latent: new Array(model.q).fill(0), row: store.get().row });
+    if (!store.get().latent || store.get().latent.length !== model.q) store.set({ latent: current() }); // more axes or fewer: the others keep their place
     else ask(store.get().latent);
     if (store.get().polygon || store.get().cluster >= 0) pick();
     if (store.get().row >= 0) about();
@@ -405,9 +456,11 @@ export function mapPanel(page) {
     const look_ = theme(root);
     const dark = isDark(root);
     if (colour.kind === "category") {
-      clear(legend, colour.labels.slice(0, 9).map((label, i) => {
-        const dot = el("i", {});
-        dot.style.background = i < 8 ? look_[`c${i}`] : look_.soft;
+      const own = marks();
+      const rest = own < colour.labels.length && !colour.rest.includes("others") ? ["others", ...colour.rest] : colour.rest;
+      clear(legend, [...colour.labels.slice(0, own), ...rest].map((label, i) => {
+        const dot = el("i", { class: i >= 8 && i < own ? "ring" : "" });
+        dot.style.color = i < own ? look_[`c${i % 8}`] : look_.soft;
         return el("span", { dir: "auto" }, dot, label.slice(0, 40));
       }));
     } else if (colour.kind === "number") {
@@ -425,11 +478,12 @@ export function mapPanel(page) {
     const context = both.getContext("2d");
     context.fillStyle = theme(root).paper;
     context.fillRect(0, 0, both.width, both.height);
+    painter.draw(view, size.ratio); // a picture of WebGL is there only until it is shown
     context.drawImage(points, 0, 0, both.width, both.height);
     context.drawImage(over, 0, 0);
     return new Promise((resolve) => both.toBlob(resolve, "image/png"));
   };
-  made.points = () => ({ xs, ys, colour, toX, toY, size });
+  made.points = () => ({ xs, ys, ...shown, toX, toY, size });
   made.update = refresh;
   return made;
 }
@@ -478,24 +532,6 @@ function cross(context, look, x, y) {
   }
 }
 
-// Where the row may as well lie: nine times of ten inside.
-function ellipseOf(centre, covariance, x, y) {
-  const a = covariance[x][x];
-  const b = covariance[x][y];
-  const d = covariance[y][y];
-  const mean = (a + d) / 2;
-  const turn = Math.sqrt(((a - d) / 2) ** 2 + b * b);
-  const angle = 0.5 * Math.atan2(2 * b, a - d);
-  const long = Math.sqrt(Math.max(0, (mean + turn) * 4.605));
-  const short = Math.sqrt(Math.max(0, (mean - turn) * 4.605));
-  return Array.from({ length: 60 }, (_, i) => {
-    const t = (i / 60) * 2 * Math.PI;
-    const u = long * Math.cos(t);
-    const v = short * Math.sin(t);
-    return [centre[0] + u * Math.cos(angle) - v * Math.sin(angle), centre[1] + u * Math.sin(angle) + v * Math.cos(angle)];
-  });
-}
-
 // The row that the point stands for: a picture, or its columns with intervals.
 function decodedRow(page) {
   const heading = el("h3", { text: "The row at the point" });
@@ -503,6 +539,7 @@ function decodedRow(page) {
   const node = el("div", { class: "decoded" }, heading, list);
   let lines = null;
   let image = null;
+  let named = { row: -1 };
   let names = "";
   function build(count) {
     const state = page.state();
@@ -563,11 +600,12 @@ function decodedRow(page) {
     node,
     show(cells) {
       const { row } = page.store.get();
-      heading.textContent = row >= 0 ? `The model's view of row ${row + 1}` : "The row at the point";
+      heading.textContent = row >= 0 ? `The model's view of ${named.row === row ? named.name : `row ${row + 1}`}` : "The row at the point";
       show(cells, row >= 0 ? page.rowCells : null);
     },
     row(answer) {
       page.rowCells = answer.cells.map((cell, j) => (answer.holes.includes(j) ? null : cell[0]));
+      named = answer;
       heading.textContent = `The model's view of ${answer.name}`;
     },
   };

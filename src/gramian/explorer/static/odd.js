@@ -1,5 +1,5 @@
 // Odd rows: along the model and off it, the limits, and which columns are responsible.
-import { clear, el, extent, fitCanvas, labelled, latest, many, number, panel, percent, rgb, theme, ticks, track, unpack } from "./kit.js";
+import { clear, el, extent, fitCanvas, labelled, latest, many, number, panel, percent, rgb, theme, ticks, track, unpack, write } from "./kit.js";
 import { pointPainter } from "./points.js";
 
 export function oddPanel(page) {
@@ -9,10 +9,11 @@ export function oddPanel(page) {
   level.value = String(store.get().level);
   const made = panel("odd", "Odd rows", labelled("level", level));
   const points = el("canvas", { class: "layer", "aria-hidden": "true" });
-  const over = el("canvas", { class: "layer over", role: "img", "aria-label": "Rows by their distance along and off the model" });
+  const over = el("canvas", { class: "layer over", tabindex: "0", role: "application",
+    "aria-label": "Rows by their distance along and off the model. Arrow keys go to the next row in that direction, Home to the oddest, Escape leaves it." });
   const stage = el("div", { class: "stage small" }, points, over);
   const list = el("ol", { class: "oddest" });
-  const why = el("div", { class: "why" });
+  const why = el("div", { class: "why", "aria-live": "polite" });
   made.body.append(stage, el("div", { class: "pair" }, list, why));
   let painter = null;
   let xs = new Float32Array();
@@ -41,21 +42,18 @@ export function oddPanel(page) {
     const context = over.getContext("2d");
     context.setTransform(size.ratio, 0, 0, size.ratio, 0, 0);
     context.clearRect(0, 0, size.width, size.height);
-    context.font = "12px system-ui, sans-serif";
-    context.fillStyle = look.soft;
     context.strokeStyle = look.soft;
+    context.lineWidth = 1;
     context.setLineDash([5, 4]);
     context.beginPath();
     if (answer.limit_t2 > 0) { context.moveTo(toX(log(answer.limit_t2)), 0); context.lineTo(toX(log(answer.limit_t2)), size.height); }
     if (answer.limit_spe > 0) { context.moveTo(0, toY(log(answer.limit_spe))); context.lineTo(size.width, toY(log(answer.limit_spe))); }
     context.stroke();
     context.setLineDash([]);
-    for (const v of ticks(view.x0, view.x1, 4)) if (Number.isInteger(v) && toX(v) > 20 && toX(v) < size.width - 20) context.fillText(number(10 ** v), toX(v) - 6, size.height - 6);
-    for (const v of ticks(view.y0, view.y1, 4)) if (Number.isInteger(v) && toY(v) < size.height - 22 && toY(v) > 26) context.fillText(number(10 ** v), 6, toY(v) + 4);
-    context.textAlign = "right";
-    context.fillText("along the model (T²) →", size.width - 8, size.height - 22);
-    context.textAlign = "left";
-    context.fillText("↑ off the model (SPE)", 6, 14);
+    for (const v of ticks(view.x0, view.x1, 4)) if (Number.isInteger(v) && toX(v) > 20 && toX(v) < size.width - 20) write(context, look, number(10 ** v), toX(v), size.height - 6, "center");
+    for (const v of ticks(view.y0, view.y1, 4)) if (Number.isInteger(v) && toY(v) < size.height - 22 && toY(v) > 26) write(context, look, number(10 ** v), 6, toY(v) + 4);
+    write(context, look, "along the model (T²) →", size.width - 8, size.height - 22, "right");
+    write(context, look, "↑ off the model (SPE)", 6, 14);
     const { row } = store.get();
     if (row >= 0 && row < xs.length) {
       context.strokeStyle = look.ink;
@@ -85,6 +83,29 @@ export function oddPanel(page) {
   });
   over.addEventListener("pointerleave", () => tip.hide());
 
+  // The nearest row within a right angle of a direction: what lies aside counts as well as what lies ahead.
+  function towards(row, dx, dy) {
+    let best = row;
+    let least = Infinity;
+    for (let i = 0; i < xs.length; i += 1) {
+      const a = toX(xs[i]) - toX(xs[row]);
+      const b = toY(ys[row]) - toY(ys[i]);
+      const ahead = a * dx + b * dy;
+      const aside = Math.abs(a * dy) + Math.abs(b * dx);
+      if (i !== row && ahead >= aside && ahead > 0 && ahead + aside < least) { least = ahead + aside; best = i; }
+    }
+    return best;
+  }
+  over.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+    const { row } = store.get();
+    const oddest = answer && answer.oddest.length ? answer.oddest[0].row : -1;
+    if (by || event.key === "Home") store.set({ row: by && row >= 0 && row < xs.length ? towards(row, ...by) : oddest });
+    else if (event.key === "Escape") store.set({ row: -1 });
+    else return;
+    event.preventDefault();
+  });
+
   const refresh = latest(async () => {
     if (!page.state().model) return;
     answer = await call("odd", { level: store.get().level });
@@ -98,7 +119,7 @@ export function oddPanel(page) {
     view = { x0, x1, y0, y1 };
     const share = answer.n_flagged / Math.max(1, xs.length);
     made.words.textContent = `${many(answer.n_flagged, "row")} (${percent(share)}) ${answer.n_flagged === 1 ? "is" : "are"} odd. ${answer.held_out
-      ? "The limit is one that rows which the model has not seen keep." : "The limit is the model's own; held-out rows will say better."}`;
+      ? "The limit is one that rows which the model has not seen keep; dashed, the model's own." : "The limit is the model's own; held-out rows will say better."}`;
     clear(list, answer.oddest.slice(0, 12).map((row) => el("li", { class: row.flagged ? "flagged" : "" },
       el("button", { type: "button", class: "link", dir: "auto", text: row.name, onclick: () => store.set({ row: row.row }) }),
       el("span", { class: "numbers", text: number(row.oddness), title: "minus its score; larger is odder" }))));

@@ -8,7 +8,7 @@ export function frame(width, height, x, y, options = {}) {
   const right = options.right ?? 12;
   const px = (v) => left + ((v - x[0]) / (x[1] - x[0] || 1)) * (width - left - right);
   const py = (v) => height - bottom - ((v - y[0]) / (y[1] - y[0] || 1)) * (height - bottom - top);
-  const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "plot", role: "img", "aria-label": options.label || "" });
+  const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "plot", role: options.role || "img", "aria-label": options.label || "" });
   for (const v of ticks(y[0], y[1], Math.max(2, Math.floor(height / 55)))) {
     root.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: py(v), y2: py(v) }),
       svg("text", { class: "soft", x: left - 6, y: py(v) + 4, "text-anchor": "end" }, number(v)));

@@ -15,7 +15,7 @@ export function samplesPanel(page) {
       const low = Math.min(...ranges.map((r) => (r ? r[0] : 0)));
       const high = Math.max(...ranges.map((r) => (r ? r[1] : 1)));
       clear(made.body, el("div", { class: "pictures" }, answer.rows.map((row, i) => {
-        const drawn = picture(state.image, 64);
+        const drawn = picture(state.image);
         drawn.set(row, low, high);
         return el("button", { type: "button", class: "bare", "aria-label": `sample ${i + 1}`, onclick: () => go(i) }, drawn);
       })));

@@ -2,7 +2,7 @@
 
 const START = {
   x: 0, y: 1, colour: "", tool: "point", row: -1, latent: null, polygon: null, cluster: -1,
-  sort: "", down: false, filter: "", only: "", page: 0, seed: 0, view: "", series: "", steps: 24, level: 0.99,
+  zoom: null, ellipses: false, sort: "", down: false, filter: "", only: "", page: 0, seed: 0, view: "", series: "", steps: 24, level: 0.99,
 };
 
 export function createStore(text, changed) {
@@ -26,7 +26,7 @@ function readState(text) {
   for (const [key, value] of new URLSearchParams(text)) {
     if (!(key in START)) continue;
     const start = START[key];
-    if (key === "latent") found[key] = value.split(",").map(Number).filter(Number.isFinite);
+    if (key === "latent" || key === "zoom") found[key] = value.split(",").map(Number).filter(Number.isFinite);
     else if (key === "polygon") found[key] = corners(value);
     else if (typeof start === "number") found[key] = Number.isFinite(Number(value)) ? Number(value) : start;
     else if (typeof start === "boolean") found[key] = value === "1";

@@ -9,6 +9,7 @@ export function viewsPanel(page) {
     if (!page.state().model) return;
     const row = Math.max(0, store.get().row);
     const answer = await call("views", { row, view: store.get().view });
+    which.parentNode.hidden = answer.working;
     if (answer.working) { made.words.textContent = "The views are being fitted."; return; }
     which.fill(answer.views.map((v) => [v.name, v.name]), answer.view);
     const skill = answer.views.find((v) => v.name === answer.view).skill;

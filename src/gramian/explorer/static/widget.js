@@ -1,4 +1,6 @@
 
+const PATIENCE = 8000;
+
 function widgetHome(model) {
   const waiting = new Map();
   let count = 0;
@@ -9,9 +11,11 @@ function widgetHome(model) {
     found({ status: message.status, output: message.output });
   });
   return {
-    call: (verb, input) => new Promise((resolve) => {
+    lost: "The kernel does not answer: it is at work on something else, or it has ended. The page tries again by itself.",
+    call: (verb, input) => new Promise((resolve, reject) => {
       const id = `${Date.now()}-${count += 1}`;
       waiting.set(id, resolve);
+      if (verb === "state") setTimeout(() => waiting.delete(id) && reject(Object.assign(new Error("No answer."), { lost: true })), PATIENCE);
       model.send({ id, verb, input: input || {} });
     }),
     readState: () => model.get("view") || "",

@@ -9,17 +9,14 @@ from gramian.explorer.session import Session
 from gramian.explorer.verbs._input import Verb
 from gramian.explorer.verbs.select import apart
 
-TOLD = 4
-SHOWN = 20
 
-
-def clusters(session: Session) -> dict[str, Any]:
-    """The largest first; ``working`` while they are looked for."""
+def clusters(session: Session, most: int = 20, told: int = 4) -> dict[str, Any]:
+    """The largest first, at ``most`` so many, each with the columns that set it apart; ``working`` while they are looked for."""
     data, fitted = session.need()
     found = fitted.clusters
     if found is None:
         return {"working": session.jobs.has("clusters"), "clusters": []}
-    count = min(len(found.model.weights_), SHOWN)
+    count = min(len(found.model.weights_), most)
     members = [found.labels == k for k in range(count)]
     return {
         "working": session.jobs.has("clusters"),
@@ -29,7 +26,7 @@ def clusters(session: Session) -> dict[str, Any]:
                 "cluster": k,
                 "rows": int(inside.sum()),
                 "share": plain(inside.mean()),
-                "apart": apart(data, fitted, inside)[:TOLD],
+                "apart": apart(data, fitted, inside, told),
             }
             for k, inside in enumerate(members)
         ],

@@ -12,8 +12,6 @@ from gramian.explorer.packing import plain
 from gramian.explorer.session import Session, shown_cell
 from gramian.explorer.verbs._input import Verb, integer
 
-BINS, VALUES = 24, 8
-
 
 def columns(session: Session, start: int, count: int) -> dict[str, Any]:
     """A part of the columns, in the order of the table."""
@@ -30,17 +28,19 @@ def _told(session: Session, name: str) -> dict[str, Any]:
         role = "label" if name == data.label else "name" if name in prepare.ids else "left out"
     facts = _texts(column) if column.dtype == object else _numbers(column)
     why = next((note for note in prepare.notes if repr(name) in note or name in note), "") if role == "left out" else ""
-    return {"name": name, "role": role, "why": why[:300], **facts}
+    codes = [[plain(value), int(np.count_nonzero(column == value))] for value in data.codes.get(name, ())]
+    return {"name": name, "role": role, "why": why[:300], "codes": codes, **facts}
 
 
-def _numbers(column: Array) -> dict[str, Any]:
+def _numbers(column: Array, most: int = 24) -> dict[str, Any]:
     seen = column[~np.isnan(column)]
     facts: dict[str, Any] = {"kind": "number", "holes": int(len(column) - len(seen)), "distinct": len(np.unique(seen))}
     if len(seen):
         whole = bool((seen == np.round(seen)).all())
         low, high = np.quantile(seen, [0.002, 0.998])
         inside = seen[(seen >= low) & (seen <= high)] if high > low else seen
-        counts, edges = np.histogram(inside, bins=BINS)
+        bins = min(most, int(inside.max() - inside.min()) + 1) if whole else most
+        counts, edges = np.histogram(inside, bins=bins)
         quartiles = [plain(v) for v in np.quantile(seen, [0, 0.25, 0.5, 0.75, 1])]
         facts |= {
             "kind": "whole number" if whole else "number",
@@ -51,13 +51,13 @@ def _numbers(column: Array) -> dict[str, Any]:
     return facts
 
 
-def _texts(column: Array) -> dict[str, Any]:
+def _texts(column: Array, most: int = 8) -> dict[str, Any]:
     counts = Counter(shown_cell(value) for value in column if value is not None)
     return {
         "kind": "category" if len(counts) <= len(column) / 2 else "text",
         "holes": int(len(column) - sum(counts.values())),
         "distinct": len(counts),
-        "values": [[value[:80], count] for value, count in counts.most_common(VALUES)],
+        "values": [[value[:80], count] for value, count in counts.most_common(most)],
     }
 
 

@@ -42,6 +42,7 @@ def edit(session: Session, row: int, column: str, value: Any) -> dict[str, Any]:
 def _set(session: Session, row: int, column: str, value: Any) -> None:
     data, fitted = session.need()
     data.table[column][row] = value
+    data.forget()
     cells = [data.table[name][row : row + 1] for name in data.prepare.names]
     data.X[row] = data.prepare.matrix(Table(list(data.prepare.names), cells))[0]
     _place(data, fitted, row)
@@ -56,7 +57,7 @@ def _place(data: Data, fitted: Fitted, row: int) -> None:
     fitted.__dict__.pop("tree", None)
     if fitted.odd is not None:
         found = fitted.linear.anomaly(x)
-        for name in ("t2", "spe", "p_t2", "p_spe"):
+        for name in ("t2", "spe", "p_t2", "p_spe", "contributions"):
             getattr(fitted.odd, name)[row] = getattr(found, name)[0]
         fitted.oddness[row] = fitted.oddness_of(found, x)[0]
 

@@ -40,7 +40,7 @@ def _filled(session: Session) -> tuple[str, str, bytes]:
 
     data, fitted = session.need()
     columns = dict(zip(data.table.names, data.table.columns))
-    for name, full in zip(data.prepare.names, data.prepare.columns(fitted.full)):
+    for name, full in data.bounds.columns(data.prepare, fitted.full).items():
         seen = columns[name]
         empty = np.array([v is None for v in seen]) if seen.dtype == object else np.isnan(seen)
         columns[name] = np.where(empty, full, seen)

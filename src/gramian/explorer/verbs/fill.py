@@ -22,7 +22,7 @@ def fill(session: Session, cells: list[Any]) -> dict[str, Any]:
     if len(cells) != len(names):
         raise InputError(f"cells has {len(names)} values, one per column, not {len(cells)}.")
     x = features_of(data, [column_of(data, j, value) for j, value in enumerate(cells)])
-    return {**filled(data, fitted, x), "latent": plains(latent_of(fitted, x))}
+    return {**fill_row(data, fitted, x), "latent": plains(latent_of(fitted, x))}
 
 
 def features_of(data: Data, columns: list[Array]) -> Array:
@@ -33,11 +33,14 @@ def features_of(data: Data, columns: list[Array]) -> Array:
     return (np.array([column[0] for column in columns]) - prepare.mean)[None] / prepare.scale
 
 
-def filled(data: Data, fitted: Fitted, x: Array) -> dict[str, Any]:
+def fill_row(data: Data, fitted: Fitted, x: Array) -> dict[str, Any]:
     """Its cells, and which of them were filled."""
     full, std = fitted.filler.impute(x, return_std=True) if np.isnan(x).any() else (x, np.zeros_like(x))
-    holes = np.isnan(x)[0][np.searchsorted(data.prepare.owner, np.arange(len(data.prepare.names)))]
-    return {"cells": cells_of(data, np.asarray(full), np.asarray(std))[0], "holes": np.flatnonzero(holes).tolist()}
+    holes = np.isnan(x)[0][data.first_feature]
+    return {
+        "cells": cells_of(data, np.asarray(full), np.asarray(std), possible=True)[0],
+        "holes": np.flatnonzero(holes).tolist(),
+    }
 
 
 def latent_of(fitted: Fitted, x: Array) -> Array:

@@ -6,28 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from gramian.explorer.packing import packed, plain
+from gramian.explorer.packing import pack, plain
 from gramian.explorer.session import Session
 from gramian.explorer.verbs._input import InputError, Verb, number
 
-NAMED = 50
 
-
-def odd(session: Session, level: float) -> dict[str, Any]:
+def odd(session: Session, level: float, named: int = 50) -> dict[str, Any]:
     """Limits are those that rows which the model has not seen keep, once they are known."""
     data, fitted = session.need()
     if fitted.odd is None:
         raise InputError("The table leaves no noise: no row is off the model.")
     found, scores, limit = fitted.odd, fitted.oddness, fitted.limit(level)
-    order = np.argsort(-scores, kind="stable")[:NAMED]
+    order = np.argsort(-scores, kind="stable")[:named]
     return {
-        "t2": packed(found.t2),
-        "spe": packed(found.spe),
+        "t2": pack(found.t2),
+        "spe": pack(found.spe),
         "limit_t2": plain(found.limit_t2),
         "limit_spe": plain(np.median(found.limit_spe)),
         "level": level,
         "held_out": fitted.detector is not None,
-        "flagged": packed(np.flatnonzero(scores > limit), "i4"),
+        "flagged": pack(np.flatnonzero(scores > limit), "i4"),
         "n_flagged": int((scores > limit).sum()),
         "oddest": [
             {

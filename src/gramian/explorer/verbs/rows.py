@@ -74,7 +74,9 @@ def _order(session: Session, data: Data, sort: str, descending: bool) -> Array:
 def _cells(session: Session, data: Data, page: Array, names: list[str]) -> list[dict[str, Any]]:
     fitted, prepare = session.fitted, data.prepare
     place = {name: j for j, name in enumerate(prepare.names)}
-    fills = cells_of(data, fitted.full[page], fitted.std[page]) if fitted is not None and len(page) else None
+    fills = (
+        cells_of(data, fitted.full[page], fitted.std[page], possible=True) if fitted is not None and len(page) else None
+    )
     out = []
     for i, row in enumerate(page.tolist()):
         cells: list[Any] = []

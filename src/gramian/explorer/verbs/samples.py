@@ -16,7 +16,7 @@ def samples(session: Session, count: int, seed: int) -> dict[str, Any]:
     data, fitted = session.need()
     drawn = np.asarray(fitted.model.sample(count, random_state=seed))
     latents = np.asarray(fitted.model.transform(drawn))
-    rows = [[cell[0] for cell in row] for row in cells_of(data, drawn)]
+    rows = [[cell[0] for cell in row] for row in cells_of(data, drawn, possible=True)]
     return {"names": list(data.prepare.names), "rows": rows, "latents": [[plain(v) for v in z] for z in latents]}
 
 

@@ -8,13 +8,10 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.explorer.data import Data
-from gramian.explorer.packing import packed, plain
+from gramian.explorer.packing import pack, plain
 from gramian.explorer.session import Fitted, Session, shown_cell
 from gramian.explorer.verbs._input import InputError, Verb, integer, list_of, number
 from gramian.explorer.verbs.map_points import axis_values, pair
-
-TOLD = 12
-"""Differences that are told: as many as people read."""
 
 
 def select(
@@ -33,7 +30,7 @@ def select(
     elif rows is not None:
         inside[[row for row in rows if row < len(inside)]] = True
     found = np.flatnonzero(inside)
-    return {"n": len(found), "rows": packed(found, "i4"), "apart": apart(data, fitted, inside)}
+    return {"n": len(found), "rows": pack(found, "i4"), "apart": apart(data, fitted, inside)}
 
 
 def within(x: Array, y: Array, corners: Array) -> Array:
@@ -54,8 +51,8 @@ def within(x: Array, y: Array, corners: Array) -> Array:
     return inside
 
 
-def apart(data: Data, fitted: Fitted, inside: Array) -> list[dict[str, Any]]:
-    """Differences between rows inside and outside, in standard deviations of the column; of categories, the value that differs most."""
+def apart(data: Data, fitted: Fitted, inside: Array, most: int = 12) -> list[dict[str, Any]]:
+    """The largest differences between rows inside and outside, in standard deviations of the column; of categories, the value that differs most."""
     if not inside.any() or inside.all():
         return []
     prepare, X = data.prepare, fitted.full
@@ -63,7 +60,7 @@ def apart(data: Data, fitted: Fitted, inside: Array) -> list[dict[str, Any]]:
     spread = np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0) * prepare.scale
     found = []
     for j, name in enumerate(prepare.names):
-        block = np.flatnonzero(prepare.owner == j)
+        block = np.flatnonzero(data.owner == j)
         if prepare.categories[j]:
             column = data.table[name]
             best: dict[str, Any] | None = None
@@ -84,7 +81,7 @@ def apart(data: Data, fitted: Fitted, inside: Array) -> list[dict[str, Any]]:
             k = int(block[0])
             effect = (here[0, k] - there[0, k]) / spread[k]
             found.append({"column": name, "inside": here[0, k], "outside": there[0, k], "effect": effect})
-    told = sorted((f for f in found if f is not None), key=lambda f: -abs(f["effect"]))[:TOLD]
+    told = sorted((f for f in found if f is not None), key=lambda f: -abs(f["effect"]))[:most]
     return [{key: value if isinstance(value, str) else plain(value) for key, value in f.items()} for f in told]
 
 

@@ -12,13 +12,9 @@ from gramian.explorer.packing import plain
 from gramian.explorer.session import Session, shown_cell
 from gramian.explorer.verbs._input import InputError, Verb, integer, text
 
-SHOWN = 400
-"""Values of the history that are drawn."""
-QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95]
 
-
-def series(session: Session, column: str, steps: int) -> dict[str, Any]:
-    """``working`` while the forecaster is being fitted."""
+def series(session: Session, column: str, steps: int, shown: int = 400) -> dict[str, Any]:
+    """The last values, as many as are ``shown``, and the next; ``working`` while the forecaster is being fitted."""
     data = session.need_data()
     if not data.series or data.clock is None:
         raise InputError("the table has no column that tells the time at even steps.")
@@ -37,8 +33,8 @@ def series(session: Session, column: str, steps: int) -> dict[str, Any]:
         "working": False,
         "columns": data.series,
         "column": column,
-        "times": [shown_cell(value) for value in clock[-SHOWN:]],
-        "history": [plain(value) for value in values[-SHOWN:]],
+        "times": [shown_cell(value) for value in clock[-shown:]],
+        "history": [plain(value) for value in values[-shown:]],
         "ahead": [shown_cell(value) for value in data.clock.after(steps)] if not data.clock.parts else [],
         "fan": _fan(known["model"], steps),
         "hidden": hidden,
@@ -51,7 +47,8 @@ def series(session: Session, column: str, steps: int) -> dict[str, Any]:
 
 def _fan(model: Any, steps: int) -> dict[str, Any]:
     """The mean and the quantiles of every step."""
-    bands: Array = np.asarray(model.predict_quantiles(steps, QUANTILES)).reshape(len(QUANTILES), steps)
+    levels = [0.05, 0.25, 0.5, 0.75, 0.95]
+    bands: Array = np.asarray(model.predict_quantiles(steps, levels)).reshape(len(levels), steps)
     mean = np.reshape(model.predict(steps), steps)
     return {"mean": [plain(v) for v in mean], "bands": [[plain(v) for v in line] for line in bands]}
 

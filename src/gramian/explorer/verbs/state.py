@@ -31,7 +31,7 @@ def state(session: Session) -> dict[str, Any]:
             "columns": list(data.table.names),
             "modelled": list(data.prepare.names),
             "features": int(data.X.shape[1]),
-            "holes": int(np.isnan(data.X[:, first_features(data.prepare)]).sum()),
+            "holes": int(np.isnan(data.X[:, data.first_feature]).sum()),
             "label": data.label,
             "image": data.image,
             "views": {name: len(members) for name, members in data.views.items()},
@@ -50,11 +50,6 @@ def state(session: Session) -> dict[str, Any]:
             "ranges": [[plain(low), plain(high)] for low, high in zip(fitted.latents.min(0), fitted.latents.max(0))],
         }
     return found
-
-
-def first_features(prepare: Any) -> Any:
-    """The first feature of each column: the features of a category are missing together."""
-    return np.searchsorted(prepare.owner, np.arange(len(prepare.names)))
 
 
 def kernel_words(model: Any) -> str | None:

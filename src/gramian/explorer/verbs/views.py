@@ -30,7 +30,7 @@ def views(session: Session, row: int, view: str) -> dict[str, Any]:
     whole, spread = x.copy(), np.zeros_like(x)
     whole[:, columns[view]], spread[:, columns[view]] = mean, std
     members = [data.prepare.names.index(name) for name in data.views[view]]
-    guessed, seen = cells_of(data, whole, spread)[0], cells_of(data, x)[0]
+    guessed, seen = cells_of(data, whole, spread, possible=True)[0], cells_of(data, x)[0]
     hidden = np.isnan(data.X[row])
     return {
         "working": False,
@@ -43,7 +43,7 @@ def views(session: Session, row: int, view: str) -> dict[str, Any]:
         "columns": [
             {
                 "column": data.prepare.names[j],
-                "seen": None if hidden[data.prepare.owner == j].any() else seen[j][0],
+                "seen": None if hidden[data.owner == j].any() else seen[j][0],
                 "predicted": guessed[j],
             }
             for j in members

@@ -1,0 +1,54 @@
+"""replace: every cell of a column that holds a value gets another, or none (a code of missing is emptied); the models are fitted anew."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from gramian.explorer import fitting
+from gramian.explorer.data import Data
+from gramian.explorer.session import Session
+from gramian.explorer.verbs._input import NEEDED, InputError, Verb, cell, text
+from gramian.explorer.verbs.fill import column_of
+from gramian.tables.preprocessing import Preprocessing, Roles
+
+
+def replace(session: Session, column: str, old: Any, new: Any) -> dict[str, Any]:
+    """How many cells; undo brings them back."""
+    data, _ = session.need()
+    if column not in data.prepare.names:
+        raise InputError(f"{column[:60]!r} is not a column of the model.")
+    place = data.prepare.names.index(column)
+    before, after = (column_of(data, place, value)[0] for value in (old, new))
+    rows = np.flatnonzero(data.table[column] == before)
+
+    def back() -> None:
+        session.replaced.pop()
+        data.table[column][rows] = before
+        _look_at(session, data)
+
+    with session.lock:
+        data.table[column][rows] = after
+        session.replaced.append((column, before, after))
+        session.remember(f"{len(rows)} cells of {column[:40]}", back)
+        _look_at(session, _measured(session, data))
+    return {"cells": len(rows)}
+
+
+def _measured(session: Session, data: Data) -> Data:
+    """The same table in the units that its cells have now; those of a model that was given stay."""
+    prepare = data.prepare
+    if session.given is None:
+        prepare = Preprocessing.fit([data.table], Roles(id=tuple(prepare.ids), target=prepare.target))
+    return dataclasses.replace(data, prepare=prepare, X=prepare.matrix(data.table))
+
+
+def _look_at(session: Session, data: Data) -> None:
+    session.data, session.stale = data, True
+    session.changed(drawn=True)
+    fitting.again(session, q=session.options.get("q"))
+
+
+VERB = Verb(replace, {"column": (text(), NEEDED), "old": (cell, NEEDED), "new": (cell, None)})

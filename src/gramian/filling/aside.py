@@ -1,0 +1,134 @@
+"""Categories of many values that help nobody stand aside: hidden cells of the others say so, with and without them [10]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gramian._arrays import Array
+from gramian._content import row_hashes, smallest_positions
+from gramian.evidence import choose
+from gramian.evidence.cells import hidden_cells
+from gramian.policy import JURY, LOOK
+from gramian.tables.preprocessing import Preprocessing
+
+MOST_CELLS = 40_000
+"""Larger tables are judged on so many cells, of the rows of smallest hash."""
+
+Filler = Callable[[Array], tuple[Array, Array] | None]
+"""Features with NaN in their holes -> the same filled, and standard deviations; None where they cannot be."""
+
+
+@dataclass(frozen=True)
+class HiddenTable:
+    """The features of a table, which cells of its columns a draw hides, and the features without them."""
+
+    X: Array
+    hidden: Array  # (rows, columns)
+    hidden_features: Array  # (rows, features): those of a category are missing together
+
+    @property
+    def masked(self) -> Array:
+        """The features without what is hidden."""
+        return np.where(self.hidden_features, np.nan, self.X)
+
+
+def hidden_tables(prepare: Preprocessing, X: Array) -> list[HiddenTable]:
+    """Draws of hidden cells of a table, of the rows of smallest hash where it is large; none of a table of few rows.
+
+    Which cells of the narrow columns are hidden does not change with categories of many values beside them.
+    """
+    owner, widths = prepare.owner, np.array(prepare.widths)
+    narrow = widths[owner] == 1
+    told = X[:, narrow] if narrow.any() else X
+    most = MOST_CELLS // max(X.shape[1], 1)
+    if len(X) > most:
+        rows = np.sort(smallest_positions(row_hashes(told), max(most, LOOK.fewest)))
+        X, told = X[rows], told[rows]
+    if len(X) < LOOK.fewest or not prepare.names:
+        return []
+    order = np.argsort(widths > 1, kind="stable")
+    place = np.argsort(order)
+    first, hashes = np.searchsorted(owner, order), row_hashes(told)
+    draws = (hidden_cells(X[:, first], draw, hashes)[:, place] for draw in range(LOOK.draws))
+    return [HiddenTable(X, hidden, hidden[:, owner] & ~np.isnan(X)) for hidden in draws if hidden.any()]
+
+
+@dataclass(frozen=True)
+class Aside:
+    """The columns that take no part in the model of the others, the tables on which this was judged, and how each of these was filled."""
+
+    columns: list[str] = field(default_factory=list)
+    tables: list[HiddenTable] = field(default_factory=list)
+    filled: list[tuple[Array, Array] | None] = field(default_factory=list)
+
+
+def is_wide(prepare: Preprocessing) -> bool:
+    """Whether some category has more than two values."""
+    return max(prepare.widths, default=0) > 1
+
+
+def columns_aside(prepare: Preprocessing, X: Array, fill: Filler) -> Aside:
+    """Ask of each category of more than two values, widest first, whether the other columns are filled better with it.
+
+    Judged is the squared error of hidden cells of the others, in units of the columns, paired over rows: a category takes part where it clearly helps them.
+    """
+    tables = hidden_tables(prepare, X)
+    if not tables:
+        return Aside()
+    wide = [int(j) for j in np.argsort(prepare.widths, kind="stable")[::-1] if prepare.widths[j] > 1]
+    aside: list[int] = []
+    here = whole = [_filled(prepare, table.masked, aside, fill) for table in tables]
+    for j in wide:
+        if len(aside) + 1 == len(prepare.names):
+            break
+        without = [_filled(prepare, table.masked, [*aside, j], fill) for table in tables]
+        if any(part is None for part in (*here, *without)):
+            break
+        others = ~np.isin(prepare.owner, [*aside, j])
+        sizes = np.sum([table.hidden_features[:, others].sum(axis=1) for table in tables], axis=0)
+        seen = sizes > 0
+        if not seen.any():
+            continue
+        losses = [_losses(tables, found, others) for found in (without, here)]
+        scores = -np.column_stack(losses)[seen] / sizes[seen, None]
+        asked = choose(("without", "with"), scores, sizes[seen], what="table", score="error", n_errors=JURY.clear)
+        if asked.chosen == "without":
+            aside.append(j)
+            here = without
+    own = np.isin(prepare.owner, aside)
+    return Aside([prepare.names[j] for j in aside], tables, [_joined(*parts, own) for parts in zip(here, whole)])
+
+
+def _joined(
+    others: tuple[Array, Array] | None, whole: tuple[Array, Array] | None, aside: Array
+) -> tuple[Array, Array] | None:
+    """How columns are filled in the end: those aside by the model of all of them."""
+    if others is None or whole is None:
+        return others
+    full, std = (np.where(aside, of_all, of_others) for of_all, of_others in zip(whole, others))
+    return full, std
+
+
+def _losses(tables: Sequence[HiddenTable], found: Sequence[tuple[Array, Array] | None], features: Array) -> Array:
+    """The squared error of the hidden cells of each row, over all draws; that of a cell is the sum over its features."""
+    parts = [
+        np.where(table.hidden_features & features, table.X - part[0], 0.0) ** 2
+        for table, part in zip(tables, found)
+        if part is not None
+    ]
+    return np.asarray(np.sum(parts, axis=(0, 2)))
+
+
+def _filled(prepare: Preprocessing, masked: Array, aside: Sequence[int], fill: Filler) -> tuple[Array, Array] | None:
+    """Features filled by a model of the columns that are not aside; those are filled with their means."""
+    kept = ~np.isin(prepare.owner, aside)
+    holes = np.isnan(masked)
+    full, std = np.where(holes, np.nanmean(masked, axis=0), masked), np.where(holes, np.nanstd(masked, axis=0), 0.0)
+    told = fill(masked[:, kept])
+    if told is None:
+        return None
+    full[:, kept], std[:, kept] = told
+    return full, std

@@ -1,0 +1,138 @@
+"""The categories of a table that is filled: their probabilities, calibrated on hidden cells [15]."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from gramian._arrays import Array
+from gramian._content import row_hashes
+from gramian._types import Table
+from gramian.evidence.cells import hidden_cells
+from gramian.filling.columns import FilledColumns, ShownRows
+from gramian.policy import LOOK
+from gramian.tables.chances import Chances
+from gramian.tables.coding import probabilities
+from gramian.tables.front_door import holes
+
+
+def _knows_categories(self: Any) -> bool:
+    return bool(self.categories_)
+
+
+class FilledCategories(FilledColumns):
+    """A subclass has ``estimator_`` and ``_features(model, told)``."""
+
+    estimator_: Any
+    _features: Any
+    _law: Any
+    _chances: dict[str, Chances] | None = None
+
+    def _settle_chances(self, scaled: Array) -> None:
+        """Probabilities of categories, calibrated on cells that models fitted without them were asked for."""
+        coding = self._coding
+        if coding is None or not any(coding.categories):
+            return
+        first = np.searchsorted(coding.owner, np.arange(len(coding.names)))
+        hashes = row_hashes(scaled)
+        owner, groups = coding.owner, [j for j, values in enumerate(coding.categories) if values]
+        raw: dict[int, list[Array]] = {j: [] for j in groups}
+        codes: dict[int, list[Array]] = {j: [] for j in groups}
+        for draw in range(LOOK.draws):
+            hidden = hidden_cells(scaled[:, first], draw, hashes)  # the features of a category are missing together
+            hidden[:, [j for j, values in enumerate(coding.categories) if not values]] = False
+            hidden = hidden[:, owner]
+            table = np.where(hidden, np.nan, scaled)
+            if not hidden.any() or np.isnan(table).all(axis=0).any():
+                continue
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the fit to all cells has said it
+                filled = self._features(clone(self.estimator_).fit(table), ShownRows(table, table))[0]
+            told, true = self._raw_chances(filled), self._raw_chances(scaled)
+            for j in groups:
+                rows = np.flatnonzero(hidden[:, owner == j][:, 0])
+                raw[j].append(told[coding.names[j]][rows])
+                codes[j].append(true[coding.names[j]][rows].argmax(axis=1))
+        self._chances = {}
+        plain = self._raw_chances(scaled)
+        for j in groups:
+            seen = ~np.isnan(scaled[:, owner == j][:, 0])
+            shares = plain[coding.names[j]][seen].mean(axis=0)
+            shares = (shares * seen.sum() + 0.5) / (seen.sum() + 0.5 * len(shares))
+            said = np.concatenate(raw[j]) if raw[j] else np.empty((0, len(shares)))
+            self._chances[coding.names[j]] = Chances.of(
+                shares, said, np.concatenate(codes[j]) if codes[j] else np.empty(0, int)
+            )
+
+    def _raw_chances(self, features: Array) -> dict[str, Array]:
+        assert self._coding is not None
+        return self._coding.probabilities(self._unscaled(features))
+
+    def _calibrated(self, features: Array) -> dict[str, Array]:
+        """The probabilities of categories that features in the units of the coding stand for."""
+        assert self._coding is not None
+        raw = self._coding.probabilities(features)
+        chances = self._chances or {}
+        return {name: chances[name](told) if name in chances else told for name, told in raw.items()}
+
+    @property
+    def categories_(self) -> dict[str, list[str]]:
+        """The values of each column of categories, in the order of `predict_proba`."""
+        if self._coding is None:
+            return {}
+        return {name: list(values) for name, values in zip(self._coding.names, self._coding.categories) if values}
+
+    @available_if(_knows_categories)
+    def predict_proba(self, X: Table, column: str) -> Array:
+        """The probability of each value of a column of categories, given the rest of each row; calibrated on hidden cells [15].
+
+        Parameters
+        ----------
+        X : data frame
+            Rows, with the columns of `fit`.
+        column : str
+            A column of categories, texts or booleans.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_values)
+            In the order of ``categories_[column]``; 0 and 1 where the cell was observed.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from gramian import LatentImputer
+        >>> size = [1.0, 1.2, 0.9, 5.0, 5.1, 4.8] * 10
+        >>> frame = pd.DataFrame({"size": size, "kind": (["cat"] * 3 + ["dog"] * 3) * 10})
+        >>> frame.loc[0, "kind"] = None
+        >>> model = LatentImputer().fit(frame)
+        >>> model.categories_["kind"], bool(model.predict_proba(frame, "kind")[0, 0] > 0.8)
+        (['cat', 'dog'], True)
+        """
+        check_is_fitted(self)
+        if column not in self.categories_:
+            listed = ", ".join(map(repr, self.categories_)) or "none"
+            raise ValueError(
+                f"column={column!r} is not a column of categories of the fitted frame (those are: {listed}). Use impute(X, return_std=True) for numbers."
+            )
+        told = self._told(X)
+        table, features = told.table, self._law(told)[0]
+        features = features if self._margins is None else self._margins.back(features)
+        seen = ~holes(self._table(X)[column])
+        chances = self._calibrated(features)[column]
+        assert self._coding is not None
+        own = np.flatnonzero(self._coding.owner == self._coding.names.index(column))
+        known = ~np.isnan(table[:, own[0]])
+        exact = probabilities(
+            self._coding.restore(np.nan_to_num(table))[:, own],
+            chances.shape[1],
+            self._coding.codings[self._coding.names.index(column)],
+        )
+        sure = np.zeros_like(chances)
+        sure[np.arange(len(sure)), exact.argmax(axis=1)] = 1.0
+        return np.where((seen & known)[:, None], sure, chances)

@@ -1,0 +1,216 @@
+"""Which model fills a table: its noise, its q, the cells and rows that are believed, and the laws of columns, all by hidden cells [10, 14, 15]."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from gramian._arrays import Array
+from gramian.evidence.cells import CellChoice, choose_by_cells, choose_noise_by_cells
+from gramian.evidence.folds import as_folds
+from gramian.evidence.margins import MarginTrial
+from gramian.evidence.robustness import believe_cells
+from gramian.exceptions import NumericalWarning
+from gramian.filling.columns import FilledColumns
+from gramian.latent.gaussian import NoiseAboveError
+from gramian.latent.interval import Interval
+from gramian.latent.known_errors import Known
+from gramian.latent.missing import MissingFit
+from gramian.latent.units import Units
+from gramian.policy import LOOK
+from gramian.rows import as_rows
+from gramian.single.hole_fit import takes_holes
+from gramian.single.robust_fit import RobustFit
+from gramian.single.standardizing import standardizes
+from gramian.tables.margins import Margins
+
+MOST_WORK = 3e7
+"""Rows times columns times components up to which the noise is chosen, with the components that stand out of it; beyond, q, which costs less."""
+
+
+@dataclass(frozen=True)
+class FilledFit:
+    """The model that was asked for with what was open settled, how, and the rows and weights that it saw."""
+
+    model: Any
+    choice: CellChoice | None
+    scaled: Array
+    weights: Array
+
+
+class FillingChoice(FilledColumns):
+    """A subclass has ``estimator_`` and ``_calibrate(found, scaled)``."""
+
+    robust: Any
+    n_folds: Any
+    standardize: Any
+    margins: Any
+    estimator_: Any
+    selection_: Any
+    _spreads: Array  # the deviation of each column
+    _calibrate: Any
+    flags_: Array
+    row_weights_: Array
+    robust_: str | bool
+    degrees_of_freedom_: float
+
+    def _fit_linear(self, model: Any, table: Array, weights: Array, known: Known | None) -> FilledFit:
+        """Fit to floats with NaN in what is to be filled, every row with a weight and a cell: first as they are, then in the laws of the columns."""
+        for name in {"robust_", "flags_", "row_weights_", "degrees_of_freedom_"} & vars(self).keys():
+            delattr(self, name)
+        usual = table
+        if self.robust is not False and takes_holes(model.n_components) and (known is None or known.std is None):
+            usual = self._believed(model, table, weights)
+            if self.robust_ == "rows":
+                weights = weights * self.row_weights_
+            else:
+                table = usual
+            if known is None:  # what more is known goes by rows
+                kept = ~np.isnan(table).all(axis=1)
+                table, usual, weights = table[kept], usual[kept], weights[kept]
+        fitted = self._fit_in_units(model, table, usual, weights, known)
+        margins = self._chosen_margins(usual, weights, known)
+        if margins is None or not margins.own:
+            return fitted
+        vars(self).pop("selection_", None)
+        self._margins = margins
+        if known is not None and known.interval is not None:
+            known = replace(known, interval=Interval(known.interval.low, margins.into(known.interval.high)))
+        return self._fit_in_units(model, margins.into(table), margins.into(usual), weights, known)
+
+    def _chosen_margins(self, table: Array, weights: Array, known: Known | None) -> Margins | None:
+        """The law of each column, by hidden cells; None where none is looked for: columns that are told as they are, or nothing hidden."""
+        told_as_is = self._units is None and self._coding is None
+        if self.margins is None or self.n_folds is None or told_as_is or "selection_" not in vars(self):
+            return None
+        d = table.shape[1]
+        errors, cut = np.zeros(d, dtype=bool), np.zeros(d, dtype=bool)
+        if known is not None and known.std is not None:
+            errors = np.asarray(known.std.any(axis=0))
+        if known is not None and known.interval is not None:
+            cut = np.asarray(known.interval.cells.any(axis=0))
+        numbers = self._number_features(d) & ~errors
+        kinds = [(("log",) if cut[j] else ("log", "scores")) if numbers[j] else () for j in range(d)]
+        noise = self.estimator_.noise_variance
+        return MarginTrial(
+            table,
+            weights,
+            kinds,
+            *self._feature_ends(d),
+            self.estimator_.n_components_,
+            None if isinstance(noise, str) or noise == 0 else float(noise),
+            self.estimator_.center,
+        ).chosen()
+
+    def _fit_in_units(self, model: Any, table: Array, usual: Array, weights: Array, known: Known | None) -> FilledFit:
+        """The fit with noise and q chosen on hidden cells, in units of the columns without the cells that are not ``usual``."""
+        scaled = self._in_units(model, table, usual, weights)
+        if known is not None and self._units is not None:
+            known = known.moved(self._units.mean, self._units.scale)
+        model, choice = self._with_q(model, scaled, weights, known)
+        with silence_unasked(choice):
+            self.estimator_ = fit_above_noise(
+                model, choice, lambda it: it._fit(scaled, weights, self._begun(choice), known=known)
+            )
+        self._calibrate(None if choice is None else choice.said(choice.selection.chosen), scaled)
+        return FilledFit(model, choice, scaled, weights)
+
+    def _believed(self, model: Any, table: Array, weights: Array) -> Array:
+        """The table without wild cells; which cells and rows are believed is kept, with what tells wild cells of other rows."""
+        kind = "auto" if self.robust == "auto" else "cells"
+        found = believe_cells(table, weights, kind, self._number_features(table.shape[1]))
+        wild = found.all_flags(table)
+        usual = np.where(wild, np.nan, table) if wild.any() else table
+        if self.robust == "rows":
+            rows = Units.of(usual, weights).into(table) if self._scales(model) else table
+            noise = None if isinstance(model.noise_variance, str) else float(model.noise_variance) or None
+            found = RobustFit(rows, weights, model.n_components, noise, model.center).rows(wild)[0]
+            assert found.degrees_of_freedom is not None
+            self.degrees_of_freedom_ = found.degrees_of_freedom
+        self.robust_, self.flags_, self.row_weights_ = found.kind, found.flags, found.row_weights
+        self._seer = found.seer
+        return usual
+
+    def _keep_beliefs(self, kept: Array) -> None:
+        """``flags_`` and ``row_weights_`` for all rows that were given, those without weight or cells too."""
+        if "flags_" not in self.__dict__:
+            return
+        flags, weights = np.zeros((len(kept), self.flags_.shape[1]), dtype=bool), np.ones(len(kept))
+        flags[kept], weights[kept] = self.flags_, self.row_weights_
+        self.flags_, self.row_weights_ = flags, weights
+
+    def _in_units(self, model: Any, table: Array, usual: Array, weights: Array) -> Array:
+        """The table in the units of its columns, those of the ``usual`` cells, which are kept."""
+        units = Units.of(as_rows(usual, weights))
+        self._spreads = units.scale
+        self._units = units if self._scales(model) else None
+        return table if self._units is None else self._units.into(table)
+
+    def _scales(self, model: Any) -> bool:
+        return self._coding is None and standardizes(self.standardize, getattr(model, "kernel", None))
+
+    def _most_components(self, model: Any, scaled: Array) -> int:
+        return max(min(len(scaled) - int(model.center), scaled.shape[1] - 1), 0)
+
+    def _with_q(
+        self, model: Any, scaled: Array, weights: Array, known: Known | None = None
+    ) -> tuple[Any, CellChoice | None]:
+        """The model with what was open settled on hidden cells, and what was said of them; where more is known of cells only q is chosen."""
+        if known is not None:
+            scaled = known.put_ends(scaled)
+        limit = self._most_components(model, scaled)
+        options: dict[str, Any] = {"center": model.center, "n_draws": as_folds(self.n_folds, scaled) or LOOK.folds}
+        per_column = model._per_column
+        if per_column:
+            options["blocks"] = np.arange(scaled.shape[1])
+        if model.n_components == "auto" and isinstance(model.noise_variance, str):
+            if known is None and not per_column and min(len(scaled), LOOK.rows) * scaled.shape[1] * limit <= MOST_WORK:
+                choice = choose_noise_by_cells(scaled, weights, limit, **options)
+            else:
+                choice = choose_by_cells(scaled, weights, limit, smallest=0, by_error=True, **options)
+            if choice is None:
+                return clone(model).set_params(n_components=0), None
+            self.selection_ = choice.selection
+            chosen = choice.selection.chosen
+            given = chosen if isinstance(chosen, dict) else {"n_components": int(chosen)}
+            return clone(model).set_params(**given), choice
+        if self.n_folds is None or not isinstance(model.n_components, int):
+            return model, None
+        q = min(model.n_components, limit)
+        noise = None if isinstance(model.noise_variance, str) else float(model.noise_variance)
+        if noise == 0:
+            return model, None
+        return model, choose_by_cells(scaled, weights, q, smallest=q, noise_variance=noise, **options)
+
+    def _begun(self, choice: CellChoice | None) -> MissingFit | None:
+        """Where the fit on all cells begins: the model of the choice, if there was one to make."""
+        return choice.start(choice.selection.chosen) if choice is not None and hasattr(self, "selection_") else None
+
+
+def fit_above_noise(model: Any, choice: CellChoice | None, fit: Callable[[Any], Any]) -> Any:
+    """The fitted model; a noise chosen on hidden cells may lie above the last of the axes chosen with it, which are then left out."""
+    try:
+        return fit(model)
+    except NoiseAboveError as told:
+        if choice is None or not isinstance(choice.selection.chosen, dict):
+            raise
+        return fit(clone(model).set_params(n_components=told.above))
+
+
+@contextmanager
+def silence_unasked(choice: CellChoice | None) -> Iterator[None]:
+    """Exact structure leaves a model without a density, which an imputer does not need, or with fewer axes than were chosen, which
+    nobody asked for: nothing to warn of."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The kept components explain all", category=NumericalWarning)
+        if choice is not None and len(choice.selection.candidates) > 1:
+            warnings.filterwarnings(
+                "ignore", message="n_components=.* exceeds the numerical rank", category=NumericalWarning
+            )
+        yield

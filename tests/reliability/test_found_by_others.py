@@ -1,0 +1,268 @@
+"""Smallest forms of what an independent generator found, each kept: few rows, far rows, none, one at a time, extremes, memory, constants."""
+
+import warnings
+from functools import partial
+
+import numpy as np
+import pytest
+from benchmarks.promises import outcome
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from gramian import (
+    PPCA,
+    KernelPPCA,
+    KernelPPCAClassifier,
+    KernelPPCAMixture,
+    LatentImputer,
+    LatentOutlierDetector,
+    MultiViewRKM,
+    PPCAMixture,
+    RKMClassifier,
+    RKMRegressor,
+    kernels,
+)
+from gramian.exceptions import NumericalWarning
+from gramian.latent.gaussian import within_prior
+
+X = np.random.default_rng(0).standard_normal((30, 4))
+VIEWS = [X[:, :2], X[:, 2:]]
+
+
+# ---------------------------------------------------------------- few rows
+
+
+@pytest.mark.filterwarnings("ignore:The kept components explain all")
+def test_limits_of_two_rows_of_a_kernel_model_are_said_to_be_unknown():
+    with pytest.warns(NumericalWarning, match="unknown"):
+        found = KernelPPCA(1).fit(X[:2]).anomaly(X[:2])
+    assert (found.p_t2 == 1).all()
+    assert (found.p_spe == 1).all()
+
+
+@pytest.mark.parametrize("rows", [X[:, :1], X[:4, :1], X[:4]])
+def test_limits_of_few_rows_and_of_one_column_are_finite(rows):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumericalWarning)
+        found = PPCA().fit(rows).anomaly(rows)
+    assert np.isfinite(found.limit_t2)
+    assert np.isfinite(found.limit_spe).all()
+    assert not (found.spe > found.limit_spe).any()
+
+
+@pytest.mark.parametrize("model", [PPCAMixture(5), KernelPPCAMixture(5)])
+def test_more_clusters_than_distinct_rows_are_refused(model):
+    with pytest.raises(ValueError, match=r"n_clusters=5.*distinct rows.*3"):
+        model.fit(np.repeat(X[:3], 10, axis=0))
+
+
+# ---------------------------------------------------------------- no rows
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_no_rows_of_views_are_answered_with_no_rows(kernel):
+    model = MultiViewRKM(1, kernel=kernel, random_state=0).fit(VIEWS)
+    none = [view[:0] for view in VIEWS]
+    for method in ("transform", "scores", "residual", "score_samples"):
+        assert len(getattr(model, method)(none)) == 0
+    answers = (
+        model.reconstruct(none),
+        model.impute(none),
+        model.inverse_transform(np.empty((0, 1))),
+        model.sample(0),
+        model.sample(latent=np.empty((0, 1))),
+    )
+    for views in answers:
+        assert [view.shape for view in views] == [(0, 2), (0, 2)]
+
+
+@pytest.mark.parametrize("model", [PPCA(2), KernelPPCA(2)])
+def test_no_latents_are_answered_with_no_rows(model):
+    assert model.fit(X).inverse_transform(np.empty((0, 2))).shape == (0, 4)
+
+
+# ---------------------------------------------------------------- far rows
+
+FAR = {
+    "PPCA": (PPCA(2), None, ("transform", "scores", "score_samples", "residual", "posterior", "anomaly")),
+    "PPCA, no noise": (PPCA(2, noise_variance=0.0), None, ("transform", "residual", "anomaly")),
+    "linear": (KernelPPCA(2, kernel="linear"), None, ("transform", "center_kernel", "anomaly", "impute")),
+    "polynomial": (
+        KernelPPCA(2, kernel="polynomial"),
+        None,
+        ("transform", "center_kernel", "posterior", "reconstruct"),
+    ),
+    "cosine": (KernelPPCA(2, kernel="cosine"), None, ("transform", "residual", "mahalanobis", "anomaly")),
+    "rbf": (KernelPPCA(2), None, ("transform", "anomaly", "impute")),
+    "views": (MultiViewRKM(2, random_state=0), None, ("transform", "scores", "reconstruct", "impute", "posterior")),
+    "regressor": (RKMRegressor(random_state=0), X.sum(axis=1), ("predict", "interval")),
+    "RKMClassifier": (RKMClassifier(kernel="linear"), np.arange(30) % 2, ("predict", "predict_proba")),
+    "classifier": (
+        KernelPPCAClassifier(kernel="linear"),
+        np.arange(30) % 2,
+        ("predict", "decision_function", "predict_proba"),
+    ),
+    "detector": (LatentOutlierDetector(), None, ("predict", "decision_function", "anomaly")),
+}
+
+
+@pytest.mark.filterwarnings("ignore::gramian.exceptions.NumericalWarning")
+@pytest.mark.parametrize("name", FAR)
+def test_rows_far_beyond_the_data_get_finite_answers_or_one_sentence(name):
+    model, y, methods = FAR[name]
+    model = model.fit(X, y) if y is not None else model.fit(X)
+    for far in (1e3, 1e30, 1e150, 1e154, 1e200, 1e300):
+        rows = X[:5].copy()
+        rows[1] *= far
+        for given in (rows, np.where(np.arange(4) == 2, np.nan, rows)):
+            for method in methods:
+                found = outcome(partial(_asked, model, method, given))
+                assert found.promised, (method, far, found)
+
+
+def _asked(model, method, rows):
+    return _arrays(getattr(model, method)(rows))
+
+
+def _arrays(answer):
+    if isinstance(answer, np.ndarray):
+        return [answer]
+    parts = answer if isinstance(answer, list | tuple) else vars(answer).values()
+    return [part for part in parts if isinstance(part, np.ndarray)]
+
+
+def test_a_far_row_with_a_hole_has_a_finite_decision():
+    model = KernelPPCAClassifier(kernel="linear", random_state=0).fit(X, np.arange(30) % 2)
+    row = 1e3 * X[1:2]
+    row[:, 2] = np.nan
+    assert np.isfinite(model.decision_function(row)).all()
+
+
+# ---------------------------------------------------------------- one at a time
+
+
+@pytest.mark.parametrize("options", [{"kernel": "laplacian"}, {"n_components": 25, "n_landmarks": 30}])
+def test_a_far_row_has_the_same_random_features_alone_and_among_others(options):
+    table = X.copy()
+    table[:, 3] = table[:, 0] + 1e-6 * table[:, 3]
+    options = {"n_components": 2, "n_landmarks": 50, **options}
+    model = KernelPPCA(approximation="rff", random_state=0, **options).fit(np.vstack([table, table[::-1] + 0.1]))
+    rows = np.random.default_rng(1).standard_normal((25, 4))
+    rows[3] *= 1e9
+    for method in ("transform", "residual", "score_samples"):
+        alone, among = getattr(model, method)(rows[3:4])[0], getattr(model, method)(rows)[3]
+        assert_allclose(alone, among, rtol=1e-9, atol=1e-9 * np.abs(among).max())
+
+
+# ---------------------------------------------------------------- laws
+
+
+def test_no_posterior_is_wider_than_the_prior():
+    holes = np.where(np.random.default_rng(1).random((12, 1)) < 0.3, np.nan, np.round(X[:12, :1]))
+    assert np.linalg.eigvalsh(KernelPPCA(1).fit(X[:, :1]).posterior(holes).covariance).max() <= 1.0
+    wide = within_prior(np.array([[[1.0, 0.9], [0.9, 1.0]], [[0.5, 0.1], [0.1, 0.4]]]))
+    assert np.linalg.eigvalsh(wide).max() <= 1.0
+    assert_allclose(wide[1], [[0.5, 0.1], [0.1, 0.4]])
+
+
+def test_the_median_of_an_even_number_of_distances_is_the_mean_of_the_middle_two():
+    rows = np.array([[0.0], [1.0], [2.5], [6.0]])  # 1, 1.5, 2.5, 3.5, 5, 6
+    assert KernelPPCA(1).fit(rows).kernel_.length_scale == pytest.approx(3.0, rel=1e-12)
+
+
+@pytest.mark.parametrize("offset", [1e4, 1e6, 1e8])
+def test_an_offset_costs_a_polynomial_of_degree_1_no_digits(offset):
+    plain, moved = (KernelPPCA(3, kernel=kernels.Polynomial(degree=1)).fit(rows) for rows in (X, X + offset))
+    assert_allclose(moved.explained_variance_, plain.explained_variance_, rtol=1e-6)
+
+
+def test_weights_equal_repetition_with_em():
+    weights = np.random.default_rng(1).integers(0, 4, 30)
+    for q in (1, 2):
+        weighted = PPCA(q, solver="em").fit(X, sample_weight=weights)
+        repeated = PPCA(q, solver="em").fit(np.repeat(X, weights, axis=0))
+        assert_allclose(weighted.get_covariance(), repeated.get_covariance(), atol=1e-9)
+
+
+# ---------------------------------------------------------------- words
+
+
+@pytest.mark.parametrize("model", [KernelPPCAClassifier(), RKMClassifier()])
+def test_a_class_per_row_is_answered_without_a_guess_of_scikit_learn(model):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("ignore", NumericalWarning)
+        assert len(model.fit(X, np.arange(30)).predict(X)) == 30
+
+
+@pytest.mark.parametrize(
+    "function", [lambda A, B: A @ B.T, lambda A, B: np.exp(-((A[:, None] - B[None]) ** 2).sum(-1))]
+)
+def test_a_callable_that_cannot_take_sparse_rows_is_told_so(function):
+    with pytest.raises(TypeError, match="sparse"):
+        KernelPPCA(2, kernel=function).fit(sparse.csr_array(X))
+
+
+def test_a_callable_that_takes_sparse_rows_is_used():
+    model = KernelPPCA(2, kernel=lambda A, B: (A @ B.T).toarray()).fit(sparse.csr_array(X))
+    assert_allclose(model.explained_variance_, KernelPPCA(2, kernel=lambda A, B: A @ B.T).fit(X).explained_variance_)
+
+
+# ---------------------------------------------------------------- memory
+
+
+def test_krylov_works_within_a_small_memory():
+    rows = np.random.default_rng(0).standard_normal((1200, 5))
+    small = KernelPPCA(2, solver="krylov", memory_limit=400_000).fit(rows)
+    assert_allclose(small.explained_variance_, KernelPPCA(2, solver="krylov").fit(rows).explained_variance_, rtol=1e-7)
+
+
+def test_advice_about_memory_is_true():
+    rows = np.random.default_rng(0).standard_normal((1200, 5))
+    with pytest.raises(MemoryError) as refused:
+        KernelPPCA(2, solver="eigh", memory_limit=1_000_000).fit(rows)
+    advised = [name for name in ("krylov", "em", "stiefel") if f"solver={name!r}" in str(refused.value)]
+    assert advised
+    for name in advised:
+        KernelPPCA(2, solver=name, memory_limit=1_000_000).fit(rows)
+    with pytest.raises(MemoryError) as refused:
+        KernelPPCA(2, solver="krylov", memory_limit=10_000).fit(rows)
+    assert "solver='krylov'" not in str(refused.value).partition("Use")[2]
+
+
+# ---------------------------------------------------------------- constants
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.filterwarnings("ignore")
+def test_a_column_constant_among_its_seen_cells_is_filled_with_exactly_that(seed):
+    rng = np.random.default_rng(seed)
+    table = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 5)) + 0.3 * rng.standard_normal((40, 5))
+    constant = [0.1, 1 / 3, -7.3e-5, 1e6 + 0.1][seed]
+    table[:, seed] = constant
+    table[rng.random(table.shape) < 0.2] = np.nan
+    table[0] = np.where(np.isnan(table[0]), constant, table[0])
+    holes = np.isnan(table[:, seed])
+    filled = [
+        PPCA(2).fit(table).impute(table),
+        PPCAMixture(2, 1, random_state=0).fit(table).impute(table),
+        KernelPPCA(2).fit(table).impute(table),
+        LatentImputer().fit_transform(table),
+        LatentImputer(KernelPPCA(2)).fit_transform(table),
+        LatentImputer().fit_batches([table[:10], table[10:]]).transform(table),
+        *LatentImputer().fit(table).draws(table, m=2, random_state=0),
+    ]
+    for one in filled:
+        assert (np.asarray(one)[holes, seed] == constant).all()
+
+
+def test_a_limit_of_memory_may_be_a_text():
+    rows = np.random.default_rng(3).standard_normal((600, 3))
+    said = KernelPPCA(2, solver="krylov", memory_limit="1MB", random_state=0).fit(rows)
+    assert_allclose(
+        said.transform(rows[:5]),
+        KernelPPCA(2, solver="krylov", memory_limit=10**6, random_state=0).fit(rows).transform(rows[:5]),
+    )
+    for wrong in ("much", "-1MB", "0", "1 XB", ""):
+        with pytest.raises(ValueError, match="memory_limit"):
+            KernelPPCA(2, memory_limit=wrong).fit(rows)

@@ -1,0 +1,64 @@
+"""Laws of the second soak: a short run of it, and the smallest forms of what it found."""
+
+import warnings
+
+import numpy as np
+import pytest
+from benchmarks.soak_laws import LAWS, Plan, WrongError, close, shrink, soak, tried
+
+from gramian import PPCA, DynamicPPCA, LatentImputer, PPCAMixture
+
+FOUND = {
+    "an imputer starts from a model without noise": Plan(
+        "seen cells", "LatentImputer", 20, 6, 1, -60, 3, "many holes", 471
+    ),
+    "series in Fortran order": Plan("containers", "DynamicPPCA", 20, 2, 1, -3, None, "constant column", 251),
+    "a mixture with holes in Fortran order": Plan("containers", "PPCAMixture", 40, 6, 2, 0, 3, "many holes", 889),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_the_soak_found_holds_now(name):
+    assert tried(FOUND[name]) == ""
+
+
+def test_a_short_soak_finds_nothing():
+    found = soak(10.0, seed=77, most=8 * len(LAWS), shrinking=False)
+    assert found["causes"] == []
+    assert sum(compared for _, compared, _ in found["by law"].values()) > 30
+
+
+def test_a_broken_law_is_noticed_and_made_smaller(monkeypatch):
+    """The law of eigenvectors, against a PPCA whose noise is off by a thousandth."""
+    plan = Plan("eigenvectors", "PPCA", 40, 6, 2, 3, 3, "few values", 5)
+    assert tried(plan) == ""
+    right = PPCA.get_covariance
+    monkeypatch.setattr(PPCA, "get_covariance", lambda self: right(self) * 1.001)
+    words = tried(plan)
+    assert "covariance: off by 0.001" in words
+    small = shrink(plan, words)
+    assert (small.scale, small.offset, small.flaw) == (0, None, "none")
+    assert small.n <= plan.n
+
+
+def test_numbers_that_differ_are_told_in_their_unit():
+    close(np.array([1e9, 1.0]), np.array([1e9, 1.0 + 1e-3]), "far apart")
+    with pytest.raises(WrongError, match=r"off by 0\.1"):
+        close([1.1], [1.0], "near")
+    with pytest.raises(WrongError, match="shape"):
+        close([1.0], [[1.0]], "shape")
+
+
+@pytest.mark.parametrize(
+    "model", [DynamicPPCA(1, random_state=0), PPCAMixture(2, 1, random_state=0), LatentImputer(PPCA(1, random_state=0))]
+)
+def test_the_order_in_memory_is_not_a_matter_to_the_last_bit(model):
+    X = np.random.default_rng(0).standard_normal((40, 4))
+    X[np.random.default_rng(1).random(X.shape) < 0.2] = np.nan
+    answers = []
+    for rows in (X, np.asfortranarray(X)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted = model.fit(rows)
+        answers.append(fitted.impute(rows) if hasattr(fitted, "impute") else fitted.transform(rows))
+    np.testing.assert_allclose(answers[1], answers[0], rtol=1e-9)

@@ -1,0 +1,143 @@
+"""Categories of many values: left out where nothing is filled better with them, kept where they tell."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import gramian
+from gramian import LatentImputer
+from gramian.filling.aside import hidden_tables
+from gramian.reporting.columns_apart import columns_apart
+from gramian.tables.preprocessing import Preprocessing
+from gramian.tables.table import Table
+
+
+def words_of(codes):
+    out = np.empty(len(codes), dtype=object)
+    out[:] = [f"w{code:02d}" for code in codes]
+    return out
+
+
+def made(telling):
+    """Four noisy numbers of 5 kinds of rows, and the kind as a word; or words that tell nothing."""
+    rng = np.random.default_rng(2)
+    kinds = rng.integers(0, 5, 150)
+    numbers = 2 * rng.standard_normal((5, 4))[kinds] + rng.standard_normal((150, 4))
+    numbers[rng.random(numbers.shape) < 0.1] = np.nan
+    words = words_of(kinds if telling else rng.permutation(kinds))
+    words[5] = None
+    return Table([*"abcd", "word"], [*numbers.T, words])
+
+
+@pytest.mark.parametrize("telling", [False, True])
+def test_hidden_cells_say_whether_a_category_takes_part(telling):
+    table = made(telling)
+    prepare = Preprocessing.fit([table])
+    found = columns_apart(prepare, prepare.matrix(table))
+    assert found.columns == ([] if telling else ["word"])
+    assert set(found.quality) == {*"abcd", "word"}
+    assert bool(found.notes) is not telling
+
+
+def test_the_others_are_filled_as_if_the_column_were_not_there():
+    table = made(telling=False)
+    prepare = Preprocessing.fit([table])
+    X = prepare.matrix(table)
+    model = LatentImputer()._fit_coded(prepare, table, {})
+    assert model.aside_ == ["word"]
+    full, std = model._fill_coded(X, {})
+    alone = LatentImputer()._fit_coded(prepare.only([*"abcd"]), table, {})
+    filled, spread = alone._fill_coded(X[:, :4], {})
+    assert_allclose(full[:, :4], filled)
+    assert_allclose(std[:, :4], spread)
+    assert_allclose(full[:, 4:], LatentImputer()._fit_coded(prepare, table, {}, [])._fill_coded(X, {})[0][:, 4:])
+    seen = ~np.isnan(table["a"])
+    for drawn in model._draws_coded(X, 2, {}):
+        assert set(drawn) == {*"abcd", "word"}
+        assert not np.isnan(drawn["a"]).any()
+        assert_allclose(drawn["a"][seen], table["a"][seen])
+
+
+def test_which_cells_of_numbers_are_hidden_does_not_follow_words_beside_them():
+    table = made(telling=False)
+    whole = Preprocessing.fit([table])
+    alone = whole.only([*"abcd"])
+    tables = hidden_tables(whole, whole.matrix(table)), hidden_tables(alone, alone.matrix(table))
+    for both, few in zip(*tables):
+        assert (both.hidden[:, :4] == few.hidden).all()
+
+
+def test_each_category_is_asked_also_after_one_that_helps():
+    table = made(telling=True)
+    rng = np.random.default_rng(1)
+    noise = words_of(rng.integers(0, 8, table.n_rows))
+    table = Table([*table.names, "noise"], [*table.columns, noise])
+    prepare = Preprocessing.fit([table])
+    assert columns_apart(prepare, prepare.matrix(table)).columns == ["noise"]
+
+
+@pytest.mark.parametrize("telling", [False, True])
+def test_every_door_gives_one_answer(telling, tmp_path):
+    """`LatentImputer`, `gramian.fill` and `gramian impute`: whether the column takes part, and what is filled in."""
+    pandas = pytest.importorskip("pandas")
+    from click.testing import CliRunner
+
+    from gramian.cli import main
+    from gramian.io import read_table
+
+    table = made(telling)
+    frame = pandas.DataFrame(dict(zip(table.names, table.columns)))
+    model = LatentImputer().fit(frame)
+    assert model.aside_ == ([] if telling else ["word"])
+    own = model.impute(frame)
+    filled, quality = gramian.fill(frame, return_quality=True)
+    helped = set(quality["column"][quality["error_over_mean"] < 1])  # the others are filled with their means
+    assert len(helped) >= 2
+    frame.to_csv(tmp_path / "holes.csv", index=False)
+    told = CliRunner().invoke(
+        main, ["impute", str(tmp_path / "holes.csv"), "-o", str(tmp_path / "full.csv"), "--digits", "12"]
+    )
+    assert told.exit_code == 0, told.output
+    written = read_table(tmp_path / "full.csv")
+    for name in "abcd":
+        assert_allclose(filled[name], written[name], rtol=1e-6)
+        if name in helped:
+            assert_allclose(own[name], filled[name])
+    assert filled["word"].tolist() == written["word"].tolist()
+
+
+def test_a_frame_with_such_a_column_is_filled_as_without_it(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    table = made(telling=False)
+    frame = pandas.DataFrame(dict(zip(table.names, table.columns)))
+    full = gramian.fill(frame)
+    alone = gramian.fill(frame[[*"abcd"]])
+    assert_allclose(full[[*"abcd"]].to_numpy(), alone.to_numpy())
+    assert full["word"].notna().all()
+    assert_allclose(gramian.fill(dict(zip(table.names, table.columns)))["a"], full["a"], rtol=0.2, atol=0.2)
+    model = LatentImputer().fit(frame)
+    assert "'word'" in model.explain()
+    gramian.save(model, tmp_path / "imputer.gramian")
+    again = gramian.load(tmp_path / "imputer.gramian")
+    assert again.aside_ == ["word"]
+    for ends in zip(again.interval(frame), model.interval(frame)):
+        assert_allclose(ends[0][[*"abcd"]].to_numpy(), ends[1][[*"abcd"]].to_numpy())
+    drawn = model.draws(frame, 2, random_state=0)
+    assert all(part.notna().all().all() for part in drawn)
+    chances = model.predict_proba(frame, "word")
+    assert_allclose(chances.sum(axis=1), 1)
+    assert chances[5].max() < 1  # it was missing
+    fixed = LatentImputer(gramian.PPCA(2)).fit(frame)  # whoever names the model has decided
+    assert fixed.aside_ == []
+
+
+def test_a_column_aside_is_judged_as_it_is_filled_by_the_model_of_all():
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal(120)
+    level = np.where(z > 0.5, "hi", np.where(z < -0.5, "lo", "mid")).astype(object)
+    numbers = [z + 0.05 * rng.standard_normal(120) for _ in range(3)]
+    table = Table(["a", "b", "c", "level"], [*numbers, level])
+    prepare = Preprocessing.fit([table])
+    found = columns_apart(prepare, prepare.matrix(table))
+    assert found.columns == ["level"]
+    assert found.quality["level"].ratio < 0.6

@@ -1,0 +1,90 @@
+"""Lines beside smoothing: exact laws, shares by held-out errors, and never worse than naive."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from gramian import RKMForecaster, load, save
+from gramian.series.lines import Line
+from gramian.series.smoothing import Smoothing
+from gramian.series.transform import SeriesTransform
+
+RNG = np.random.default_rng(5)
+WALK = 50 + RNG.standard_normal(90).cumsum()
+MONTHS = 20 + 0.1 * np.arange(90) + 5 * np.sin(2 * np.pi * np.arange(90) / 12) + RNG.standard_normal(90)
+
+
+def test_the_last_value_goes_on_with_the_law_of_a_random_walk():
+    law = Line(SeriesTransform(0, 1), 0).of(WALK)
+    step = np.sqrt(np.mean(np.square(np.diff(WALK))))
+    assert_allclose(law.mean(4)[:, 0, 0], WALK[-1])
+    assert_allclose(law.deviations(4)[:, 0, 0], step * np.sqrt(np.arange(1, 5)))
+
+
+def test_the_value_of_a_season_ago_spreads_season_by_season():
+    law = Line(SeriesTransform(12), 0).of(MONTHS)
+    step = np.sqrt(np.mean(np.square(MONTHS[12:] - MONTHS[:-12])))
+    assert_allclose(law.mean(15)[:, 0, 0], MONTHS[78 + np.arange(15) % 12])
+    assert_allclose(law.deviations(15)[:, 0, 0], step * np.sqrt(1 + np.arange(15) // 12))
+
+
+def test_a_regression_on_one_value_spreads_as_an_autoregression():
+    law = Line(SeriesTransform(), 1).of(MONTHS)
+    slope = law.ridge.coefficients[0]
+    assert_allclose(
+        law.deviations(6)[:, 0, 0] ** 2, law.ridge.deviation**2 * np.cumsum(slope ** (2 * np.arange(6))), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("transform", [SeriesTransform(), SeriesTransform(12), SeriesTransform(0, 0, True)])
+def test_draws_are_of_the_law(transform):
+    law = Line(transform, 4).of(MONTHS)
+    drawn = law.draws(np.zeros(20_000, dtype=int), 8, np.random.default_rng(0))
+    spread = np.sqrt(law.degrees / (law.degrees - 2)) * law.deviations(8)[:, 0, 0]
+    assert_allclose(drawn.mean(axis=0), law.mean(8)[:, 0, 0], atol=0.03 * spread.max())
+    assert_allclose(drawn.std(axis=0), spread, rtol=0.03)
+
+
+def test_a_series_too_short_for_a_line_is_smoothed():
+    smoothing = Smoothing(lines=(Line(SeriesTransform(), 10, 0.7),))
+    assert Line(SeriesTransform(), 10).of(WALK[:9]) is None
+    assert_allclose(smoothing.forecast(WALK[None, :9], 3), Smoothing().forecast(WALK[None, :9], 3))
+
+
+def test_lines_have_their_share_of_forecast_and_quantiles():
+    line = Line(SeriesTransform(), 3, 0.4)
+    outlook = Smoothing(lines=(line,)).outlook(WALK[None])
+    expected = 0.6 * Smoothing().forecast(WALK[None], 5)[0] + 0.4 * line.of(WALK).mean(5)[:, 0, 0]
+    assert_allclose(outlook.forecast(5)[0], expected)
+    levels = np.array([0.1, 0.5, 0.9])
+    drawn = outlook.paths(5, 40_000, np.random.default_rng(0))
+    below = np.array([(drawn <= row).mean(axis=0) for row in outlook.quantiles(5, levels)[:, 0]])
+    assert_allclose(below, np.repeat(levels[:, None], 5, axis=1), atol=0.01)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("count", [20, 40, 90])
+def test_no_naive_forecast_is_better_on_the_held_out_stretches(seed, count):
+    rng = np.random.default_rng(seed)
+    season = 4 * np.tile(rng.standard_normal(4), 30)[:count] * (seed % 2)
+    series = 100 + season + rng.standard_normal(count).cumsum() + (rng.random(count) < 0.1) * rng.standard_normal(count)
+    skill = RKMForecaster(season=4, random_state=0).fit(series).skill_
+    assert skill["error"] <= (1 + 1e-6) * min(skill["naive"], skill["seasonal naive"])
+
+
+def test_lines_are_saved_and_go_on_from_other_values(tmp_path):
+    cycle = np.sin(np.arange(80) / 2) + 0.3 * np.random.default_rng(0).standard_normal(80)
+    model = RKMForecaster(horizon=4, random_state=0).fit(cycle)
+    assert model.selection_.chosen["lines"] > 0.5
+    save(model, tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert_allclose(again.predict(4), model.predict(4))
+    assert_allclose(again.predict(4, history=cycle[:60]), model.predict(4, history=cycle[:60]))
+    assert "past values" in again.explain()
+
+
+def test_shares_of_a_file_are_at_most_the_whole(tmp_path):
+    model = RKMForecaster(random_state=0).fit(WALK)
+    object.__setattr__(model._smoothing.smoothing, "lines", (Line(SeriesTransform(0, 1), 0, 1.5),))
+    with pytest.raises(ValueError, match="more than the whole"):
+        save(model, tmp_path / "m")

@@ -72,6 +72,12 @@ def test_sums_on_a_cluster(X, kind, client):
     check(as_rows(lazy(X, kind)), X)
 
 
+def test_workers_are_asked_of_the_scheduler(X, client, monkeypatch):
+    # every two seconds the client renews its own copy without the workers, which once looked like a cluster that has none
+    monkeypatch.setattr(client, "scheduler_info", lambda **kwargs: {"workers": {}})
+    check(as_rows(lazy(X, "rows")), X)
+
+
 def test_weights_are_cut_as_the_rows_are(X):
     weights = np.arange(300.0)
     expected = Moments.of(X, weights).scatter

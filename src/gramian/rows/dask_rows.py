@@ -248,10 +248,15 @@ def _client() -> Any:
         return None
 
 
+def _workers(client: Any) -> dict[str, Any]:
+    """What the scheduler says of each worker, asked anew: the client's own copy names none of them while it is renewed."""
+    found: dict[str, Any] = client.sync(client.scheduler.identity)["workers"]
+    return found
+
+
 def _memory_limits(client: Any, unknown: float = 2.0**31) -> dict[str, float]:
     """The memory of each worker, in bytes; ``unknown`` of one that does not say."""
-    workers = client.scheduler_info(n_workers=-1)["workers"]
-    known = {address: float(about.get("memory_limit") or unknown) for address, about in workers.items()}
+    known = {address: float(about.get("memory_limit") or unknown) for address, about in _workers(client).items()}
     return defaultdict(lambda: min(known.values(), default=unknown), known)
 
 
@@ -260,7 +265,7 @@ def _grouped(blocks: list[Any], client: Any) -> tuple[tuple[tuple[Any, ...], ...
     if client is None:
         cuts = [part.tolist() for part in np.array_split(np.arange(len(blocks)), min(8, len(blocks)))]
         return tuple(tuple(blocks[i] for i in cut) for cut in cuts), ()
-    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    workers = sorted(_workers(client))
     if not workers:
         raise ValueError("The Dask client has no workers. Start some, or close the client.")
     from distributed import wait

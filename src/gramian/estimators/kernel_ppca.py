@@ -233,7 +233,6 @@ class KernelPPCA(KernelFeatures):
 
     def _begin(self) -> None:
         self._check_params()
-        self.__dict__.pop("preimage_", None)  # model files of the first version hold one; now it is a property
         forget(self, "_model", "_weights", "_held", "_preimage", "_kept", "_origin", "_law", "_column_weights")
         self._kept = Kept()
 

@@ -209,8 +209,7 @@ ROWS: Rows = {
     "RKMRegressor": {"*": {**REGRESSION, "_single": "flag"}},
     "RKMClassifier": {"*": {**REGRESSION, "classes_": "labels m", "temperature_": "order"}},
     "RKMForecaster": {
-        "*": {"_members|_fit": "any"},  # the second of files of the first version
-        "_members": {
+        "*": {
             "_members": "list",
             "_members*": "forecast.Member",
             "_members*.model.shift": "d",

@@ -390,8 +390,7 @@ class DualSubspace:
     @property
     def noise_field(self) -> NoiseField:
         """The factor behind draws of feature noise, made on first need and kept: it costs more than all the rest of a draw."""
-        kept = self.__dict__.get("kept") or Kept()  # files of the first version have none
-        return kept.get("noise_field", lambda: noise_field(self.raw_gram()))
+        return self.kept.get("noise_field", lambda: noise_field(self.raw_gram()))
 
     def unit_noise(self, n_draws: int, rng: np.random.Generator) -> UnitNoise:
         """Draws of isotropic unit noise of feature space [3]."""

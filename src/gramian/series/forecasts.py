@@ -15,7 +15,6 @@ from gramian._types import RandomState, Table
 from gramian.series.dask_panel import lazy_answer
 from gramian.series.gap_filling import fill_gaps
 from gramian.series.long_table import PanelNames, as_panel, future_inputs
-from gramian.series.old_file import old_state
 from gramian.series.panel import Panel, panel_forecasts
 from gramian.series.paths import ForecastPaths, Member, SmoothingMember
 from gramian.series.series import as_series, check_steps, checked_future, checked_history, checked_levels
@@ -28,7 +27,7 @@ N_PATHS = 1000
 
 
 class Forecasts(BaseEstimator):
-    """The methods of `RKMForecaster` that forecast. A subclass provides ``_ahead(lags)`` and what `fit` keeps."""
+    """The methods of `RKMForecaster` that forecast. A subclass provides what `fit` keeps."""
 
     lags: Any
     lags_: int
@@ -51,19 +50,13 @@ class Forecasts(BaseEstimator):
     _transient = ("_lazy",)
     _name: Any
 
-    def _ahead(self, lags: int) -> int:
-        raise TypeError(f"{type(self).__name__} does not say how many values one step predicts.")
-
     def _ready(self, outlook: Outlook | None = None) -> ForecastPaths:
-        """What there is to forecast with; a model file of the first version is read as the plain model that it is."""
+        """What there is to forecast with."""
         check_is_fitted(self)
         if self._panel is not None:
             raise ValueError(
                 "This is for one series, but the model was fitted to a panel: use predict, predict_quantiles and predict_interval."
             )
-        if "_members" not in vars(self):
-            for name, value in old_state(vars(self), self._ahead(self.lags)).items():
-                setattr(self, name, value)
         members: list[Member | SmoothingMember] = [*self._members]
         if self._smoothing is not None:
             members.append(self._smoothing)

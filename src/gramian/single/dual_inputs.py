@@ -62,16 +62,13 @@ class DualInputsMixin(DriftMixin, DualMixin):
         """The fitted pre-image; with "auto" a dict with the keys "reconstruct", "denoise", "latent", "sample"; None without inputs."""
         if "_model" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__} is not fitted: there is no preimage_ yet.")
-        if "_preimage" not in self.__dict__ and "preimage_" in self.__dict__:
-            return self.__dict__["preimage_"]  # from a model file of the first version
         if not self._auto_preimage:
             return self.__dict__.get("_preimage")
         return self._on_need("preimages", self._chosen_preimages) if self._has_inputs else None
 
     def _on_need(self, name: str, make: Any) -> Any:
-        kept: Kept = self.__dict__.get("_kept") or Kept()  # model files of the first version have none
         with threads_for_rows(0 if self.X_fit_ is None else self.X_fit_.shape[0]):
-            return kept.get(name, make)
+            return self._kept.get(name, make)
 
     def _chosen_preimages(self) -> dict[str, Any]:
         return {job: self._kept_preimage(name) for job, name in self._evidence.names.items()}
@@ -121,17 +118,14 @@ class DualInputsMixin(DriftMixin, DualMixin):
         """E[z | x] of the points that the model keeps, and their weights."""
         scores = self._model.subspace.point_scores()
         means = self._gaussian.posterior(Projection(scores, np.zeros(len(scores)), self._gaussian.dim)).mean
-        weights = self.__dict__.get("_weights")
-        return means, np.ones(len(means)) if weights is None else weights
+        return means, np.ones(len(means)) if self._weights is None else self._weights
 
     def _held_source(self) -> HeldOutRows:
         subspace = self._model.subspace
         if self._held is not None:
             return HeldOutRows(*self._held)
-        weights = self.__dict__.get("_weights")
-        if weights is None:  # a model file of the first version
-            weights = np.ones(subspace.size)
-        return HeldOutRows(self.X_fit_, weights, subspace.gram if self._precomputed else None)
+        assert self._weights is not None
+        return HeldOutRows(self.X_fit_, self._weights, subspace.gram if self._precomputed else None)
 
     def _distinct_points(self) -> tuple[Array, Array]:
         """Positions of the first copies of the points that weights refer to, and for each point which it is."""

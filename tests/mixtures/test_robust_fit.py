@@ -171,3 +171,11 @@ def test_rows_without_weight_have_no_flags_and_words_for_what_cannot_be():
         PPCAMixture(robust="cell").fit(X)
     with pytest.raises(ValueError, match="rows in memory"):
         PPCAMixture(robust="rows").fit_batches([X])
+
+
+def test_clean_rows_of_one_shape_keep_every_cell():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 3)) @ rng.standard_normal((3, 8)) + 0.3 * rng.standard_normal((120, 8))
+    model = PPCAMixture(2, robust="cells", random_state=0).fit(X)
+    assert model.flags_.shape == X.shape
+    assert model.flags_.mean() < 0.02

@@ -58,30 +58,45 @@ def test_values_have_marks_and_what_has_none_is_the_rest(iris):
     assert codes[5] >= len(found["labels"])
 
 
-def test_a_code_of_missing_is_named_and_its_cells_are_emptied(make_session, tmp_path, monkeypatch):
+def test_a_code_of_missing_is_emptied_and_named_and_can_be_kept(make_session, tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     z = rng.normal(size=60)
     columns = {f"c{j}": z + 0.3 * rng.normal(size=60) for j in range(3)}
     columns["c1"][[4, 9]] = -999
     gramian.io.write_table(tmp_path / "codes.csv", list(columns), list(columns.values()))
     session = make_session(str(tmp_path / "codes.csv"))
-    told = {column["name"]: column["codes"] for column in call(session, "columns", {})["columns"]}
+    told = {column["name"]: column["emptied"] for column in call(session, "columns", {})["columns"]}
     assert told == {"c0": [], "c1": [[-999.0, 2]], "c2": []}
-    assert call(session, "replace", {"column": "c1", "old": -999, "new": None}) == {"cells": 2}
-    assert call(session, "columns", {})["columns"][1]["codes"] == []
-    assert session.jobs.wait(120)
+    assert call(session, "state", {})["emptied"] == [-999.0]
     rows = call(session, "rows", {"count": 10})["rows"]
-    for row in (4, 9):  # filled by the others, and the code is forgotten
+    for row in (4, 9):  # filled by the others
         assert rows[row]["cells"][1]["lo"] < z[row] < rows[row]["cells"][1]["hi"]
         assert rows[row]["cells"][1]["v"] == pytest.approx(z[row], abs=1)
-    made = {}
     monkeypatch.chdir(tmp_path)
-    exec(base64.b64decode(call(session, "export", {"what": "code"})["data"]).decode(), made)
-    assert_allclose(made["full"], session.fitted.full, atol=1e-6)
-    call(session, "undo", {})
+
+    def check_code():
+        made = {}
+        exec(base64.b64decode(call(session, "export", {"what": "code"})["data"]).decode(), made)
+        assert_allclose(made["full"], session.fitted.full, atol=1e-6)
+
+    check_code()
+    with pytest.raises(ValueError, match="not taken for a code"):
+        call(session, "replace", {"column": "c1", "old": None, "new": -99})
+    assert call(session, "replace", {"column": "c1", "new": -999}) == {"cells": 2}
     assert session.jobs.wait(120)
     assert session.data.table["c1"][4] == -999
+    kept = call(session, "columns", {})["columns"][1]
+    assert (kept["emptied"], kept["codes"]) == ([], [[-999.0, 2]])
+    check_code()
+    assert call(session, "replace", {"column": "c1", "old": -999, "new": None}) == {"cells": 2}
+    assert session.jobs.wait(120)
+    check_code()
+    for _ in range(2):  # not kept, as it was read
+        call(session, "undo", {})
+    assert session.jobs.wait(120)
+    assert np.isnan(session.data.table["c1"][4])
     assert session.replaced == []
+    assert call(session, "columns", {})["columns"][1]["emptied"] == [[-999.0, 2]]
 
 
 def test_the_code_of_many_rows_draws_the_rows_that_were_drawn(make_session, tmp_path, monkeypatch):

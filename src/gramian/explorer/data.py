@@ -19,7 +19,7 @@ from gramian.io.table_model import TableModel
 from gramian.io.tables import open_table, whole_table
 from gramian.tables.bounds import Bounds
 from gramian.tables.clocks import Clock, calendar_columns
-from gramian.tables.codes import find_codes
+from gramian.tables.codes import codes_as_missing, find_codes
 from gramian.tables.frames import as_table
 from gramian.tables.preprocessing import Preprocessing, Roles
 from gramian.tables.table import Table, TableError
@@ -39,6 +39,7 @@ class Data:
     views: dict[str, list[str]] = field(default_factory=dict)
     image: tuple[int, int] | None = None
     label: str | None = None  # a column that is not modelled and colours the map
+    emptied: dict[str, dict[float, Array]] = field(default_factory=dict)  # column -> code of missing -> its rows
 
     @cached_property
     def owner(self) -> Array:
@@ -52,7 +53,7 @@ class Data:
 
     @cached_property
     def codes(self) -> dict[str, list[float]]:
-        """The numbers that the library takes for codes of missing, by column."""
+        """The numbers that look like codes of missing and were kept, by column."""
         numbers = [name for name, column in zip(self.table.names, self.table.columns) if column.dtype != object]
         found: dict[str, list[float]] = {}
         for code in find_codes([self.table[name] for name in numbers]):
@@ -85,7 +86,7 @@ class Data:
 
 
 def data_of(table: Table, title: str, model: TableModel | None = None, unnamed: Sequence[bool] = ()) -> Data:
-    """What a table allows. With a model, its columns are those that the model was fitted to."""
+    """What a table allows, its codes of missing emptied. With a model, its columns are those that the model was fitted to."""
     if model is not None:
         prepare = model.preprocessing
         return _with_panels(Data(title, table, prepare, prepare.matrix(table, unknown="missing")))
@@ -94,8 +95,10 @@ def data_of(table: Table, title: str, model: TableModel | None = None, unnamed: 
     except TableError:
         clock = None  # it runs backwards: the rows are not a series
     ids = clock.names if clock is not None else ()
-    prepare = Preprocessing.fit([table], Roles(id=ids), unnamed=unnamed)
-    return _with_panels(Data(title, table, prepare, prepare.matrix(table), clock))
+    shown, codes = codes_as_missing(table)
+    emptied = {name: {code: np.flatnonzero(table[name] == code) for code in codes[name]} for name in codes}
+    prepare = Preprocessing.fit([shown], Roles(id=ids), unnamed=unnamed)
+    return _with_panels(Data(title, shown, prepare, prepare.matrix(shown), clock, emptied=emptied))
 
 
 def _with_panels(data: Data) -> Data:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 from gramian.explorer import fitting
@@ -58,18 +59,16 @@ def _data(session: Session, model: TableModel | None, X: Any) -> Data:
     if isinstance(X, str | os.PathLike):
         path = os.fspath(X)
         found = read_data(path, os.path.basename(path), ReadOptions(), session.limits.cells)
-        return found if model is None else data_of(found.table, found.title, _fitting_names(model, found.table))
+        if model is None:
+            return found
+        return replace(data_of(found.table, found.title, _fitting_names(model, found.table)), emptied=found.emptied)
     table, views = table_of(X)
     if model is not None and "text" in table.kinds and not any(model.preprocessing.categories):
         model = session.given = None  # fitted to a frame, whose columns it codes by itself: look at the frame
     if model is not None:
         model = _fitting_names(model, table)
     found = data_of(table, session.title, model)
-    if views:
-        from dataclasses import replace
-
-        found = replace(found, views=views)
-    return found
+    return replace(found, views=views) if views else found
 
 
 def _fitting_names(model: TableModel, table: Any) -> TableModel:

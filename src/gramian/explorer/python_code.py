@@ -85,7 +85,8 @@ def _table(session: Session) -> list[str]:
         lines += ["from gramian.explorer.data import demo_data", "", "table = demo_data().table"]
     else:
         lines += ["", f"table = read_table({data.title!r})"]
-    for name, old, new in session.replaced:
+    emptied = [(name, code, np.nan) for name, codes in data.emptied.items() for code in codes]
+    for name, old, new in [*emptied, *session.replaced]:
         lines.append(f"table[{name!r}][table[{name!r}] == {_cell(old)}] = {_cell(new)}")
     if (prepare.mean == 0).all() and (prepare.scale == 1).all():  # a bare estimator: columns in their own units
         width = len(prepare.names)

@@ -1,5 +1,5 @@
 // The head of the page: what it is about, the model, progress, files in and out.
-import { clear, el, labelled, many, save, select, svg } from "./kit.js";
+import { clear, el, labelled, many, number, save, select, svg } from "./kit.js";
 import { standalone } from "./plot.js";
 
 const KERNELS = [["linear", "linear"], ["rbf", "RBF kernel"], ["laplacian", "Laplacian kernel"], ["matern", "Matérn kernel"],
@@ -89,6 +89,7 @@ export function headOf(page, home) {
       const parts = [];
       if (state.rows) parts.push(`${many(state.rows, "row")}, ${many(state.columns.length, "column")}`);
       if (state.rows) parts.push(state.holes ? `${many(state.holes, "hole")}, filled` : "no holes");
+      if (state.emptied?.length) parts.push(`${state.emptied.map(number).join(", ")} taken as missing`);
       if (state.model && state.model.kernel) parts.push(state.model.kernel);
       facts.textContent = parts.join(" · ");
       tune.disabled = kernel.disabled = !state.model;

@@ -13,6 +13,9 @@ export function columnsPanel(page) {
     } catch (error) { page.say(error.message); }
   }
   let shown = 12;
+  const code = (column, value, count, words, button, label, change) => el("p", { class: "words code" },
+    `${number(value)} stands ${count === 1 ? "once" : `${count.toLocaleString("en")} times`}, far from all other values: ${words}`,
+    column.role === "modelled" ? el("button", { type: "button", class: "quiet", text: button, "aria-label": `${label} in ${column.name.slice(0, 80)}`, onclick: () => page.act("replace", { column: column.name, ...change }) }) : null);
   const refresh = latest(async () => {
     const answer = await call("columns", { count: Math.min(200, shown) });
     const rows = page.state().rows;
@@ -21,8 +24,8 @@ export function columnsPanel(page) {
       el("h3", { dir: "auto" }, el("button", { type: "button", class: "link", text: column.name.slice(0, 80), title: column.name, onclick: () => store.set({ colour: `column:${column.name}` }) })),
       el("p", { class: "words", text: [column.kind, column.role === "modelled" ? "" : column.role, column.holes ? `${percent(column.holes / rows)} holes` : "no holes", `${many(column.distinct, "value")}`].filter(Boolean).join(" · ") }),
       column.counts ? histogram(column) : valueList(column, rows),
-      ...column.codes.map(([value, count]) => el("p", { class: "words code" }, `${number(value)} stands ${count === 1 ? "once" : `${count.toLocaleString("en")} times`}, far from all other values: a code of missing? `,
-        column.role === "modelled" ? el("button", { type: "button", class: "quiet", text: "Take as missing", "aria-label": `Take ${number(value)} of ${column.name.slice(0, 80)} as missing`, onclick: () => page.act("replace", { column: column.name, old: value }) }) : null)),
+      ...column.emptied.map(([value, count]) => code(column, value, count, "taken as missing. ", "Keep it", `Keep ${number(value)}`, { new: value })),
+      ...column.codes.map(([value, count]) => code(column, value, count, "a code of missing? ", "Take as missing", `Take ${number(value)} as missing`, { old: value })),
       column.why ? el("p", { class: "words", text: column.why }) : null))),
     answer.total > shown && shown < 200 ? el("button", { type: "button", class: "more", text: `Show more of ${answer.total}`, onclick: () => { shown = Math.min(200, shown + 48); refresh(); } }) : el("span"));
   });

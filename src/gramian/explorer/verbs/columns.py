@@ -29,7 +29,8 @@ def _told(session: Session, name: str) -> dict[str, Any]:
     facts = _texts(column) if column.dtype == object else _numbers(column)
     why = next((note for note in prepare.notes if repr(name) in note or name in note), "") if role == "left out" else ""
     codes = [[plain(value), int(np.count_nonzero(column == value))] for value in data.codes.get(name, ())]
-    return {"name": name, "role": role, "why": why[:300], "codes": codes, **facts}
+    emptied = [[plain(value), len(rows)] for value, rows in data.emptied.get(name, {}).items()]
+    return {"name": name, "role": role, "why": why[:300], "codes": codes, "emptied": emptied, **facts}
 
 
 def _numbers(column: Array, most: int = 24) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""replace: every cell of a column that holds a value gets another, or none (a code of missing is emptied); the models are fitted anew."""
+"""replace: every cell of a column that holds a value gets another, or none; a code that was taken as missing comes back; the models are fitted anew."""
 
 from __future__ import annotations
 
@@ -16,24 +16,30 @@ from gramian.tables.preprocessing import Preprocessing, Roles
 
 
 def replace(session: Session, column: str, old: Any, new: Any) -> dict[str, Any]:
-    """How many cells; undo brings them back."""
+    """How many cells; undo brings them back. Without an ``old`` value ``new`` is a code that was taken as missing, and is kept."""
     data, _ = session.need()
     if column not in data.prepare.names:
         raise InputError(f"{column[:60]!r} is not a column of the model.")
     place = data.prepare.names.index(column)
     before, after = (column_of(data, place, value)[0] for value in (old, new))
-    rows = np.flatnonzero(data.table[column] == before)
+    emptied = {name: dict(codes) for name, codes in data.emptied.items()}
+    kept = old is None
+    if kept and after not in emptied.get(column, {}):
+        raise InputError(f"{new!r} was not taken for a code of missing in {column[:60]!r}.")
+    rows = emptied[column].pop(after) if kept else np.flatnonzero(data.table[column] == before)
 
     def back() -> None:
-        session.replaced.pop()
+        if not kept:
+            session.replaced.pop()
         data.table[column][rows] = before
         _look_at(session, data)
 
     with session.lock:
         data.table[column][rows] = after
-        session.replaced.append((column, before, after))
+        if not kept:
+            session.replaced.append((column, before, after))
         session.remember(f"{len(rows)} cells of {column[:40]}", back)
-        _look_at(session, _measured(session, data))
+        _look_at(session, _measured(session, dataclasses.replace(data, emptied=emptied)))
     return {"cells": len(rows)}
 
 
@@ -51,4 +57,4 @@ def _look_at(session: Session, data: Data) -> None:
     fitting.again(session, q=session.options.get("q"))
 
 
-VERB = Verb(replace, {"column": (text(), NEEDED), "old": (cell, NEEDED), "new": (cell, None)})
+VERB = Verb(replace, {"column": (text(), NEEDED), "old": (cell, None), "new": (cell, None)})

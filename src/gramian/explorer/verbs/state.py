@@ -32,6 +32,7 @@ def state(session: Session) -> dict[str, Any]:
             "modelled": list(data.prepare.names),
             "features": int(data.X.shape[1]),
             "holes": int(np.isnan(data.X[:, data.first_feature]).sum()),
+            "emptied": sorted({plain(code) for codes in data.emptied.values() for code in codes}),
             "label": data.label,
             "image": data.image,
             "views": {name: len(members) for name, members in data.views.items()},

@@ -165,7 +165,9 @@ def eliminate(systems: Array, q: int, least: float = 0.0) -> Array:
     """
     starts = [i * (i + 1) // 2 for i in range(q + 1)]
     # logarithms are costly: where the product of eight pivots cannot overflow (none exceeds its diagonal), there is one for all eight
-    together = 8 if not q or max(systems[start + k].max(initial=0.0) for k, start in enumerate(starts[:q])) < 1e38 else 1
+    together = (
+        8 if not q or max(systems[start + k].max(initial=0.0) for k, start in enumerate(starts[:q])) < 1e38 else 1
+    )
     log_determinant = np.zeros(systems.shape[1:])
     product = np.ones(systems.shape[1:])
     column, scaled, term = (np.empty((q + 1, *systems.shape[1:])) for _ in range(3))

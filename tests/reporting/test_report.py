@@ -161,6 +161,19 @@ def test_one_component_renders_with_a_note(rows, tmp_path, unclustered):
     assert "One component" in " ".join(check(tmp_path / "r.html").text)
 
 
+def test_a_wild_cell_is_shown_with_what_its_row_says_of_it(rows, tmp_path, unclustered):
+    write_report(tmp_path / "clean.html", table_of(rows))
+    assert "the others say" not in (tmp_path / "clean.html").read_text()
+    X = rows.copy()
+    X[7, 1] += 40 * X[:, 1].std()
+    write_report(tmp_path / "wild.html", table_of(X, ["a", "slipped", "c", "d", "e"]))
+    check(tmp_path / "wild.html")
+    told = (tmp_path / "wild.html").read_text().partition("the others say")[2].partition("</table>")[0]
+    found = re.findall(r"<td[^>]*>(.*?)</td>", told)
+    assert found[:2] == ["line 8", "slipped"]
+    assert float(found[2]) == pytest.approx(X[7, 1], rel=1e-3)
+
+
 def test_constant_and_tiny_tables_render(tmp_path, unclustered):
     X = np.column_stack([np.ones(30), np.arange(30.0), np.arange(30.0) ** 2])
     write_report(tmp_path / "r.html", table_of(X))

@@ -94,9 +94,33 @@ def odd_rows(analysis: Analysis) -> Section:
         for i, told in zip(order, seen_and_ordinary(analysis, order))
     ]
     caption = f"The {len(cells)} oddest rows, oddest first. The chance is that of a Gaussian row to lie as far out."
-    return section.add(
-        Grid(["row", "odd", "T²", "SPE", "chance", "columns responsible", "seen", "ordinary"], cells, caption)
-    )
+    section.add(Grid(["row", "odd", "T²", "SPE", "chance", "columns responsible", "seen", "ordinary"], cells, caption))
+    wild = wild_cells(analysis)
+    if wild:
+        caption = f"{plural(len(wild), 'cell')} that the other cells of the row contradict most: slips, or the news of the table."
+        section.add(Grid(["row", "column", "seen", "the others say", "± deviation"], wild, caption))
+    return section
+
+
+def wild_cells(analysis: Analysis) -> list[list[Any]]:
+    """Cells of numbers that the others of their row contradict [14], the farthest first: row, column, seen, expected, its deviation."""
+    prepare, model = analysis.prepare, analysis.model
+    numbers = np.array([not prepare.categories[j] for j in prepare.owner])
+    found = np.argwhere(analysis.anomaly.wild_cells & numbers)
+    far = np.argsort(-analysis.anomaly.contributions[tuple(found.T)], kind="stable")[: PAGE.rows]
+    rows, features = found[far].T
+    if not len(rows):
+        return []
+    masked = np.array(analysis.X[rows])
+    masked[np.arange(len(rows)), features] = np.nan
+    expected, std = (np.asarray(part) for part in model.impute(masked, return_std=True))
+    columns, spreads = prepare.columns(expected), prepare.spread(std)
+    out = []
+    for k, (row, j) in enumerate(zip(rows, prepare.owner[features])):
+        name = prepare.names[j]
+        seen = float(analysis.table[name][row])
+        out.append([shorten(analysis.row_name(int(row))), shorten(name), seen, columns[j][k], float(spreads[j][k])])
+    return out
 
 
 def seen_and_ordinary(analysis: Analysis, rows: Array, most: int = 3) -> list[tuple[str, str]]:

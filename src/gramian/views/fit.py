@@ -207,44 +207,58 @@ def choice_rows(table: ViewTable, hashes: Array) -> Array:
 
 def chosen_components(sample: ViewSample, hashes: Array, options: ViewOptions) -> tuple[Any, Selection]:
     """q by held-out views, or rows of a single view; a fraction of the variance where the choice was made on some of the rows."""
-    noise, several = options.noise_variance, len(options.names) > 1
-    fixed = None if isinstance(noise, str) else float(noise)
     rows = choice_rows(sample.table, hashes)
     held_out = HeldOut.of(None, options.n_folds or LOOK.folds, hashes=hashes[rows])
-    if fixed is not None and (fixed > 0 or not several):
-        taken = f"the components above noise_variance={fixed:g}" if fixed > 0 else "95 % of the variance"
-        return None, rule(f"{taken}, since the noise is given")
-    if not held_out or not (sample.table.traces > 0).any():
-        return None, rule("95 % of the variance, since there are too few distinct rows to hold any out")
     table = sample.table if len(rows) == len(hashes) else sample.table.take(rows)
+    part = replace(sample, table=table)
+    usable = bool(held_out) and bool((sample.table.traces > 0).any())
+
+    def by_views() -> Selection:
+        folded = FoldedViews.of(table, held_out.numbers)
+        return select_by_views(folded, folded.table, part, options)
+
     with pin_threads(len(rows)):
-        if several:
-            selection = _by_views(replace(sample, table=table), held_out.numbers, fixed, noise == "per-view")
-        else:
-            selection = _by_rows(replace(sample, table=table), held_out.numbers, hashes[rows])
+        selection = settle_components(options, usable, lambda: _by_rows(part, held_out.numbers, hashes[rows]), by_views)
+    if selection.chosen is None:
+        return None, selection
     if len(rows) == len(hashes):
         return min(selection.chosen, sample.max_components), selection
-    part = replace(sample, table=table)
     spectrum = Eigh().solve(part.operator(), selection.chosen)
     return min(float(spectrum.eigenvalues.sum() / spectrum.trace), 1 - 1e-9), selection
+
+
+def settle_components(
+    options: ViewOptions, usable: bool, by_rows: Callable[[], Selection], by_views: Callable[[], Selection]
+) -> Selection:
+    """Who says how many components there are: a noise that was given, held-out rows of a single view, or held-out views.
+
+    ``usable``: rows can be held out, and something varies.
+    """
+    noise, several = options.noise_variance, len(options.names) > 1
+    if not isinstance(noise, str) and (noise > 0 or not several):
+        taken = f"the components above noise_variance={noise:g}" if noise > 0 else "95 % of the variance"
+        return rule(f"{taken}, since the noise is given")
+    if not usable:
+        return rule("95 % of the variance, since there are too few distinct rows to hold any out")
+    return by_views() if several else by_rows()
+
+
+def select_by_views(folded: FoldedViews, table: Any, sample: ViewSample, options: ViewOptions) -> Selection:
+    """q by the error of held-out views, weighted as the model weights them; ``table`` has the rows behind the folds."""
+    noise, most, solver = options.noise_variance, sample.max_components, Eigh()
+    if noise != "per-view":
+        fixed = None if isinstance(noise, str) else float(noise)
+        return choose_view_components(folded.folds(sample.scales, most, solver), noise_variance=fixed)
+    # views weighted by their variance say roughly how many components; the noises of those weight the views for the choice
+    pilot = choose_by_rows(folded.folds(scales_of(start_noises(sample.table)), most, solver))
+    space = sample.space if folded.moments is None else "primal"
+    fitted = fit_view_noises(table, pilot, solver, space, tol=0.1, max_iter=PILOT_ROUNDS, leaps=True)
+    return choose_view_components(folded.folds(scales_of(fitted.noise_variances), most, solver))
 
 
 def rule(reason: str) -> Selection:
     """A choice that no candidates were compared for."""
     return Selection([], np.zeros(1), np.zeros(1), None, reason)
-
-
-def _by_views(sample: ViewSample, fold: Array, fixed: float | None, per_view: bool) -> Selection:
-    folded = FoldedViews.of(sample.table, fold)
-    most = sample.max_components
-    solver = Eigh()
-    if not per_view:
-        return choose_view_components(folded.folds(sample.scales, most, solver), noise_variance=fixed)
-    # views weighted by their variance say roughly how many components; the noises of those weight the views for the choice
-    pilot = choose_by_rows(folded.folds(scales_of(start_noises(sample.table)), most, solver))
-    space = "primal" if folded.moments is not None else sample.space
-    fitted = fit_view_noises(folded.table, pilot, solver, space, tol=0.1, max_iter=PILOT_ROUNDS, leaps=True)
-    return choose_view_components(folded.folds(scales_of(fitted.noise_variances), most, solver))
 
 
 def _by_rows(sample: ViewSample, fold: Array, hashes: Array) -> Selection:

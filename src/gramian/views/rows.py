@@ -16,8 +16,8 @@ from gramian.latent.model import LatentModel
 from gramian.policy import JURY, LOOK, SIZES
 from gramian.rows import Rows
 from gramian.solvers.eigh import Eigh
-from gramian.views.choice import choose_by_rows, choose_view_components, from_all_others
-from gramian.views.fit import PILOT_ROUNDS, ViewFit, ViewOptions, fit_complete, rule
+from gramian.views.choice import from_all_others
+from gramian.views.fit import ViewFit, ViewOptions, fit_complete, select_by_views, settle_components
 from gramian.views.folds import FoldedViews
 from gramian.views.folds import moment_folds as view_moment_folds
 from gramian.views.moments import (
@@ -28,7 +28,7 @@ from gramian.views.moments import (
     feature_sums,
     moment_views,
 )
-from gramian.views.noise import fit_view_noises, scales_of, start_noises
+from gramian.views.noise import scales_of
 from gramian.views.sources import view_columns
 from gramian.views.specs import inverts_itself
 from gramian.views.survey import ViewSurvey
@@ -97,28 +97,18 @@ class SummedViews:
 
     def choose(self, sample: ViewSample, options: ViewOptions) -> tuple[Any, Selection]:
         """q by held-out views, or rows of a single view."""
-        noise, several = options.noise_variance, len(options.names) > 1
-        fixed = None if isinstance(noise, str) else float(noise)
-        if fixed is not None and (fixed > 0 or not several):
-            taken = f"the components above noise_variance={fixed:g}" if fixed > 0 else "95 % of the variance"
-            return None, rule(f"{taken}, since the noise is given")
-        if not self.folds or not (self.table.traces > 0).any():
-            return None, rule("95 % of the variance, since there are too few distinct rows to hold any out")
-        most = sample.max_components
-        if not several:
-            parts = [part for part in self.table.sums.folds.parts if part is not None]
-            view = self.drawn.views[0]
-            assert isinstance(view, ExplicitView)
-            judged = JudgedMoments(parts, view.features, self.drawn.weights, self.folded.fold)
-            selection = choose_dimension(MomentFamily(judged, dim=float(self.table.dims[0])).paths())
-        elif noise != "per-view":
-            selection = choose_view_components(self.folded.folds(sample.scales, most, Eigh()), noise_variance=fixed)
-        else:
-            table: Any = self.table
-            pilot = choose_by_rows(self.folded.folds(scales_of(start_noises(table)), most, Eigh()))
-            fitted = fit_view_noises(table, pilot, Eigh(), "primal", tol=0.1, max_iter=PILOT_ROUNDS, leaps=True)
-            selection = choose_view_components(self.folded.folds(scales_of(fitted.noise_variances), most, Eigh()))
-        return min(selection.chosen, most), selection
+        usable = bool(self.folds) and bool((self.table.traces > 0).any())
+        selection = settle_components(
+            options, usable, self._by_rows, lambda: select_by_views(self.folded, self.table, sample, options)
+        )
+        return None if selection.chosen is None else min(selection.chosen, sample.max_components), selection
+
+    def _by_rows(self) -> Selection:
+        parts = [part for part in self.table.sums.folds.parts if part is not None]
+        view = self.drawn.views[0]
+        assert isinstance(view, ExplicitView)
+        judged = JudgedMoments(parts, view.features, self.drawn.weights, self.folded.fold)
+        return choose_dimension(MomentFamily(judged, dim=float(self.table.dims[0])).paths())
 
     def fit(self, options: ViewOptions) -> ViewFit:
         """The model of all rows."""

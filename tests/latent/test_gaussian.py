@@ -125,3 +125,9 @@ def test_where_rounding_has_lost_the_noise_the_prior_holds_on_what_was_not_seen(
     posterior = LatentGaussian(np.array([4.0, 4.0]), 1e-30, 3.0).posterior(seen)
     assert_allclose(posterior.mean, direction[None] * 1.5, rtol=1e-9)  # z along what was seen: 3 over the gain of 2
     assert_allclose(posterior.covariance, np.eye(2) - np.outer(direction, direction), atol=1e-9)
+
+
+def test_a_row_off_an_all_but_exact_subspace_has_no_likelihood_and_no_warning():
+    with np.errstate(all="raise"):
+        found = log_likelihoods_of_each_q(np.array([1.0, 1e-310]), 1.0 + 1e-310, 3, np.array([1.0, 0.0]), 5.0)
+    assert np.isneginf(found[1:]).all()

@@ -138,7 +138,7 @@ def log_likelihoods_of_each_q(
     explained = _sums_of_each_q(squared_scores)
     left = np.maximum(np.asarray(squared_norm)[..., None] - explained, 0.0)
     rest = dim - q
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # -inf where next to no noise is left
         inside = _sums_of_each_q(np.log(values) + squared_scores / values)
         outside = rest * np.log(noise) + left / noise
         levels = -0.5 * (dim * np.log(2 * np.pi) + inside + outside)

@@ -43,12 +43,12 @@ class InputLaw:
         check_scale(float(units.scale.max(initial=0.0)))  # variances of cells are squares of it
         scaled = units.into(X)
         drawn = SmallestRows.of(scaled, weights, LOOK.rows)
-        n, d = scaled.shape
+        d = scaled.shape[1]
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore"
             )  # exact structure, few steps: the law is a means, and nobody asked for its model
-            choice = _chosen(drawn.rows, drawn.weights, max(min(n - 1, d - 1), 0))
+            choice = _chosen(drawn.rows, drawn.weights, max(min(len(drawn.rows), d) - 1, 0))
             q, noise, start = 0, None, None
             if choice is not None:
                 chosen = choice.selection.chosen

@@ -56,7 +56,9 @@ from gramian.views.view import ExplicitView, ViewTable
 
 NAMES = ["X", "y"]
 NO_KERNEL = "approximation={!r} needs a kernel of inputs, but kernel={!r}. Leave approximation='auto'."
-Looked = tuple[Array, Array, HeldOutPredictions | None]  # the target and the weights of rows, and what was predicted of them
+Looked = tuple[
+    Array, Array, HeldOutPredictions | None
+]  # the target and the weights of rows, and what was predicted of them
 
 
 class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):

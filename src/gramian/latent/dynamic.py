@@ -173,7 +173,8 @@ def fit_dynamic(
         share = 1.0
         while True:
             candidate = _between(model, wanted, share)
-            found = kalman_filter(candidate, rows)
+            with np.errstate(over="ignore", invalid="ignore"):  # a step too far has no likelihood, and is halved
+                found = kalman_filter(candidate, rows)
             total = float(found.log_likelihoods.sum())
             if total >= history[-1] or share < 1e-3:
                 break

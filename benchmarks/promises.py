@@ -77,15 +77,19 @@ def outcome(work: Callable[[], Iterable[Any]], seconds: float | None = None) -> 
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # a panic of Rust is no Exception
-            return Outcome(*_judged(error))
+            answers, judged = [], Outcome(*_judged(error))
+            if not judged.promised:
+                return judged
+        else:
+            judged = Outcome("answer")
     for warning in heard:
-        if not _is_promised(warning):
+        if not is_promised(warning):
             return Outcome("warning", f"{warning.category.__name__}: {warning.message}")
     for answer in answers:
         numbers = np.asarray(answer)
         if numbers.dtype.kind in "fc" and not np.isfinite(numbers).all():
             return Outcome("silent NaN", f"in an answer of shape {numbers.shape}")
-    return Outcome("answer")
+    return judged
 
 
 def _judged(error: BaseException) -> tuple[str, str]:
@@ -95,6 +99,7 @@ def _judged(error: BaseException) -> tuple[str, str]:
     return "exception", words
 
 
-def _is_promised(warning: warnings.WarningMessage) -> bool:
+def is_promised(warning: warnings.WarningMessage) -> bool:
+    """Whether a user was told of warnings of that type."""
     names = issubclass(warning.category, UserWarning) and "feature names" in str(warning.message)
     return issubclass(warning.category, WARNINGS) or names

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._results import note, noted
-from benchmarks.promises import outcome
+from benchmarks.promises import is_promised, outcome
 from benchmarks.subjects import OURS, Subject
 from gramian import PPCA, KernelPPCA, LatentImputer, MultiViewRKM, PPCAMixture, load, save
 from gramian.exceptions import NumericalWarning
@@ -153,6 +153,9 @@ def heard(work: Callable[[], Any]) -> Any:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         found = work()
+    for one in said:
+        if not is_promised(one):
+            raise WrongError(f"a warning: {one.category.__name__}: {one.message}")
     return None if any(issubclass(one.category, NumericalWarning) for one in said) else found
 
 
@@ -407,6 +410,10 @@ def _containers(X: Any) -> Iterator[tuple[str, Any]]:
     yield "polars", pl.DataFrame(X, schema=names)
     yield "pyarrow", pa.table({name: pa.array(column, from_pandas=True) for name, column in zip(names, X.T)})
     yield "list", X.tolist()
+    yield "masked", np.ma.masked_invalid(X)
+    yield "objects", np.where(np.isnan(X), None, X.astype(object))  # type: ignore[call-overload]
+    yield "pandas of Arrow", pd.DataFrame(X, columns=names).astype("double[pyarrow]")
+    yield "polars nulls", pl.DataFrame(X, schema=names).fill_nan(None)
     with tempfile.TemporaryDirectory() as folder:
         mapped = np.memmap(Path(folder) / "m", dtype=np.float64, mode="w+", shape=X.shape)
         mapped[:] = X
@@ -430,6 +437,8 @@ def units(plan: Plan) -> None:
     options = GIVEN.get(plan.subject, {})
     if plan.about.target and np.isnan(X).any():
         return  # how many latents the law of inputs has is found on folds
+    if plan.subject == "KernelPPCAMixture" and np.isnan(X).any():
+        return  # what a hole may hold is drawn by the content of the row
     model, scaled = heard(lambda: plan.fitted(X, **options)), heard(lambda: plan.fitted(X * 2.0**20, **options))
     if model is None or scaled is None:
         return
@@ -461,9 +470,11 @@ def idle_columns(plan: Plan) -> None:
 
 
 def copies(plan: Plan) -> None:
-    """Weights of two are rows given twice."""
+    """Weights are rows given as often, and none are rows left out."""
     X = plan.rows()
-    twice, weighed = np.repeat(X, 2, axis=0), np.full(len(X), 2.0)
+    weighed = np.random.default_rng(plan.seed).integers(0, 4, len(X)).astype(float)
+    weighed[: min(len(X), plan.q + 2)] += 1.0
+    twice = np.repeat(X, weighed.astype(int), axis=0)
     if plan.subject == "PPCA":
         a = heard(lambda: PPCA(plan.q, random_state=0).fit(twice))
         b = heard(lambda: PPCA(plan.q, random_state=0).fit(X, sample_weight=weighed))
@@ -503,6 +514,122 @@ def batches(plan: Plan) -> None:
     same(asked(plan, second, X), asked(plan, first, X), "other cuts of batches")
 
 
+def row_order(plan: Plan) -> None:
+    """The order of rows changes no answer."""
+    X, y = plan.rows(), plan.target()
+    order = np.random.default_rng(plan.seed).permutation(plan.n)
+    model = heard(lambda: plan.fitted(X, y))
+    other = heard(lambda: plan.fitted(X[order], None if y is None else y[order]))
+    if model is None or other is None or vague(plan) or (plan.offset or 0) > 6:
+        return
+    found, wanted = asked(plan, other, X), asked(plan, model, X)
+    if {"predict_proba", "decision_function"} & wanted.keys():
+        del wanted["predict"]  # of ties
+    if plan.subject == "KernelPPCA":
+        del wanted["reconstruct"]  # which way back is chosen among near ties
+    same(found, wanted, "another order of rows", 1e-6)
+
+
+def column_order(plan: Plan) -> None:
+    """The order of columns changes no answer of a model without draws by content."""
+    X, y = plan.rows(), plan.target()
+    order = np.random.default_rng(plan.seed).permutation(plan.d)
+    options = GIVEN.get(plan.subject, {})
+    if np.isnan(X).any():
+        return  # what EM leaves to do is another little
+    model = heard(lambda: plan.fitted(X, y, **options))
+    other = heard(lambda: plan.fitted(X[:, order], y, **options))
+    if model is None or other is None or vague(plan) or (plan.offset or 0) > 6:
+        return
+    for method in ("score_samples", "residual", "predict_proba"):
+        if method in plan.about.methods and not (
+            method != "predict_proba" and getattr(model, "noise_variance_", 1.0) == 0.0
+        ):
+            wanted = getattr(model, method)(X)
+            close(getattr(other, method)(X[:, order]), wanted, f"another order of columns: {method}", 1e-6)
+
+
+def no_rows(plan: Plan) -> None:
+    """No rows are answered with no rows, or in words."""
+    X = plan.rows()
+    model = plan.fitted(X)
+    for method in plan.about.methods:
+        try:
+            answer = getattr(model, method)(X[:0])
+        except ValueError as refused:
+            if "0 sample" not in str(refused) and "zero-size" in str(refused):
+                raise WrongError(f"no rows: {method}: {refused}") from refused
+            continue
+        for part in answer if isinstance(answer, list | tuple) else [answer]:
+            COMPARED["no rows"] += 1
+            if len(part) != 0:
+                raise WrongError(f"no rows: {method} has {len(part)} of them")
+
+
+def far_rows(plan: Plan) -> None:
+    """Rows far beyond the data, alone and with a hole, are answered with finite numbers, or in words."""
+    X = plan.rows()
+    model = plan.fitted(X)
+    rng = np.random.default_rng(plan.seed)
+    with np.errstate(over="ignore"):
+        far = X * 10.0 ** int(rng.choice([2, 9, 60, 140, 300 - max(plan.scale, 0)]))
+    far = np.where(np.isfinite(far) | np.isnan(X), far, np.finfo(float).max)
+    if plan.about.holes and rng.random() < 0.5:
+        far[:, 0] = np.nan
+    methods = [*plan.about.methods, *(name for name in ("anomaly", "posterior", "interval") if hasattr(model, name))]
+    for method in methods:
+        try:
+            answer = getattr(model, method)(far)
+        except (ValueError, TypeError) as refused:
+            if isinstance(refused, np.linalg.LinAlgError) or not str(refused):
+                raise
+            continue
+        parts = answer if isinstance(answer, list | tuple) else [answer]
+        for part in [one for part in parts for one in (vars(part).values() if hasattr(part, "__dict__") else [part])]:
+            COMPARED["far rows"] += 1
+            numbers = np.asarray(part)
+            if numbers.dtype.kind == "f" and np.isnan(numbers).any():
+                raise WrongError(f"far rows: {method} has NaN")
+
+
+def single_precision(plan: Plan) -> None:
+    """float32 is answered in float32, with its digits."""
+    X = plan.rows()
+    model = heard(lambda: plan.fitted(X))
+    if model is None or vague(plan) or not plain(plan) or abs(plan.scale) > 3 or np.isnan(X).any():
+        return
+    rounded = X.astype(np.float32)
+    other = heard(lambda: plan.fitted(rounded))
+    if other is None:
+        return
+    options = ("transform",) if plan.subject != "KernelPPCA" else ("score_samples",)
+    for method in options:
+        if method in plan.about.methods:
+            found, wanted = getattr(other, method)(rounded), getattr(model, method)(X)
+            if np.asarray(found).dtype != np.float32 and method == "transform":
+                raise WrongError(f"float32: {method} is {np.asarray(found).dtype}")
+            if plan.subject != "LatentImputer":
+                found, wanted = np.abs(found), np.abs(wanted)
+            if plan.subject in ("PPCA", "KernelPPCA"):
+                close(found, wanted, f"float32: {method}", 1e-2)
+
+
+def narrower(plan: Plan) -> None:
+    """No posterior is wider than the prior, and every covariance is one."""
+    X = plan.rows()
+    model = plan.fitted(X)
+    for rows in (X, np.where(np.random.default_rng(plan.seed).random(X.shape) < 0.3, np.nan, X)):
+        covariances = np.atleast_3d(np.asarray(model.posterior(rows).covariance)).reshape(
+            -1, model.n_components_, model.n_components_
+        )
+        if not covariances.size:
+            continue
+        values = np.linalg.eigvalsh(covariances.astype(np.float64))
+        COMPARED["posteriors"] += 1
+        if values.max() > 1.0 or values.min() < -1e-12:
+            raise WrongError(f"posterior: eigenvalues from {values.min():.3g} to {values.max():.17g}")
+
+
 @dataclass(frozen=True)
 class Law:
     """A law and the estimators it is about."""
@@ -526,6 +653,12 @@ LAWS = {
     "units": Law(units, ROWS),
     "idle columns": Law(idle_columns, ("PPCA", "KernelPPCA")),
     "copies": Law(copies, ("PPCA", "KernelPPCA")),
+    "row order": Law(row_order, ROWS),
+    "column order": Law(column_order, ("PPCA", "KernelPPCA", "KernelPPCAClassifier", "RKMClassifier")),
+    "no rows": Law(no_rows, ROWS),
+    "far rows": Law(far_rows, ROWS),
+    "float32": Law(single_precision, ("PPCA", "KernelPPCA", "PPCAMixture", "MultiViewRKM", "LatentImputer")),
+    "posterior": Law(narrower, ("PPCA", "KernelPPCA")),
     "batches": Law(
         batches,
         ("PPCA", "KernelPPCA", "PPCAMixture", "KernelPPCAMixture", "MultiViewRKM", "RKMRegressor", "LatentImputer"),

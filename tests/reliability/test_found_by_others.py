@@ -11,6 +11,7 @@ from scipy import sparse
 
 from gramian import (
     PPCA,
+    DynamicPPCA,
     KernelPPCA,
     KernelPPCAClassifier,
     KernelPPCAMixture,
@@ -266,3 +267,82 @@ def test_a_limit_of_memory_may_be_a_text():
     for wrong in ("much", "-1MB", "0", "1 XB", ""):
         with pytest.raises(ValueError, match="memory_limit"):
             KernelPPCA(2, memory_limit=wrong).fit(rows)
+
+
+# ---------------------------------------------------------------- extremes
+
+EXTREME = [
+    PPCA(),
+    PPCA(solver="em"),
+    PPCAMixture(random_state=0),
+    KernelPPCA(),
+    KernelPPCA(kernel="linear"),
+    KernelPPCA(kernel="polynomial"),
+    KernelPPCA(kernel="cosine"),
+    KernelPPCA(2, approximation="rff", n_landmarks=10, random_state=0),
+]
+
+
+@pytest.mark.parametrize("holes", [False, True])
+@pytest.mark.parametrize("model", EXTREME, ids=repr)
+def test_extreme_scales_are_fitted_or_refused_in_words_without_a_warning_of_numpy(model, holes):
+    for scale in (1e-310, 1e-165, 1e150, 1e160, 1e200, 1e307):
+        rows = np.where(holes & (X > 1.2), np.nan, scale * X)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NumericalWarning)
+            warnings.simplefilter("error", RuntimeWarning)
+            try:
+                model.fit(rows)
+            except ValueError as refused:
+                assert type(refused) is ValueError  # no LinAlgError
+                continue
+        values = [value for value in vars(model).values() if isinstance(value, np.ndarray | float)]
+        assert all(np.isfinite(value).all() for value in values)
+
+
+@pytest.mark.parametrize("holes", [False, True])
+@pytest.mark.parametrize("model", [PPCA(2), KernelPPCA(2, kernel="linear")])
+def test_a_table_whose_squares_vanish_is_no_constant_table(model, holes):
+    with pytest.raises(ValueError, match="rescale"):
+        model.fit(np.where(holes & (X > 1.2), np.nan, 1e-165 * X))
+
+
+def test_three_rows_are_too_few_for_the_limits_of_a_kernel_model():
+    with pytest.warns(NumericalWarning, match="unknown"):
+        found = KernelPPCA().fit(X[:3]).anomaly(X)
+    assert (found.p_t2 == 1).all()
+
+
+@pytest.mark.parametrize("degree", [2, 3])
+def test_an_offset_before_a_polynomial_is_named_and_no_length_scale(degree):
+    with pytest.warns(NumericalWarning) as said:
+        KernelPPCA(3, kernel=kernels.Polynomial(degree=degree)).fit(X + 1e8)
+    words = " ".join(str(one.message) for one in said)
+    assert "sees an offset" in words
+    assert "length scale" not in words
+
+
+def test_weights_equal_repetition_of_rows_with_holes_in_a_kernel_model():
+    rows = np.where(np.random.default_rng(0).random((4, 9)) < 0.4, np.nan, np.random.default_rng(1).random((4, 9)))
+    twice = KernelPPCA(1).fit(np.repeat(rows, 2, axis=0))
+    weighed = KernelPPCA(1).fit(rows, sample_weight=np.full(4, 2.0))
+    assert_allclose(weighed.explained_variance_, twice.explained_variance_, rtol=1e-9)
+
+
+def test_a_posterior_of_ill_conditioned_rows_is_symmetric_and_within_the_prior():
+    covariance = np.array([[0.6, 0.49 + 1e-11], [0.49, 0.4]])
+    values = np.linalg.eigvalsh(within_prior(covariance))
+    assert values.max() <= 1.0
+    assert (within_prior(covariance) == within_prior(covariance).T).all()
+
+
+def test_a_latent_that_is_nothing_but_rounding_does_not_move_the_others():
+    rng = np.random.default_rng(601)
+    rows = rng.standard_normal((8, 2)) @ rng.standard_normal((2, 6)) + 0.3 * rng.standard_normal((8, 6)) + 1e3
+    rows[rng.random(rows.shape) < 0.6] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = DynamicPPCA(3, random_state=0).fit(rows)
+    assert np.isfinite(model.state_noise_).all()
+    assert np.linalg.eigvalsh(model.state_noise_).min() >= 0
+    assert np.isfinite(model.impute(rows)).all()

@@ -157,11 +157,19 @@ def test_more_than_are_drawn_are_summed_over_all_the_same(monkeypatch):
     from gramian.targets import survey as target_survey
 
     monkeypatch.setattr(target_survey, "LOOK", replace(target_survey.LOOK, drawn=60))
+    seen = []
+
+    def watched(self, *given, fit=_target_estimator.TargetEstimator._fit_sums):
+        seen.append(fit(self, *given))
+        return seen[-1]
+
+    monkeypatch.setattr(_target_estimator.TargetEstimator, "_fit_sums", watched)
     whole = RKMRegressor(kernel="linear").fit(X, NUMBERS)
     parts = RKMRegressor(kernel="linear").fit_batches(
         list(zip(np.array_split(X[::-1], 7), np.array_split(NUMBERS[::-1], 7)))
     )
-    assert len(whole._fit.held_out.predictions) == 60
+    assert [[len(looked), len(told.predictions)] for looked, _, told in seen] == [[60, 60], [60, 60]]
+    assert len(whole._fit.held_out.predictions) == 0
     assert_allclose(answers(parts), answers(whole), rtol=1e-9, atol=1e-9)
     assert whole.held_out_error_ == pytest.approx(parts.held_out_error_, rel=1e-9)
 
@@ -171,6 +179,9 @@ def test_nothing_of_the_size_of_the_table_is_kept():
         len(pickle.dumps(RKMRegressor(kernel="linear").fit_batches([(X, NUMBERS)] * copies))) for copies in (1, 40)
     ]
     assert sizes[1] < 1.1 * sizes[0]
+    rows = np.random.default_rng(0).standard_normal((12_000, 3))
+    model = RKMRegressor(kernel="linear").fit_batches([(part, part[:, 0]) for part in np.array_split(rows, 12)])
+    assert len(pickle.dumps(model)) < 50_000
 
 
 @pytest.mark.parametrize("model", [RKMRegressor(kernel="rbf", approximation=None), RKMClassifier(approximation=None)])

@@ -357,10 +357,10 @@ class KernelPPCAMixture(DualMixture):
         self.kernel_ = resolved_kernel(RBF("local") if is_auto(self.kernel) else self.kernel, table)
         if self.approximation is None:
             gram = stored_gram(self.kernel_, table, ADVICE)
-            if not warn_without_structure(gram):
-                shares = weights / weights.sum()
-                size = float(shares @ np.diagonal(gram))
-                warn_of_offset(self.kernel_, size, size - float(shares @ gram @ shares))
+            shares = weights / weights.sum()
+            size = float(shares @ np.diagonal(gram))
+            if not warn_of_offset(self.kernel_, size, size - float(shares @ gram @ shares)):
+                warn_without_structure(gram)
             warn_if_indefinite(self.kernel_, gram, weights, table.dtype)
             return DualRows(self.kernel_, None if self._columns is not None else table, gram)
         return self._feature_rows(table, weights, rng)

@@ -18,6 +18,7 @@ from gramian._checks import (
     check_flag,
     check_n_components,
     check_number,
+    check_scale,
     check_seed,
     check_table,
     check_tolerance,
@@ -217,9 +218,9 @@ class KernelPPCA(KernelFeatures):
             points = X
             kept = None if self.memory_limit is None else memory_budget(self.memory_limit) // 4
             if self.center and has_identity_features(self.kernel_) and not sparse.issparse(X):
-                self._origin = X.mean(
-                    axis=0, dtype=np.float64
-                )  # centring makes it exact, and a large offset costs no digits
+                # centring makes it exact, and a large offset costs no digits
+                self._origin = X.mean(axis=0, dtype=np.float64)
+                check_scale(float(np.abs(self._moved(X)).max(initial=0.0)))
             near = self._moved(X)
             sample = self._dual_sample(
                 self.kernel_, near, LazyGram(self.kernel_, near, memory=kept), raw_weights, float_dtype(X)
@@ -307,8 +308,9 @@ class KernelPPCA(KernelFeatures):
         q = self._dimension(source, self._raw_gram, whole=True)
         model = fit_latent_model(sample, q, solver, self.noise_variance, default_fraction=DEFAULTS.explained)
         self.solver_, self.solver_reason_ = solver.used, solver.reason
-        if not self._warn_without_structure(model, sample) and self.center:
-            warn_of_offset(self.kernel_, sample.mean_diagonal, sample.operator().trace())
+        offset = self.center and warn_of_offset(self.kernel_, sample.mean_diagonal, sample.operator().trace())
+        if not offset:
+            self._warn_without_structure(model, sample)
         if sample.points is None:
             model = replace(model, subspace=replace(model.subspace, gram=sample.raw.matrix))
         self._store_dual(model)
@@ -356,14 +358,12 @@ class KernelPPCA(KernelFeatures):
             return drawn.gram
         return np.asarray(self._row_kernel(self._moved(drawn.rows)), dtype=np.float64)
 
-    def _warn_without_structure(self, model: DualModel, sample: DualSample) -> bool:
-        """Whether all eigenvalues are alike (K = I), or there are none (K = 11ᵀ); then it is said."""
+    def _warn_without_structure(self, model: DualModel, sample: DualSample) -> None:
+        """Say where all eigenvalues are alike (K = I), or there are none (K = 11ᵀ)."""
         n, values, trace = len(sample.weights), model.gaussian.eigenvalues, model.spectrum.trace
         alike = n > 3 and values.size > 0 and values[0] * (n - int(self.center)) <= 1.001 * trace
-        without = bool(alike or (model.gaussian.n_components == 0 and model.spectrum.trace <= sample.rank_floor * n))
-        if without:
+        if alike or (model.gaussian.n_components == 0 and model.spectrum.trace <= sample.rank_floor * n):
             warn_of_scale(too_small=bool(alike))
-        return without
 
     def _latent_mixture(self) -> PPCAMixture:
         """A mixture over the latents of training rows, at most 10 clusters of at least 20 rows each."""

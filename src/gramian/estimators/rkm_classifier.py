@@ -138,8 +138,7 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
 
     def _fit_classes(self, rows: Rows, classes: Array, held: ArrayRows | None = None) -> None:
         self.classes_ = classes
-        Y, weights = self._fit_rows(rows, TargetCoding(classes), held)
-        checked = self._fit.held_out
+        Y, weights, checked = self._fit_rows(rows, TargetCoding(classes), held)
         self.temperature_ = 1.0
         if checked is not None:
             self.temperature_ = best_temperature(checked.predictions, Y.argmax(axis=1), weights)

@@ -162,7 +162,13 @@ def draw_frequencies(kernel: Kernel, n_columns: int, count: int, orthogonal: boo
     elif isinstance(kernel, Laplacian):
         normal = np.tan(np.pi * (ndtr(normal) - 0.5))  # normal to uniform to Cauchy, entry by entry
     scale = check_length_scale(kernel.length_scale, n_columns)
-    return np.asarray(normal / (scale if np.ndim(scale) == 0 else np.asarray(scale)[:, None]))
+    with np.errstate(over="ignore"):
+        frequencies = np.asarray(normal / (scale if np.ndim(scale) == 0 else np.asarray(scale)[:, None]))
+    if not np.isfinite(frequencies).all():
+        raise ValueError(
+            f"length_scale={np.min(scale):.3g} has no inverse in float64. Rescale X first (e.g. divide by its largest value)."
+        )
+    return frequencies
 
 
 def _orthogonal_normals(n_columns: int, count: int, rng: np.random.Generator) -> Array:

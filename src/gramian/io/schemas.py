@@ -124,7 +124,7 @@ ROWS: Rows = {
             **LATENT,
             "kernel_": "Kernel",
             "_model.subspace": "Subspace",
-            "X_fit_!": "~ n d",
+            "X_fit_!": "n d",
             "dual_coef_": "* q",
             "_law?": "single.InputLaw",
             "_law?.scales": "++ d",
@@ -132,7 +132,7 @@ ROWS: Rows = {
             "_preimage?": "Preimage",
             "n_features_in_": "count",
         },
-        "_preimage": {"X_fit_": "~ n d"},
+        "_preimage": {"X_fit_": "n d"},
     },
     "KernelPPCAClassifier": {
         "*": {
@@ -160,7 +160,7 @@ ROWS: Rows = {
         "*": {
             **MIXTURE,
             "_width": "count",
-            "X_fit_!": "~ * *",
+            "X_fit_!": "* *",
             "_columns!": "#d *",
             "_components": "list k",
             "kernel_": "Kernel",

@@ -89,7 +89,7 @@ def warn_of_offset(kernel: Kernel, mean_diagonal: float, variance: float) -> boo
         return False
     warn(
         f"{kernel!r} sees an offset that is far larger than the spread of the data: the variance is {share:.1g} of the mean "
-        "k(x, x), and more than half of the digits are lost. Take the mean off the columns first, for example with "
+        f"k(x, x), and {'all' if share < np.finfo(float).eps else 'more than half'} of the digits are lost. Take the mean off the columns first, for example with "
         "sklearn.preprocessing.StandardScaler.",
         NumericalWarning,
     )

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import LinAlgWarning, solve_discrete_lyapunov
 
 from gramian._arrays import Array
-from gramian._precision import LEAST_NOISE, ROUNDING, TINY
+from gramian._precision import LEAST_NOISE, ROUNDING, SEEN, TINY
 from gramian.solvers.spectrum import positive_signs
 
 
@@ -173,7 +173,8 @@ def fit_dynamic(
         share = 1.0
         while True:
             candidate = _between(model, wanted, share)
-            found = kalman_filter(candidate, rows)
+            with np.errstate(over="ignore", invalid="ignore"):  # a step too far has no likelihood, and is halved
+                found = kalman_filter(candidate, rows)
             total = float(found.log_likelihoods.sum())
             if total >= history[-1] or share < 1e-3:
                 break
@@ -223,7 +224,7 @@ def _maximised(model: DynamicModel, rows: Array, law: Smoothed, isotropic: bool)
     before = second[:-1].sum(axis=0)
     both = law.lagged[1:, :q].sum(axis=0) + law.mean[1:, :q].T @ law.mean[:-1]
     step = _solution(before, both.T).T
-    state_noise = _symmetric(now - step @ both.T) / (T - 1)
+    state_noise = _positive(_symmetric(now - step @ both.T) / (T - 1))
     transition = step.reshape(q, p, q).transpose(1, 0, 2)
     return _drawn_in(DynamicModel(mean, loadings, transition, state_noise, noise))
 
@@ -248,7 +249,7 @@ def _drawn_in(model: DynamicModel, largest_root: float = 0.999) -> DynamicModel:
 def canonical(model: DynamicModel) -> DynamicModel:
     """The same law of the rows with latents of variance I, so that they are PPCA's where nothing moves, and orthogonal loadings, the largest first."""
     q = model.n_components
-    root = np.linalg.cholesky(model.stationary[:q, :q])
+    root = np.linalg.cholesky(_positive(_symmetric(model.stationary[:q, :q])))
     axes, gains, turn = np.linalg.svd(model.loadings @ root, full_matrices=False)
     signs = positive_signs(axes)
     turn = turn * signs[:, None]
@@ -267,7 +268,7 @@ def autoregression(latents: Array, order: int) -> Array:
     """The least-squares regression of rows (n, q) on the ``order`` rows before them, (order, q, q)."""
     n, q = latents.shape
     past = np.concatenate([latents[order - lag : n - lag] for lag in range(1, order + 1)], axis=1)
-    step = np.linalg.lstsq(past, latents[order:], rcond=None)[0].T
+    step = np.linalg.lstsq(past, latents[order:], rcond=SEEN)[0].T  # a latent that is nothing but rounding says nothing
     return np.asarray(step.reshape(q, order, q).transpose(1, 0, 2))
 
 
@@ -286,6 +287,13 @@ def forecast_laws(model: DynamicModel, mean: Array, covariance: Array, steps: in
 def row_variance(model: DynamicModel, covariances: Array) -> Array:
     """diag(W P Wᵀ) of covariances (T, q, q), (T, d)."""
     return np.einsum("di,tij,dj->td", model.loadings, covariances, model.loadings)
+
+
+def _positive(covariance: Array) -> Array:
+    """The covariance; where rounding has made it no covariance, the nearest that is one."""
+    values, axes = np.linalg.eigh(covariance)
+    least = ROUNDING * max(float(values[-1]), TINY)
+    return covariance if values[0] >= least else _symmetric((axes * np.maximum(values, least)) @ axes.T)
 
 
 def _symmetric(matrix: Array) -> Array:

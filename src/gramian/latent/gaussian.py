@@ -65,15 +65,18 @@ def within_prior(covariance: Array) -> Array:
     array([[1. , 0. ],
            [0. , 0.5]])
     """
-    covariance = np.asarray(covariance)
+    covariance = symmetric_part(np.asarray(covariance))
     suspect = np.square(covariance).sum(axis=(-2, -1)) > 1.0  # else the largest eigenvalue is below 1
     if not suspect.any():
         return covariance
-    values, vectors = np.linalg.eigh(symmetric_part(covariance[suspect].astype(np.float64)))
+    seen = covariance[suspect].astype(np.float64)
+    values, vectors = np.linalg.eigh(seen)
+    below = 1.0 - 8 * values.shape[-1] * EPS  # so that the product, and who looks at it, may round
+    turned = (seen * ~np.eye(values.shape[-1], dtype=bool)).any(axis=(-2, -1))  # a diagonal shows its variances themselves
+    above = values[..., -1] > np.where(turned, below, 1.0)
+    clipped = (vectors * np.minimum(values, below)[..., None, :]) @ vectors.swapaxes(-1, -2)
     out = covariance.copy()
-    above = values[..., -1] > 1.0
-    clipped = (vectors * np.minimum(values, 1.0 - EPS)[..., None, :]) @ vectors.swapaxes(-1, -2)
-    out[suspect] = np.where(above[..., None, None], symmetric_part(clipped), covariance[suspect])
+    out[suspect] = np.where(above[..., None, None], symmetric_part(clipped), seen)
     return out
 
 

@@ -127,8 +127,12 @@ def column_sums(block: Block) -> ColumnSums:
     move = weights @ values / safe
     values -= move
     values *= seen
+    moved = values.any(axis=0)
     with np.errstate(over="ignore"):  # the scale that comes out of it is checked
         scatter = weights @ np.square(values, out=values)
+    scatter[moved & (scatter == 0)] = np.finfo(
+        float
+    ).tiny  # squares that vanish are no constant column: the scale is refused
     shown = seen.any(axis=1)
     return ColumnSums(
         counts,

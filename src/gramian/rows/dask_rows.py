@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -45,7 +46,8 @@ class DaskRows:
         if not blocks:
             raise ValueError(NO_ROWS)
         client = _client()
-        groups, homes = _grouped(blocks, client)
+        with _in_words():
+            groups, homes = _grouped(blocks, client)
         return cls(groups, homes, n_columns, dtype, names, client=client)
 
     def map(self, task: Callable[..., Result], *common: Any) -> list[Result]:
@@ -63,9 +65,10 @@ class DaskRows:
         """The rows with what was prepared of them, kept by the workers for as long as these rows are: a lost group is made again."""
         if self.client is None:
             return replace(self, preparation=(task, *common))
-        limits = _memory_limits(self.client)
-        work = Work(preparation=(task, *common))
-        futures = self._submitted(_prepared_group, work, [0.3 * limits[home] for home in self.homes])
+        with _in_words():
+            limits = _memory_limits(self.client)
+            work = Work(preparation=(task, *common))
+            futures = self._submitted(_prepared_group, work, [0.3 * limits[home] for home in self.homes])
         return replace(self, groups=tuple((future,) for future in futures))
 
     def _submitted(self, run: Callable[..., Any], work: Work, *each: Sequence[Any]) -> list[Any]:
@@ -91,15 +94,36 @@ class DaskRows:
 
             tasks = [dask.delayed(run, pure=False)(work, *group) for group in self.groups]
             return list(dask.compute(*tasks))
-        futures = self._submitted(run, work)
+        futures: list[Any] = []
         try:
-            while merge and len(futures) > 8:  # fewer come home
-                pairs = [futures[i : i + 2] for i in range(0, len(futures), 2)]
-                futures = [self.client.submit(_added, *pair, pure=False) for pair in pairs]
-            return list(self.client.gather(futures))
+            with _in_words():
+                futures = self._submitted(run, work)
+                while merge and len(futures) > 8:  # fewer come home
+                    pairs = [futures[i : i + 2] for i in range(0, len(futures), 2)]
+                    futures = [self.client.submit(_added, *pair, pure=False) for pair in pairs]
+                return list(self.client.gather(futures))
         except BaseException:
-            self.client.cancel(futures)  # an interrupt leaves no task running
+            with suppress(Exception):  # there may be no scheduler to tell
+                self.client.cancel(futures)  # an interrupt leaves no task running
             raise
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """What becomes of a cluster, told by exceptions that users know; those of tasks are as they are."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, OSError | ValueError | TypeError) or not type(error).__module__.startswith("distributed"):
+            raise
+        if type(error).__name__ == "KilledWorker":
+            raise MemoryError(
+                "Workers of Dask died while they worked on a block, probably for want of memory. Use smaller chunks, or workers with more memory. "
+                f"Dask says: {error}"
+            ) from error
+        raise ConnectionError(
+            f"The scheduler of Dask cannot be reached any more. Start a cluster and a client, and fit again. Dask says: {error}"
+        ) from error
 
 
 # ---------------------------------------------------------------- what runs where the rows are

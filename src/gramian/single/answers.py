@@ -27,7 +27,10 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def atomic(method: Method) -> Method:
-    """A fit that fails, or is interrupted, leaves the object as it was; and it works with the threads that suit its rows."""
+    """A fit that fails, or is interrupted, leaves the object as it was; and it works with the threads that suit its rows.
+
+    What overflows on the way is refused, or of no consequence: NumPy has nothing to add.
+    """
     whole = method.__name__ == "fit"  # batches do not say how many rows there are
 
     @wraps(method)
@@ -35,7 +38,7 @@ def atomic(method: Method) -> Method:
         before = dict(vars(self))
         try:
             given = next(iter((*args, *kwargs.values())), None)
-            with threads_for_rows(_row_count(given) if whole else np.inf):
+            with threads_for_rows(_row_count(given) if whole else np.inf), np.errstate(over="ignore"):
                 return method(self, *args, **kwargs)
         except BaseException:
             vars(self).clear()

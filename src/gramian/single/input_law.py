@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from gramian._arrays import Array, has_nan, row_chunks
+from gramian._checks import check_scale
 from gramian._content import SmallestRows, cell_uniforms, row_hashes
 from gramian.evidence.cell_scales import column_scales
 from gramian.evidence.cells import LOOSE, CellChoice, choose_by_cells, choose_noise_by_cells
@@ -39,14 +40,15 @@ class InputLaw:
     def of(cls, X: Array, weights: Array) -> InputLaw:
         """From training rows, with holes or without."""
         units = Units.of(X, weights)
+        check_scale(float(units.scale.max(initial=0.0)))  # variances of cells are squares of it
         scaled = units.into(X)
         drawn = SmallestRows.of(scaled, weights, LOOK.rows)
-        n, d = scaled.shape
+        d = scaled.shape[1]
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore"
             )  # exact structure, few steps: the law is a means, and nobody asked for its model
-            choice = _chosen(drawn.rows, drawn.weights, max(min(n - 1, d - 1), 0))
+            choice = _chosen(drawn.rows, drawn.weights, max(min(len(drawn.rows), d) - 1, 0))
             q, noise, start = 0, None, None
             if choice is not None:
                 chosen = choice.selection.chosen

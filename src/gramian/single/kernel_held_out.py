@@ -56,12 +56,13 @@ class HeldOutRows:
         return [rows + noise * drawn for noise in WAY_BACK.noises]
 
     def fits(self, model: Any) -> Iterator[tuple[Any, Array]]:
-        """For each fold a model of the other rows, and which rows it has not seen."""
+        """For each fold a model of the other rows, and which rows it has not seen; not where these are too few for a component."""
         for part in HeldOut.of(self.rows, hashes=self.hashes()):
-            yield self._fit(model, part.kept), part.held
+            q = max(0, min(model.n_components_, len(part.kept) - 1 - int(model.center)))
+            if q > 0 or model.n_components_ == 0:
+                yield self._fit(model, part.kept, q), part.held
 
-    def _fit(self, model: Any, kept: Array) -> Any:
-        q = max(0, min(model.n_components_, len(kept) - 1 - int(model.center)))
+    def _fit(self, model: Any, kept: Array, q: int) -> Any:
         noise = 0.0 if model.noise_variance_ == 0 else "ml"
         part = clone(model).set_params(
             kernel=model.kernel_, n_components=q, noise_variance=noise, preimage="smoother", verbose=0, random_state=0

@@ -39,6 +39,7 @@ from gramian.targets.kernel_choice import choose_target_kernel
 from gramian.targets.landmarks import LandmarkLoss, landmark_loss
 from gramian.targets.model import TargetModel
 from gramian.targets.moments import TargetFeatures
+from gramian.targets.path import HeldOutPredictions
 from gramian.targets.reach import TargetReach
 from gramian.targets.rows import FEATURE_ADVICE, NoFeaturesError, TargetRows
 from gramian.targets.squash import Squash
@@ -55,6 +56,9 @@ from gramian.views.view import ExplicitView, ViewTable
 
 NAMES = ["X", "y"]
 NO_KERNEL = "approximation={!r} needs a kernel of inputs, but kernel={!r}. Leave approximation='auto'."
+Looked = tuple[
+    Array, Array, HeldOutPredictions | None
+]  # the target and the weights of rows, and what was predicted of them
 
 
 class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
@@ -128,10 +132,11 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
 
     # ------------------------------------------------------------ fitting
 
-    def _fit_rows(self, rows: Rows, coding: TargetCoding, held: ArrayRows | None = None) -> tuple[Array, Array]:
+    def _fit_rows(self, rows: Rows, coding: TargetCoding, held: ArrayRows | None = None) -> Looked:
         """Fit inputs and target together; rows of zero weight are gone already. ``held``: the rows, where they are in memory.
 
-        Returns the target and the raw weights of the rows that were looked at one by one: all of them, or the drawn ones.
+        Returns the target and the raw weights of the rows that were looked at one by one, all of them or the drawn ones, and
+        what models without them predict of them.
         """
         if self._precomputed():
             assert held is not None
@@ -192,7 +197,7 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
     def _solver(self) -> Any:
         return as_solver(self.solver, tol=self.tol, max_iter=self.max_iter, random_state=0)
 
-    def _fit_sums(self, found: TargetRows, reading: InputReading, spec: Any, kernel: Any) -> tuple[Array, Array]:
+    def _fit_sums(self, found: TargetRows, reading: InputReading, spec: Any, kernel: Any) -> Looked:
         """From the moments of explicit features; `NoFeaturesError` where the fit is no sum over rows."""
         feature_map = found.fitted_map(spec, reading)
         drawn = found.drawn
@@ -228,11 +233,11 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
             )
         self._keep(fitted, chosen, "primal", reason)
         self._add_reach(found, reading, kernel)
-        return drawn.Y, drawn.weights
+        return drawn.Y, drawn.weights, fitted.held_out
 
     def _fit_table(
         self, held: ArrayRows, reading: InputReading, spec: Any, kernel: Any, coding: TargetCoding
-    ) -> tuple[Array, Array]:
+    ) -> Looked:
         """From all rows in memory: exact kernels, wide views, frames."""
         inputs = held.X if reading.shift is None and reading.squash is None else reading(held.X)
         Y, raw_weights = coding(held.target), held.weights
@@ -263,7 +268,7 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
         if not self._precomputed():
             survey = held.fold(survey_target, coding)
             self._add_reach(TargetRows(held, coding, survey, held), reading, kernel)
-        return Y, raw_weights
+        return Y, raw_weights, fitted.held_out
 
     def _keep(self, fitted: TargetModel, solver: Any, space: str, reason: str) -> None:
         self.solver_, self._reason = solver, reason

@@ -60,10 +60,11 @@ class TargetModel:
         return self.decode(posterior.mean), posterior
 
     def without_rows(self, reach: TargetReach | None) -> TargetModel:
-        """The same without the training features behind feature maps, which only pre-images need."""
+        """The same without what is there for each training row: features, which only pre-images need, and what held-out rows were predicted."""
         parts = (replace(part, subspace=part.subspace.without_rows()) for part in self.model.subspace.parts)
         slim = replace(self.model, subspace=ViewSubspace(tuple(parts)))
-        return replace(self, model=slim, reach=reach)
+        told = None if self.held_out is None else self.held_out.without_rows()
+        return replace(self, model=slim, held_out=told, reach=reach)
 
     def law(self, inputs: Sequence[Any]) -> tuple[Array, Array]:
         """Predictive means and standard deviations, (n, m) each, also off the data [12]."""

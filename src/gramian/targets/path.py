@@ -27,6 +27,10 @@ class HeldOutPredictions:
     ridge: float  # κσ², in units of the scaled views
     error: float  # weighted mean squared error over the variance of the target
 
+    def without_rows(self) -> HeldOutPredictions:
+        """What they told, without the rows."""
+        return replace(self, predictions=self.predictions[:0], leverages=self.leverages[:0])
+
 
 @dataclass(frozen=True)
 class _Path:

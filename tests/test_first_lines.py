@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
 import gramian
 from gramian import LatentImputer, LatentOutlierDetector
+from gramian.cli import main as command
 from gramian.reporting import fill_quality
 
 pandas = pytest.importorskip("pandas")
@@ -127,3 +129,71 @@ def test_a_report_of_files_and_of_models(frame, tmp_path):
 def test_a_dictionary_has_odd_rows_too(frame):
     found = gramian.odd_rows({"a": frame["size"].tolist(), "b": frame["kind"].tolist()}, level=0.9)
     assert 0 < len(found) < 30
+
+
+@pytest.fixture
+def monthly():
+    """A trend with a season and gaps, and a column that nothing explains, by month."""
+    rng, t = np.random.default_rng(0), np.arange(96)
+    sales = 100 + t + 10 * np.sin(2 * np.pi * t / 12) + rng.normal(size=96)
+    frame = pandas.DataFrame(
+        {"month": pandas.date_range("2015-01-31", periods=96, freq="ME"), "sales": sales, "noise": rng.normal(size=96)}
+    )
+    frame.loc[rng.random(96) < 0.1, "sales"] = np.nan
+    frame.loc[5, "noise"] = np.nan
+    return frame, sales
+
+
+def test_a_clock_fills_gaps_at_every_door_alike(monthly, tmp_path):
+    frame, sales = monthly
+    holes = frame["sales"].isna().to_numpy()
+    filled, quality = gramian.fill(frame, return_quality=True)
+    assert np.abs(filled["sales"] - sales)[holes].max() < 6  # the mean is off by up to 50
+    assert quality.set_index("column").loc["sales", "error_over_mean"] < 0.2
+    model = gramian.LatentImputer().fit(frame)
+    assert model.ways_["sales"] == "clock"
+    assert_allclose(model.transform(frame)["sales"], filled["sales"])
+    assert_allclose(gramian.fill(frame.set_index("month"))["sales"], filled["sales"])
+    assert_allclose(gramian.fill({name: frame[name].to_numpy() for name in frame})["sales"], filled["sales"])
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    ran = CliRunner().invoke(
+        command, ["impute", str(tmp_path / "t.csv"), "-o", str(tmp_path / "o.csv"), "--digits", "17"]
+    )
+    assert ran.exit_code == 0, ran.output
+    assert_allclose(pandas.read_csv(tmp_path / "o.csv")["sales"], filled["sales"], rtol=1e-9)
+
+
+def test_a_clock_is_kept_in_files_and_asked_of_new_rows(monthly, tmp_path):
+    frame, sales = monthly
+    model = gramian.LatentImputer().fit(frame)
+    gramian.save(model, tmp_path / "m.gramian")
+    again = gramian.load(tmp_path / "m.gramian")
+    assert_allclose(again.transform(frame)["sales"], model.transform(frame)["sales"])
+    late = frame.iloc[40:]
+    holes = late["sales"].isna().to_numpy()
+    assert np.abs(model.transform(late)["sales"] - sales[40:])[holes].max() < 6
+    shuffled = frame.sample(frac=1, random_state=0)  # no clock: the columns are all there is
+    assert_allclose(model.transform(shuffled)["sales"][shuffled["sales"].isna()], np.nanmean(frame["sales"]), atol=15)
+    low, high = model.interval(frame)
+    holes = frame["sales"].isna().to_numpy()
+    assert ((low["sales"] <= sales) & (sales <= high["sales"]))[holes].mean() > 0.6
+    drawn = [table["sales"].to_numpy()[holes] for table in model.draws(frame, 2, random_state=0)]
+    assert np.abs(drawn[0] - sales[holes]).max() < 12
+    assert (drawn[0] != drawn[1]).all()
+
+
+def test_what_is_as_expected_is_no_reason(frame):
+    found = gramian.odd_rows(frame)
+    for columns, seen, expected in zip(found["columns"], found["seen"], found["expected"]):
+        pairs = list(zip(seen.split(", "), expected.split(", ")))
+        assert len(columns.split(", ")) == len(pairs)
+        assert len(pairs) == 1 or all(one != other for one, other in pairs)
+
+
+def test_an_anomaly_names_columns(frame):
+    numbers = frame.select_dtypes("number").dropna()
+    assert any(name in repr(gramian.PPCA(1).fit(numbers).anomaly(numbers)) for name in numbers.columns)
+    model = gramian.KernelPPCA(2, kernel="precomputed").fit(numbers.to_numpy() @ numbers.to_numpy().T)
+    assert "beyond the 99 % limits" in repr(
+        model.anomaly(numbers.to_numpy() @ numbers.to_numpy().T, diagonal=(numbers.to_numpy() ** 2).sum(axis=1))
+    )

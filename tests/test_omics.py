@@ -1,5 +1,7 @@
 """AnnData and MuData in and out, with the real packages where they are installed."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -37,7 +39,10 @@ def real_anndata(X, obs_names, var_names):
 
 
 def real_mudata(mod):
-    return pytest.importorskip("mudata", reason="mudata is not installed").MuData(mod)
+    mudata = pytest.importorskip("mudata", reason="mudata is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of its constructor, about a later release
+        return mudata.MuData(mod)
 
 
 KINDS = pytest.mark.parametrize(

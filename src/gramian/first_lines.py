@@ -12,6 +12,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._checks import check_flag, check_number
+from gramian.tables.bounds import Bounds
 from gramian.tables.frames import as_table, frame_like, frame_of, orders_of, with_cells
 from gramian.tables.preprocessing import Preprocessing, Roles
 from gramian.tables.table import Table
@@ -25,7 +26,8 @@ PAGE_HEIGHT = 700
 def fill(X: Any, *, return_quality: bool = False) -> Any:
     """The table with its holes filled, in its own container: dtypes, categories and possible values stay.
 
-    `LatentImputer` fills it. Where hidden cells of a column are filled at least as well by its mean (its commonest value), that fills it.
+    `LatentImputer` fills it, along the clock where there is one (a column of dates, or an index of pandas) and hidden cells say that it helps. Where
+    hidden cells of a column are filled at least as well by its mean (its commonest value), that fills it.
 
     Parameters
     ----------
@@ -59,20 +61,21 @@ def fill(X: Any, *, return_quality: bool = False) -> Any:
     >>> bool(quality.set_index("column").loc["weight", "error_over_mean"] < 0.6)
     True
     """
-    from gramian.estimators.imputer import LatentImputer
+    from gramian.estimators.imputer import LatentImputer, time_filling_of
     from gramian.reporting.columns_apart import columns_apart
-    from gramian.reporting.fill_quality import unhelped_columns
+    from gramian.reporting.fill_quality import quality_along, unhelped_columns
 
     check_flag("return_quality", return_quality)
     table, prepare = _prepared(X)
     features = prepare.matrix(table)
     apart = columns_apart(prepare, features)
-    found = apart.quality
+    along = time_filling_of(X, table, prepare, apart.columns) if np.isnan(features).any() else None
+    found = apart.quality | quality_along(along)
     holes = {name: _holes(table[name]) for name in table.names}
     if isinstance(X, dict):
-        filled = _filled_columns(table, prepare, features, holes, apart.columns)
+        filled = _filled_columns(table, prepare, features, holes, apart.columns, along)
     else:
-        filled = LatentImputer()._fit_table(X, aside=apart.columns).impute(X)
+        filled = LatentImputer()._fit_table(X, aside=apart.columns, along=along).impute(X)
     plain = {name: holes[name] for name in unhelped_columns(found) if holes[name].any()}
     if plain:
         filled = _with_means(filled, table, plain)
@@ -156,12 +159,14 @@ def _reasons(detector: Any, X: Any, table: Table, rows: Array) -> list[tuple[str
                 blamed[i].append(j)
                 masked[i, coding.owner == j] = np.nan
     expected = np.asarray(detector.estimator_.impute(detector._rows(masked)))
-    ordinary = coding.columns(expected if detector._units is None else detector._units.back(expected))
+    expected = expected if detector._units is None else detector._units.back(expected)
+    ordinary = Bounds.of_table(table, coding, "auto").columns(coding, expected)
     out = []
     for i, (row, columns) in enumerate(zip(rows, blamed)):
         names = [coding.names[j] for j in columns]
-        seen = [_told(table[name][row]) for name in names]
-        out.append((", ".join(names), ", ".join(seen), ", ".join(_told(ordinary[j][i]) for j in columns)))
+        told = [(name, _told(table[name][row]), _told(ordinary[name][i])) for name in names]
+        told = [reason for reason in told if reason[1] != reason[2]] or told[:1]  # what is as expected is no reason
+        out.append((", ".join(name for name, _, _ in told), *(", ".join(part) for part in list(zip(*told))[1:])))
     return out
 
 
@@ -288,13 +293,16 @@ def _holes(column: Array) -> Array:
 
 
 def _filled_columns(
-    table: Table, prepare: Preprocessing, features: Array, holes: dict[str, Array], aside: list[str]
+    table: Table, prepare: Preprocessing, features: Array, holes: dict[str, Array], aside: list[str], along: Any
 ) -> dict[str, Array]:
     """A dictionary of columns, filled."""
     from gramian.estimators.imputer import LatentImputer
 
     model = LatentImputer()._fit_coded(prepare, table, {}, aside)
-    found = model._columns_of(model._fill_coded(features, {})[0])
+    full, std = model._fill_coded(features, {})
+    if along is not None:
+        full = along.put(prepare, along.said(table), slice(None), full, std)[0]
+    found = model._columns_of(full)
     return {
         name: np.where(holes[name], found[name], table[name]) if name in found else table[name] for name in table.names
     }
@@ -339,4 +347,4 @@ def _texts(values: Sequence[str]) -> Array:
 
 
 def _told(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)

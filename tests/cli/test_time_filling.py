@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from gramian import RKMForecaster
-from gramian.cli._time_filling import FEWEST, HIDDEN_GAPS, hidden_gaps
+from gramian.estimators.time_filling import FEWEST, HIDDEN_GAPS, hidden_gaps
 from gramian.io.tables import read_table, write_table
 from gramian.series.gap_filling import gaps_of
 

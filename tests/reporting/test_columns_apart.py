@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.special import ndtr
 
 import gramian
 from gramian import LatentImputer
-from gramian.filling.aside import hidden_tables
+from gramian.evidence.selection import clear_errors
+from gramian.filling.aside import columns_aside, hidden_tables
+from gramian.policy import JURY
 from gramian.reporting.columns_apart import columns_apart
 from gramian.tables.preprocessing import Preprocessing
 from gramian.tables.table import Table
@@ -141,3 +144,22 @@ def test_a_column_aside_is_judged_as_it_is_filled_by_the_model_of_all():
     found = columns_apart(prepare, prepare.matrix(table))
     assert found.columns == ["level"]
     assert found.quality["level"].ratio < 0.6
+
+
+def test_a_category_that_helps_as_much_with_the_values_of_other_rows_does_not_help():
+    table = made(telling=False)
+    prepare = Preprocessing.fit([table])
+    X = prepare.matrix(table)
+
+    def fill(part):
+        """Means, and worse than those where the category is away: what a model with more columns may do by itself."""
+        full = np.where(np.isnan(part), np.nanmean(X[:, : part.shape[1]], axis=0), part)
+        return (full if part.shape[1] == X.shape[1] else np.where(np.isnan(part), 9.0, part)), np.ones_like(part)
+
+    assert columns_aside(prepare, X, fill).columns == ["word"]
+
+
+def test_the_more_is_asked_the_clearer_it_must_be():
+    clear = [clear_errors(n) for n in (1, 2, 10, 100)]
+    assert clear[0] == JURY.clear
+    assert_allclose(ndtr(-np.array(clear)) * [1, 2, 10, 100], ndtr(-JURY.clear))

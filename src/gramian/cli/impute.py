@@ -97,7 +97,7 @@ def impute(
     if far:
         session.note(of_extrapolated(far))
     total = sum(filled.values())
-    timed = set() if along is None else set(along.values)
+    timed = set(filling.said)
     if model.facts.get("n_components") == 0 and any(n for name, n in filled.items() if name not in timed):
         rest = " other" if timed else ""
         session.note(f"no structure was found: every{rest} missing cell was filled with the mean of its column")
@@ -139,10 +139,11 @@ def _parsed_bounds(words: tuple[str, ...]) -> Any:
 
 @dataclass(frozen=True)
 class TableFiller:
-    """A model, what a clock says of gaps, the columns that means fill, what hidden cells say of all, limits of cells, and what columns may hold."""
+    """A model, what a clock says of gaps and of all rows, the columns that means fill, what hidden cells say of all, limits of cells, and what columns may hold."""
 
     model: Any
     along: Any = None
+    said: dict[str, Any] = field(default_factory=dict)
     means: Any = None
     quality: dict[str, Any] = field(default_factory=dict)
     limits: dict[str, Any] = field(default_factory=dict)
@@ -188,14 +189,14 @@ def _held(session: Any, opened: Any, kind: str, options: Any, bounds: Any) -> Ta
     import numpy as np
 
     from gramian.cli._models import fit_model, fitted_imputer
-    from gramian.cli._time_filling import TimeFilling, fill_by_time
+    from gramian.estimators.imputer import time_filling_of
     from gramian.io.table_model import TableModel
     from gramian.reporting.columns_apart import columns_apart
-    from gramian.reporting.fill_quality import Means, fill_quality
+    from gramian.reporting.fill_quality import Means, fill_quality, quality_along
     from gramian.tables.bounds import Bounds
     from gramian.tables.limits import with_limits
 
-    along: TimeFilling | None = None
+    along: Any = None
     whole = opened.table()
     plain = kind == "ppca" and options["components"] is None and options["noise"] is None
     limits: dict[str, Any] = {}
@@ -210,23 +211,24 @@ def _held(session: Any, opened: Any, kind: str, options: Any, bounds: Any) -> Ta
     held = Bounds.of_table(whole, prepare, bounds)
     X = prepare.matrix(whole)
     plain = plain and bool(np.isnan(X).any())
-    clock = _clock_of(whole, opened.roles.drop, session) if plain else None
-    if clock is not None:
-        along = fill_by_time(clock, whole, prepare, options)
-        session.note(*along.notes())
-    if along is not None and along.fills(prepare, X):
-        model = TableModel("forecast", None, prepare, facts={"estimator": "RKMForecaster"})
-        return TableFiller(model, along, None, along.quality, limits, held)
-    timed = {} if along is None else along.quality
     if plain:
         apart = columns_apart(prepare, X)
+        clock = _clock_of(whole, opened.roles.drop, session)
+        if clock is not None:
+            along = time_filling_of(None, whole, prepare, apart.columns, clock, options.get("seed", 0))
+            session.note(*along.notes())
+        timed = quality_along(along)
+        if along is not None and along.fills(prepare, X):
+            model = TableModel("forecast", None, prepare, facts={"estimator": "RKMForecaster"})
+            return TableFiller(model, along, along.said(whole), None, timed, limits, held)
         session.note(*apart.notes)
         model = fitted_imputer(prepare, whole, tuple(apart.columns), bounds, limits)
-        means = Means.of(X, {name: row for name, row in apart.quality.items() if name not in limits})
-        return TableFiller(model, along, means, apart.quality | timed, limits, held)
+        means = Means.of(X, {name: row for name, row in apart.quality.items() if name not in {*limits, *timed}})
+        said = {} if along is None else along.said(whole)
+        return TableFiller(model, along, said, means, apart.quality | timed, limits, held)
     model = fit_model(kind, options, prepare, X, None, session.verbose, once=True)
     quality = fill_quality(prepare, X, model.estimator) if np.isnan(X).any() else {}
-    return TableFiller(model, along, None, quality, limits, held)
+    return TableFiller(model, quality=quality, limits=limits, bounds=held)
 
 
 def _clock_of(whole: Any, drop: Any, session: Any) -> Any:
@@ -285,7 +287,7 @@ def _write(opened: Any, filling: TableFiller, output: str, std_file: str | None,
             if means is not None:
                 full, std = means.put(prepare, X, full, std)
             if along is not None:
-                full, std = along.put(prepare, slice(start, start + len(X)), full, std)
+                full, std = along.put(prepare, filling.said, slice(start, start + len(X)), full, std)
             start += len(X)
             columns = filling.columns_of(full)
             holes = {name: _holes(part[name]) for name in modelled}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -25,8 +27,10 @@ from gramian._checks import (
     shown_rows,
 )
 from gramian._types import Batches, RandomState, Table, Weights
+from gramian.estimators.forecaster import RKMForecaster
 from gramian.estimators.imputer_family import choose_family
 from gramian.estimators.ppca import PPCA
+from gramian.estimators.time_filling import TimeFilling, feature_of, fill_by_time, weave
 from gramian.evidence.folds import check_folds
 from gramian.evidence.robustness import check_robust
 from gramian.evidence.selection import Selection
@@ -44,6 +48,9 @@ from gramian.rows.converted import rows_in_units
 from gramian.rows.draws import smallest_rows
 from gramian.single.answers import BaseEstimator, atomic, forget, keep_columns
 from gramian.single.standardizing import check_standardize
+from gramian.tables.clocks import Clock
+from gramian.tables.frames import as_table, frame_of
+from gramian.tables.front_door import clock_of
 from gramian.tables.preprocessing import Preprocessing
 
 PRIVATE = (
@@ -60,6 +67,9 @@ PRIVATE = (
     "_indicated",
     "_fitted_rows",
     "_others",
+    "_forecasters",
+    "_time_scales",
+    "_clock_step",
 )
 """What a fit keeps beside its public attributes."""
 
@@ -122,6 +132,9 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
     aside_ : list of str
         Of frames: categories of more than two values that take no part in the model of the other columns, because hidden cells of these are not filled clearly better with
         them; their own holes are filled by a model of all columns, of which `estimator_` and the other attributes tell. Asked unless ``estimator`` or ``margins`` are given.
+    ways_ : dict of str
+        Of frames whose rows follow a clock (a column or an index of dates, evenly spaced): column with gaps -> "table" (filled from the other columns), "clock" (from
+        the values before and after) or "both", whichever hidden cells prefer. Other frames with such a clock are filled in the same ways. Asked as `aside_` is.
     robust_ : False, "cells" or "rows"
         What was taken; this and the following only where ``robust`` is not False.
     flags_ : ndarray of bool of shape (n_samples, n_features)
@@ -150,8 +163,12 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
     """
 
     model_selection_: Selection
+    ways_: dict[str, str]
 
     _others: LatentImputer | None = None
+    _forecasters: dict[str, RKMForecaster] = {}  # noqa: RUF012 (of columns that the clock helps to fill)
+    _time_scales: dict[str, float] = {}  # noqa: RUF012
+    _clock_step: str = ""
 
     def __init__(
         self,
@@ -217,9 +234,14 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
         return self._fit_table(X, sample_weight, X_std)
 
     def _fit_table(
-        self, X: Table, sample_weight: Weights = None, X_std: Any = None, aside: list[str] | None = None
+        self,
+        X: Table,
+        sample_weight: Weights = None,
+        X_std: Any = None,
+        aside: list[str] | None = None,
+        along: TimeFilling | None = None,
     ) -> LatentImputer:
-        """`fit`; ``aside`` as of `_fit_coded`."""
+        """`fit`; ``aside`` as of `_fit_coded`, and ``along`` what a clock has said then."""
         model = self._checked()
         forget(self, *PRIVATE)
         if is_dask(X):
@@ -231,7 +253,36 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
             names = getattr(self, "feature_names_in_", range(whole.shape[1]))
             whole = self._seen(whole, names, reset=True)
         whole = self._settle_columns(X, whole)
-        return self._fit_features(model, whole, self._known_of(X, whole, X_std), sample_weight, aside)
+        self._fit_features(model, whole, self._known_of(X, whole, X_std), sample_weight, aside)
+        plain = (self.estimator, self.margins, self.censored, sample_weight, X_std) == (None,) * 5
+        if aside is None and plain and frame_of(X) is not None and np.isnan(whole).any():
+            table = self._columns_given(X)
+            along = time_filling_of(X, table, self._coding or Preprocessing.fit([table]), self.aside_)
+        if along is not None:
+            self.ways_, self._forecasters, self._time_scales = along.ways, along.forecasters, along.scales
+            self._clock_step = repr(along.clock.step)
+        return self
+
+    def _columns_given(self, X: Any) -> Any:
+        """The columns of a frame, codes of missing as missing."""
+        return self._without_codes(as_table(X)) if self._coding is None else self._table(X)
+
+    def _told(self, X: Any, X_std: Any = None) -> ShownRows:
+        told = super()._told(X, X_std)
+        if not self._forecasters or frame_of(X) is None:
+            return told
+        table, coding, timed = self._columns_given(X), self._coding, {}
+        clock = clock_of(X, table)
+        if clock is None or repr(clock.step) != self._clock_step:
+            return told
+        shown = [n for n in table.names if n not in self._empty_columns(table.names)]
+        for name, model in self._forecasters.items():
+            values, spreads = (np.asarray(part) for part in model.impute(table[name], return_std=True))
+            j = shown.index(name) if coding is None else feature_of(coding, name)
+            mean, scale = (0.0, 1.0) if coding is None else (coding.mean[j], coding.scale[j])
+            both = self._time_scales[name] if self.ways_[name] == "both" else None
+            timed[j] = ((values - mean) / scale, spreads / scale, both)
+        return replace(told, timed=timed)
 
     def _fit_coded(
         self, coding: Preprocessing, table: Any, limits: dict[str, Array], aside: list[str] | None = None
@@ -322,6 +373,8 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
         mean, std = super()._law(told)
         if self._others is not None:
             mean[:, self._is_kept], std[:, self._is_kept] = self._others._law(self._told_others(told))
+        for j, (values, spreads, scale) in told.timed.items():
+            mean[:, j], std[:, j] = weave(values, spreads, mean[:, j], std[:, j], scale)
         return mean, std
 
     def _calibrated(self, features: Array) -> dict[str, Array]:
@@ -330,12 +383,15 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
 
     def _drawn(self, told: ShownRows, m: int, rng: np.random.Generator) -> Iterator[tuple[Array, dict[str, Array]]]:
         drawn = super()._drawn(told, m, rng)
-        if self._others is None:
-            yield from drawn
-            return
-        for (features, texts), (others, words) in zip(drawn, self._others._drawn(self._told_others(told), m, rng)):
-            features[:, self._is_kept] = others
-            yield features, texts | words
+        others = repeat(None) if self._others is None else self._others._drawn(self._told_others(told), m, rng)
+        mean, std = self._law(told) if told.timed else (None, None)
+        for (features, texts), other in zip(drawn, others):
+            if other is not None:
+                features[:, self._is_kept], texts = other[0], texts | other[1]
+            for j in told.timed:
+                at = np.isnan(told.table[:, j])
+                features[at, j] = mean[at, j] + std[at, j] * rng.standard_normal(int(at.sum()))
+            yield features, texts
 
     @property
     def aside_(self) -> list[str]:
@@ -602,3 +658,13 @@ def fill_features(X: Array) -> tuple[Array, Array] | None:
     except ValueError:
         return None
     return filled, std
+
+
+def time_filling_of(
+    X: Any, table: Any, prepare: Preprocessing, aside: list[str], clock: Clock | None = None, seed: int = 0
+) -> TimeFilling | None:
+    """What the clock of a table says of its gaps, beside the imputer that is taken unless told otherwise; None where there is no clock."""
+    clock = clock_of(X, table) if clock is None else clock
+    if clock is None:
+        return None
+    return fill_by_time(clock, table, prepare, lambda part: LatentImputer(standardize=False).fit(part), aside, seed)

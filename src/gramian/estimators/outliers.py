@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -401,7 +402,9 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         [True, True]
         """
         check_is_fitted(self)
-        return self.estimator_.anomaly(self._rows(self._check(X, reset=False)), level=level)
+        found = self.estimator_.anomaly(self._rows(self._check(X, reset=False)), level=level)
+        names = self._feature_names
+        return found if names is None else replace(found, columns=tuple(map(str, names)))
 
 
 def settle(fitted: Any) -> Any:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from gramian._arrays import Array
 from gramian._precision import ROUNDING
@@ -245,6 +246,15 @@ def choose_by(evidence: Evidence, n_errors: float = 1.0) -> Selection:
         errors_of = "one standard error" if n_errors == 1 else f"{n_errors:g} standard errors"
         reason = f"{what} = {_words(candidates[chosen])}: {score} within {errors_of} of the best ({_words(candidates[best])})"
     return Selection(candidates, means, errors, candidates[chosen], reason, evidence)
+
+
+def clear_errors(n_asked: int) -> float:
+    """Standard errors by which one of ``n_asked`` things that tell nothing is clear of a plain model as rarely as a single one is by `JURY.clear`.
+
+    >>> clear_errors(1), round(clear_errors(10), 2)
+    (2.0, 2.84)
+    """
+    return JURY.clear if n_asked <= 1 else float(-ndtri(ndtr(-JURY.clear) / n_asked))
 
 
 def _words(candidate: Any) -> str:

@@ -11,7 +11,8 @@ from gramian._arrays import Array
 from gramian._content import row_hashes, smallest_positions
 from gramian.evidence import choose
 from gramian.evidence.cells import hidden_cells
-from gramian.policy import JURY, LOOK
+from gramian.evidence.selection import clear_errors
+from gramian.policy import LOOK
 from gramian.tables.preprocessing import Preprocessing
 
 MOST_CELLS = 40_000
@@ -28,11 +29,19 @@ class HiddenTable:
     X: Array
     hidden: Array  # (rows, columns)
     hidden_features: Array  # (rows, features): those of a category are missing together
+    order: Array  # the rows by their hashes, an order that tells nothing
 
     @property
     def masked(self) -> Array:
         """The features without what is hidden."""
         return np.where(self.hidden_features, np.nan, self.X)
+
+    def shuffled(self, features: Array) -> Array:
+        """The same, where these features of each row are those of another."""
+        masked = self.masked
+        others = np.empty_like(self.order)
+        others[self.order] = np.roll(self.order, 1)
+        return np.where(features, masked[others], masked)
 
 
 def hidden_tables(prepare: Preprocessing, X: Array) -> list[HiddenTable]:
@@ -53,7 +62,8 @@ def hidden_tables(prepare: Preprocessing, X: Array) -> list[HiddenTable]:
     place = np.argsort(order)
     first, hashes = np.searchsorted(owner, order), row_hashes(told)
     draws = (hidden_cells(X[:, first], draw, hashes)[:, place] for draw in range(LOOK.draws))
-    return [HiddenTable(X, hidden, hidden[:, owner] & ~np.isnan(X)) for hidden in draws if hidden.any()]
+    by_hash = np.argsort(hashes, kind="stable")
+    return [HiddenTable(X, hidden, hidden[:, owner] & ~np.isnan(X), by_hash) for hidden in draws if hidden.any()]
 
 
 @dataclass(frozen=True)
@@ -73,7 +83,8 @@ def is_wide(prepare: Preprocessing) -> bool:
 def columns_aside(prepare: Preprocessing, X: Array, fill: Filler) -> Aside:
     """Ask of each category of more than two values, widest first, whether the other columns are filled better with it.
 
-    Judged is the squared error of hidden cells of the others, in units of the columns, paired over rows: a category takes part where it clearly helps them.
+    Judged is the squared error of hidden cells of the others, in units of the columns, paired over rows. A category takes part where it clearly helps them, and clearly
+    more than it does where each row has the value of another: what columns that tell nothing change in a model is no help of theirs.
     """
     tables = hidden_tables(prepare, X)
     if not tables:
@@ -87,17 +98,16 @@ def columns_aside(prepare: Preprocessing, X: Array, fill: Filler) -> Aside:
         without = [_filled(prepare, table.masked, [*aside, j], fill) for table in tables]
         if any(part is None for part in (*here, *without)):
             break
-        others = ~np.isin(prepare.owner, [*aside, j])
-        sizes = np.sum([table.hidden_features[:, others].sum(axis=1) for table in tables], axis=0)
-        seen = sizes > 0
-        if not seen.any():
+        others, own = ~np.isin(prepare.owner, [*aside, j]), prepare.owner == j
+        if not any(table.hidden_features[:, others].any() for table in tables):
             continue
-        losses = [_losses(tables, found, others) for found in (without, here)]
-        scores = -np.column_stack(losses)[seen] / sizes[seen, None]
-        asked = choose(("without", "with"), scores, sizes[seen], what="table", score="error", n_errors=JURY.clear)
-        if asked.chosen == "without":
-            aside.append(j)
-            here = without
+        n_errors = clear_errors(len(wide))
+        if _helps(tables, without, here, others, n_errors):
+            shuffled = [_filled(prepare, table.shuffled(own), aside, fill) for table in tables]
+            if any(part is None for part in shuffled) or _helps(tables, shuffled, here, others, n_errors):
+                continue
+        aside.append(j)
+        here = without
     own = np.isin(prepare.owner, aside)
     return Aside([prepare.names[j] for j in aside], tables, [_joined(*parts, own) for parts in zip(here, whole)])
 
@@ -110,6 +120,22 @@ def _joined(
         return others
     full, std = (np.where(aside, of_all, of_others) for of_all, of_others in zip(whole, others))
     return full, std
+
+
+def _helps(
+    tables: Sequence[HiddenTable],
+    plain: Sequence[tuple[Array, Array] | None],
+    rich: Sequence[tuple[Array, Array] | None],
+    features: Array,
+    n_errors: float,
+) -> bool:
+    """Whether hidden cells of these features are filled clearly better by the second."""
+    sizes = np.sum([table.hidden_features[:, features].sum(axis=1) for table in tables], axis=0)
+    seen = sizes > 0
+    losses = [_losses(tables, found, features)[seen] for found in (plain, rich)]
+    scores = -np.column_stack(losses) / sizes[seen, None]
+    asked = choose((False, True), scores, sizes[seen], what="category", score="error", n_errors=n_errors)
+    return bool(asked.chosen)
 
 
 def _losses(tables: Sequence[HiddenTable], found: Sequence[tuple[Array, Array] | None], features: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,13 @@ from gramian.tables.margins import Margins
 
 @dataclass(frozen=True)
 class ShownRows:
-    """Rows as the model is told of them: with NaN in what is to be filled, the same in units of the model, and what is known beside values."""
+    """Rows as the model is told of them: with NaN in what is to be filled, the same in units of the model, what is known beside values, and what a clock
+    says of features (values, deviations, and by how much those of both are multiplied; None where the clock stands alone)."""
 
     table: Array
     scaled: Array
     known: Known | None = None
+    timed: dict[int, tuple[Array, Array, float | None]] = field(default_factory=dict)
 
 
 class FilledColumns(TakesFrames):

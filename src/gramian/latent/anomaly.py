@@ -20,7 +20,7 @@ class Anomaly:
     ``p_t2``, ``p_spe`` are the chances of a larger value for a new row of the model; ``limit_t2``, ``limit_spe`` the values
     exceeded by a share ``1 - level`` of new rows (``limit_spe`` has one entry per row where rows miss entries);
     ``contributions`` (n, d) is how much the Mahalanobis distance would fall if that entry were missing. ``wild_cells`` (n, d), where the
-    model has columns: which cells the others of their row contradict [14].
+    model has columns: which cells the others of their row contradict [14]. ``columns``: their names, where the fit knew them.
     """
 
     t2: Array
@@ -32,6 +32,7 @@ class Anomaly:
     contributions: Array
     level: float
     wild_cells: Array | None = None
+    columns: tuple[str, ...] = ()
 
     @property
     def flags(self) -> Array:
@@ -58,13 +59,27 @@ class Anomaly:
         )
         return f"<p>{first}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
-    def _oddest(self, n_rows: int = 5) -> list[tuple[int, float, float, float, str, int]]:
+    def _oddest(self, n_rows: int = 5) -> list[tuple[int, float, float, float, str, str]]:
         chance, flags = np.minimum(self.p_t2, self.p_spe), self.flags
-        told = np.nan_to_num(self.contributions).argmax(axis=1)
         return [
-            (int(i), float(self.t2[i]), float(self.spe[i]), float(chance[i]), "yes" if flags[i] else "no", int(told[i]))
+            (
+                int(i),
+                float(self.t2[i]),
+                float(self.spe[i]),
+                float(chance[i]),
+                "yes" if flags[i] else "no",
+                self._blamed(i),
+            )
             for i in np.argsort(chance, kind="stable")[:n_rows]
         ]
+
+    def _blamed(self, row: int) -> str:
+        """The column that tells most of a row: its name, or its position; none where the model knows no columns."""
+        shares = np.nan_to_num(self.contributions[row])
+        if not len(shares):
+            return "-"
+        j = int(shares.argmax())
+        return self.columns[j] if len(self.columns) == len(shares) else str(j)
 
 
 class Law(Protocol):

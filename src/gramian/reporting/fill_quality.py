@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from gramian._arrays import Array
 from gramian.estimators.imputer import LatentImputer
+from gramian.estimators.time_filling import TimeFilling
 from gramian.filling.aside import hidden_tables
 from gramian.policy import DEFAULTS, PAGE
 from gramian.tables.preprocessing import Preprocessing
@@ -119,13 +120,14 @@ class Judged:
         return out
 
 
-def quality_of_numbers(
-    name: str, truth: Array, filled: Array, spread: Array, rows: Array, mean: float
-) -> ColumnQuality:
-    """Of a column of numbers whose cells ``rows`` were hidden."""
-    off, plain, inside = _number_errors(truth, filled, spread, rows, mean)
-    error, mean_error = (float(np.sqrt(part.mean())) for part in (off, plain))
-    return ColumnQuality(name, len(rows), error, mean_error, float(inside.mean()))
+def quality_along(along: TimeFilling | None) -> dict[str, ColumnQuality]:
+    """Of the columns that a clock helps to fill."""
+    found = {}
+    for name, trial in ({} if along is None else along.trials).items():
+        off, plain, inside = _number_errors(trial.truth, trial.filled, trial.spread, trial.cells, trial.mean)
+        error, mean_error = (float(np.sqrt(part.mean())) for part in (off, plain))
+        found[name] = ColumnQuality(name, len(trial.cells), error, mean_error, float(inside.mean()))
+    return found
 
 
 def _number_errors(truth: Array, filled: Array, spread: Array, rows: Array, mean: float) -> tuple[Array, Array, Array]:

@@ -79,5 +79,5 @@ def _side(paths: ForecastPaths, history: Array, length: int, rng: Any, column: i
         return None
     n_inputs = paths.members[0].n_inputs
     unknown = np.full((length, n_inputs), np.nan) if n_inputs else None
-    drawn = paths.calibrated(length, unknown, history, WIDTH_PATHS, rng)[..., column]
-    return paths.middle(length, unknown, history)[:, column], drawn.std(axis=0)
+    middle, drawn = paths.middle_and_paths(length, unknown, history, WIDTH_PATHS, rng)
+    return middle[:, column], drawn[..., column].std(axis=0)

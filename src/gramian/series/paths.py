@@ -138,8 +138,18 @@ class ForecastPaths:
 
     def calibrated(self, steps: int, X: Array | None, history: Array | None, count: int, rng: Any) -> Array:
         """Paths (count, steps, d), spread as far as held-out stretches say."""
-        paths = self.drawn(steps, X, history, count, rng)
-        return self._spread_out(paths, self.middle(steps, X, history)) if (self.spread != 1.0).any() else paths
+        return self.middle_and_paths(steps, X, history, count, rng)[1]
+
+    def middle_and_paths(
+        self, steps: int, X: Array | None, history: Array | None, count: int, rng: Any
+    ) -> tuple[Array, Array]:
+        """The forecast (steps, d) and paths (count, steps, d), spread as far as held-out stretches say; a smoothed series is followed once for both."""
+        if history is not None and len(self.members) == 1 and isinstance(self.members[0], SmoothingMember):
+            outlook = self.members[0].smoothing.outlook(history.T)
+            middle, paths = outlook.forecast(steps).T, outlook.paths(steps, count, rng)[:, :, None]
+        else:
+            middle, paths = self.middle(steps, X, history), self.drawn(steps, X, history, count, rng)
+        return middle, self._spread_out(paths, middle) if (self.spread != 1.0).any() else paths
 
     def quantiles(
         self, steps: int, X: Array | None, history: Array | None, levels: Array, count: int, rng: Any
@@ -150,8 +160,8 @@ class ForecastPaths:
             outlook = outlook or self.members[0].smoothing.outlook((self.series if history is None else history).T)
             middle = outlook.forecast(steps).T
             return middle, outlook.held(self._spread_out(outlook.quantiles(steps, levels).transpose(0, 2, 1), middle))
-        paths = self.calibrated(steps, X, history, count, rng)
-        return self.middle(steps, X, history), np.quantile(paths, levels, axis=0)
+        middle, paths = self.middle_and_paths(steps, X, history, count, rng)
+        return middle, np.quantile(paths, levels, axis=0)
 
     def _spread_out(self, values: Array, middle: Array) -> Array:
         """Values (n, steps, d) as far from the middle as held-out stretches say."""

@@ -383,6 +383,7 @@ class DualInputsMixin(DriftMixin, DualMixin):
             limits.spe.limit(level),
             contributions,
             level,
+            columns=tuple(map(str, getattr(self, "feature_names_in_", ()))),
         )
 
     def explain(self) -> str:

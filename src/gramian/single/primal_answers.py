@@ -457,7 +457,8 @@ class PrimalMixin(DriftMixin, TakesFrames, TurnedMixin):
             parts = [rows[part] for rows in groups for part in row_chunks(len(rows))]
             found = join_anomalies(parts, [self._anomaly(dense[rows], law) for rows in parts])
         wild = [self._wild_cells(dense[rows], THRESHOLD) for rows in row_chunks(len(dense))]
-        return replace(found, wild_cells=np.concatenate(wild) if wild else np.zeros(dense.shape, dtype=bool))
+        cells = np.concatenate(wild) if wild else np.zeros(dense.shape, dtype=bool)
+        return replace(found, wild_cells=cells, columns=tuple(map(str, getattr(self, "feature_names_in_", ()))))
 
     def _anomaly(self, dense: Array, law: dict[str, Any]) -> Anomaly:
         seen = self._project(dense)

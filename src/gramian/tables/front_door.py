@@ -9,6 +9,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.exceptions import DataWarning, warn
+from gramian.tables.clocks import Clock
 from gramian.tables.frames import as_table, dates_with_holes, frame_of, holds_only_numbers, like, orders_of, with_cells
 from gramian.tables.preprocessing import Preprocessing, Roles
 from gramian.tables.table import Table
@@ -91,6 +92,19 @@ class TakesFrames:
         nothing = np.zeros(table.n_rows)
         columns = [np.where(holes(table[name]), spread.get(name, nothing), 0.0) for name in table.names]
         return like(X, np.column_stack(columns))
+
+
+def clock_of(X: Any, table: Table) -> Clock | None:
+    """The clock of a data frame: a column, or the index of pandas; none where rows run backwards."""
+    index = getattr(X, "index", None)
+    try:
+        found = Clock.of(table)
+        if found is None and type(index).__name__ in ("DatetimeIndex", "PeriodIndex"):
+            cells = index.to_timestamp() if type(index).__name__ == "PeriodIndex" else index
+            found = Clock.of(as_table({"index": cells}))
+    except ValueError:
+        return None
+    return found
 
 
 def features_of(estimator: Any, columns: Array) -> Array:

@@ -296,7 +296,7 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
     def _scores(self, table: Array) -> Array:
         """Each row by a model that has not seen it."""
         rows = self._rows(table)
-        fold = self._fold_of(row_hashes(rows)) if self._fold_models else np.full(len(rows), -1)
+        fold = self._fold_of(row_hashes(rows))
         scores = np.empty(len(table))
         for held in np.unique(fold):
             mine = fold == held
@@ -304,7 +304,9 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         return scores
 
     def _fold_of(self, hashes: Array) -> Array:
-        """The fold of training rows, -1 for others."""
+        """The fold of training rows; -1 for others, and where there are no folds."""
+        if not self._fold_models:
+            return np.full(len(hashes), -1)
         place = np.searchsorted(self._hashes, hashes).clip(max=len(self._hashes) - 1)
         return np.where(self._hashes[place] == hashes, self._folds[place], -1)
 

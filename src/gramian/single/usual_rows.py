@@ -42,12 +42,12 @@ class UsualRows:
             return None
         kernel = RBF(DETECTOR.width * float(RBF("median").resolve(rows).length_scale))
         found = cls(rows, weights, folds, kernel)
-        models = (found.without(held) for held in range(-1, n_folds))
+        models = (found.without(held) for held in range(max(n_folds, 1)))
         return found if all(model.gaussian.noise_variance > 0 for model in models) else None
 
     def without(self, held: int) -> LatentModel[DualSubspace]:
-        """The model of the rows outside a fold; of all rows for -1. The noise of each has the same dimensions, or scores would not compare."""
-        return self.kept.get(f"without {held}", lambda: self._fit((self.folds != held) | (held < 0)))
+        """The model of the rows outside a fold. The noise of each has the same dimensions, or scores would not compare."""
+        return self.kept.get(f"without {held}", lambda: self._fit(self.folds != held))
 
     def _fit(self, shown: Array) -> LatentModel[DualSubspace]:
         rows, weights = self.rows[shown], self.weights[shown]
@@ -58,8 +58,11 @@ class UsualRows:
             return fit_latent_model(sample, DEFAULTS.explained, Eigh())
 
     def scores(self, held: int, X: Array) -> Array:
-        """How likely complete rows are under the model without a fold, in the units that were asked for."""
-        model, found = self.without(held), np.empty(len(X))
+        """How likely complete rows are under the model without a fold, in the units that were asked for.
+
+        Rows of no fold (-1) are told by the model without the first: one of more rows would find new rows likelier than those behind the threshold.
+        """
+        model, found = self.without(max(held, 0)), np.empty(len(X))
         for chunk in row_chunks(len(X)):
             found[chunk] = model.gaussian.log_density(model.subspace.project(X[chunk]))
         return self.rate * (found - self.middle)

@@ -274,7 +274,7 @@ JOBS: dict[tuple[str, str], tuple[Callable[[], float], str]] = {
         "mean log error of numbers with a useless and with a telling category",
     ),
     ("Look", "parts"): (class_loss_with_holes, "log-loss of RKMClassifier with holes"),
-    ("Detector", "refits"): (odd_rows_found, "AUC of the detector"),
+    **{("Detector", name): (odd_rows_found, "AUC of the detector") for name in ("refits", "width")},
     ("Defaults", "noise_floor"): (odd_rows_found, "AUC of the detector"),
     ("WayBack", "noises"): (denoised, "error of denoised rows over the noise"),
     ("WayBack", "widths"): (distance_of_samples, "energy distance of samples to new rows"),

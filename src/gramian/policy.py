@@ -126,6 +126,12 @@ class Detector:
         "Outliers that were fitted hide each other; the fence settles after two or three fits.",
         "experiments.anomalies",
     )
+    width: float = number(
+        0.5,
+        "median distances between rows",
+        "The width of the kernel model beside PPCA: odd rows lie between usual ones as often as beyond them.",
+        "experiments.anomalies",
+    )
 
 
 @dataclass(frozen=True)

@@ -193,3 +193,56 @@ def test_without_far_cells_robust_changes_nothing():
     cells = LatentOutlierDetector(robust="cells").fit(X)
     assert not cells.flags_.any()
     assert (plain.score_samples(X) == cells.score_samples(X)).all()
+
+
+def on_a_ring(n, seed=0):
+    angles = np.random.default_rng(seed).uniform(0, 2 * np.pi, n)
+    return np.column_stack([np.cos(angles), np.sin(angles)]) + 0.05 * np.random.default_rng(seed + 1).standard_normal(
+        (n, 2)
+    )
+
+
+def test_a_row_inside_a_ring_is_odd_though_one_gaussian_finds_it_the_likeliest():
+    X = on_a_ring(400)
+    centre = np.zeros((1, 2))
+    assert LatentOutlierDetector(PPCA(1)).fit(X).predict(centre)[0] == 1
+    detector = LatentOutlierDetector().fit(X)
+    assert detector.predict(centre)[0] == -1
+    assert (detector.predict(on_a_ring(1000, 7)) < 0).mean() < 0.05
+
+
+def test_scores_are_those_of_ppca_and_in_their_units_those_of_a_kernel_model():
+    X, new = on_a_ring(200), on_a_ring(50, 3)
+    detector = LatentOutlierDetector(standardize=False).fit(X)
+    linear = LatentOutlierDetector(detector.estimator_, standardize=False).fit(X)
+    _, fold = content_folds(X, 5)
+    width = 0.5 * RBF("median").resolve(X).length_scale
+    kernel = KernelPPCA(0.95, kernel=RBF(width), noise_dim=len(X))
+    curved = np.empty(len(X))
+    for held in range(5):
+        curved[fold == held] = kernel.fit(X[fold != held]).score_samples(X[fold == held])
+    quartiles = [
+        np.quantile(scores, [0.25, 0.5, 0.75], method="inverted_cdf") for scores in (linear.score_samples(X), curved)
+    ]
+    rate = (quartiles[0][2] - quartiles[0][0]) / (quartiles[1][2] - quartiles[1][0])
+    expected = linear.score_samples(new) + rate * (kernel.fit(X[fold != 0]).score_samples(new) - quartiles[1][1])
+    assert_allclose(detector.score_samples(new), expected)
+    assert_allclose(detector.score_samples(X), linear.score_samples(X) + rate * (curved - quartiles[1][1]))
+
+
+def test_a_model_file_holds_the_usual_rows_and_not_their_models(tmp_path):
+    X = on_a_ring(700)
+    detector = LatentOutlierDetector().fit(X)
+    save(detector, tmp_path / "detector.safetensors")
+    assert (tmp_path / "detector.safetensors").stat().st_size < 200_000
+    assert_array_equal(load(tmp_path / "detector.safetensors").score_samples(X), detector.score_samples(X))
+
+
+def test_rows_with_holes_are_filled_for_the_kernel_model():
+    X = table()
+    detector = LatentOutlierDetector().fit(X)
+    new = table(5, seed=3)
+    new[:, 2] = np.nan
+    full = detector._units.back(detector.estimator_.impute(detector._rows(new)))
+    linear, curved = detector.estimator_.score_samples(detector._rows(new)), detector._usual
+    assert_allclose(detector.score_samples(new), linear + curved.scores(-1, detector._rows(full)))

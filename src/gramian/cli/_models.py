@@ -12,11 +12,12 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._catalogue import entry_of_word, name_of_word
 from gramian._content import row_hashes, smallest_positions
-from gramian.estimators.outliers import LatentOutlierDetector, settle
+from gramian.estimators.outliers import LatentOutlierDetector
 from gramian.io.table_model import TableModel
 from gramian.mixtures.soft_codes import soft_rows
 from gramian.policy import KERNELS, LOOK
 from gramian.reporting.words import FACTS
+from gramian.single.answers import settle
 from gramian.tables.preprocessing import Preprocessing
 from gramian.tables.table import Table
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, float_dtype, has_nan
 from gramian._checks import check_number, check_table, check_weights, finite_answers, positive_rows, shown_rows
-from gramian._content import Folds, content_folds, row_hashes
+from gramian._content import Folds, SmallestRows, content_folds, row_hashes
 from gramian._types import Table, Weights
 from gramian.estimators.ppca import PPCA
 from gramian.evidence.folds import as_folds, check_folds
@@ -24,9 +24,10 @@ from gramian.evidence.tables import choose_for_detector
 from gramian.exceptions import NumericalWarning
 from gramian.latent.units import Units
 from gramian.policy import DEFAULTS, DETECTOR, LOOK
-from gramian.single.answers import BaseEstimator, atomic, forget
+from gramian.single.answers import BaseEstimator, atomic, forget, settle
 from gramian.single.hole_fit import takes_holes
 from gramian.single.standardizing import check_standardize, standardizes
+from gramian.single.usual_rows import UsualRows
 from gramian.tables.front_door import TakesFrames
 
 ONE_VALUE = ".* shows one value only"
@@ -52,7 +53,8 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
     estimator : object with ``fit`` and ``score_samples``, default=None
         None is PPCA with the q that held-out rows prefer (wild rows do not vote; 0 is a candidate), and with
         a noise of at least a thousandth of the mean variance. Rows that lie far beyond the others are then left out and it is fitted
-        again, so that outliers in the table do not hide each other. Models without noise are scored by minus the squared distance to their subspace.
+        again, so that outliers in the table do not hide each other. A kernel model of at most 500 usual rows sees what lies between clusters
+        or off a curve: its scores are added, in units of PPCA's. Models without noise are scored by minus the squared distance to their subspace.
     contamination : float in (0, 0.5], default=0.01
         The share of rows of the training kind beyond the threshold.
     standardize : bool or "auto", default="auto"
@@ -66,7 +68,7 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
 
     Attributes
     ----------
-    estimator_ : the model of all rows
+    estimator_ : the model of all rows; PPCA where none was given
     selection_ : Selection
         What was tried for q, where nothing was given.
     training_scores_ : ndarray of shape (n_samples,)
@@ -94,6 +96,7 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
     _units: Units | None = None
     _fold_models: tuple[Any, ...] | list[Any] = ()
     _by_residual: bool = False
+    _usual: UsualRows | None = None
 
     flags_: Array
     selection_: Selection
@@ -171,7 +174,7 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         parts = range(folds.n_folds if self.n_folds is not None and folds else 0)
         for held in parts:
             self._check_shown(believed[fold != held])
-        usual = np.ones(len(rows), dtype=bool)
+        self._usual, usual = None, np.ones(len(rows), dtype=bool)
         for left in reversed(range(1 + (DETECTOR.refits if self.robust == "auto" else 0))):
             if self.estimator is None:
                 those = Folds.given(hashes[usual], fold[usual]) if parts else LOOK.folds
@@ -200,6 +203,8 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
             ):
                 break
             usual = found
+        if self.estimator is None:
+            scores = self._with_curves(table, scores, weights, SmallestRows.of(rows[usual], weights[usual], LOOK.few))
         order = np.argsort(scores)
         self.training_scores_, self._weights = scores[order], weights[order]
         self.offset_ = self.limit(1 - share)
@@ -265,6 +270,16 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         floor = DEFAULTS.noise_floor * float(rows.var(axis=0).mean())
         return PPCA(None, noise_variance=floor) if floor > 0 and model.noise_variance_ <= floor else clone(model)
 
+    def _with_curves(self, table: Array, scores: Array, weights: Array, drawn: SmallestRows) -> Array:
+        """The scores of PPCA and, in their units, of kernel models of usual rows."""
+        rows = _without_holes(self.estimator_, drawn.rows)
+        found = UsualRows.of(rows, drawn.weights, self._fold_of(drawn.hashes), len(self._fold_models))
+        if found is None:
+            return scores
+        self._usual = found
+        self._usual = found.in_units_of(scores, self._scores(table) - scores, weights)
+        return self._scores(table)
+
     def _fold_model(self, total_weight: float) -> Any:
         """The model as it was settled on all rows, to be fitted without a fold: the same q and the same noise dimension.
 
@@ -282,26 +297,33 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
     def _scores(self, table: Array) -> Array:
         """Each row by a model that has not seen it."""
         rows = self._rows(table)
-        if not self._fold_models:
-            return self._scored_by(self.estimator_, rows)
-        hashes = row_hashes(rows)
-        place = np.searchsorted(self._hashes, hashes).clip(max=len(self._hashes) - 1)
-        fold = np.where(self._hashes[place] == hashes, self._folds[place], -1)
+        fold = self._fold_of(row_hashes(rows))
         scores = np.empty(len(table))
         for held in np.unique(fold):
             mine = fold == held
-            scores[mine] = self._scored_by(self.estimator_ if held < 0 else self._fold_models[held], rows[mine])
+            scores[mine] = self._scored_without(int(held), rows[mine])
         return scores
 
-    def _scored_by(self, model: Any, rows: Array) -> Array:
+    def _fold_of(self, hashes: Array) -> Array:
+        """The fold of training rows; -1 for others, and where there are no folds."""
+        if not self._fold_models:
+            return np.full(len(hashes), -1)
+        place = np.searchsorted(self._hashes, hashes).clip(max=len(self._hashes) - 1)
+        return np.where(self._hashes[place] == hashes, self._folds[place], -1)
+
+    def _scored_without(self, held: int, rows: Array) -> Array:
+        """Rows by the models without a fold; by those of all rows for -1."""
+        model = self.estimator_ if held < 0 else self._fold_models[held]
         scores = -model.residual(rows) if self._by_residual or _is_noise_free(model) else model.score_samples(rows)
-        return np.asarray(scores, dtype=np.float64)
+        scores = np.asarray(scores, dtype=np.float64)
+        return scores if self._usual is None else scores + self._usual.scores(held, _without_holes(model, rows))
 
     @finite_answers
     def score_samples(self, X: Table) -> Array:
-        """The log-likelihood of each row by a model that has not seen it: larger is more normal [2].
+        """How usual each row is, by models that have not seen it: larger is more normal [2, 10].
 
-        Minus the squared distance to the subspace where the model has no noise.
+        The log-likelihood, or minus the squared distance to the subspace where the model has no noise. Where no estimator was given, that of PPCA
+        and, in its units, that of a kernel model of usual rows.
 
         Parameters
         ----------
@@ -407,16 +429,6 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         return found if names is None else replace(found, columns=tuple(map(str, names)))
 
 
-def settle(fitted: Any) -> Any:
-    """A clone of a fitted model in which numbers of components and clusters that it chose are given."""
-    model, params = clone(fitted), fitted.get_params(deep=False)
-    if isinstance(params.get("n_clusters"), str):
-        model.set_params(n_clusters=len(fitted.weights_))
-    if isinstance(params.get("n_components"), str) and isinstance(fitted.n_components_, int | list):
-        model.set_params(n_components=fitted.n_components_)
-    return model
-
-
 def _enough(table: Array, usual: Array, fold: Array, parts: range) -> bool:
     """Whether the usual rows outside each fold are two at least, and show every column."""
     kept = [table[usual & (fold != held)] for held in parts] or [table[usual]]
@@ -429,3 +441,7 @@ def _fitted(model: Any, rows: Array, sample_weight: Weights) -> Any:
 
 def _is_noise_free(model: Any) -> bool:
     return bool(getattr(model, "noise_variance_", 1.0) == 0.0)
+
+
+def _without_holes(model: Any, rows: Array) -> Array:
+    return np.asarray(model.impute(rows)) if has_nan(rows) else rows

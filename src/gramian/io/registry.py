@@ -88,6 +88,7 @@ CLASSES: dict[str, str] = {
     "latent.Units": "gramian.latent.units:Units",
     "tables.Code": "gramian.tables.codes:Code",
     "single.InputLaw": "gramian.single.input_law:InputLaw",
+    "single.UsualRows": "gramian.single.usual_rows:UsualRows",
     "latent.Tail": "gramian.latent.anomaly:Tail",
     "latent.MissingFit": "gramian.latent.missing:MissingFit",
     "latent.Tails": "gramian.latent.tails:Tails",

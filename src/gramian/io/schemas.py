@@ -266,6 +266,8 @@ ROWS: Rows = {
             "n_features_in_": "=d",
             "_units?.mean": "d",
             "_fold_models?*": "object",
+            "_usual?": "single.UsualRows",
+            "_usual?.rows": "* d",
             "offset_": "number",
             "training_scores_": "s",
             "_weights": "++ s",
@@ -336,6 +338,16 @@ ROWS: Rows = {
     "latent.HeldOut": {"": {"predictions": "~ n m", "leverages": "~ n"}},
     "latent.NoiseField": {"": {"factor": "n r", "pivots": "r", "rest": "n"}},
     "latent.Units": UNITS,
+    "single.UsualRows": {
+        "": {
+            "rows": "n d",
+            "weights": "++ n",
+            "folds": "n",
+            "kernel": "Kernel",
+            "rate": "nonnegative",
+            "middle": "number",
+        }
+    },
     "single.InputLaw": {
         "": {
             "units.mean": "d",

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator as SklearnEstimator
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, complete_first, fitted_array, float_dtype, row_chunks
@@ -66,6 +66,16 @@ def forget(estimator: Any, *private: str) -> None:
     for name in list(vars(estimator)):
         if (name.endswith("_") and not name.startswith("_")) or name in (*private, "_coding"):
             delattr(estimator, name)
+
+
+def settle(fitted: Any) -> Any:
+    """A clone of a fitted model in which numbers of components and clusters that it chose are given."""
+    model, params = clone(fitted), fitted.get_params(deep=False)
+    if isinstance(params.get("n_clusters"), str):
+        model.set_params(n_clusters=len(fitted.weights_))
+    if isinstance(params.get("n_components"), str) and isinstance(fitted.n_components_, int | list):
+        model.set_params(n_components=fitted.n_components_)
+    return model
 
 
 def keep_columns(estimator: Any, rows: Rows) -> None:

@@ -33,7 +33,11 @@ def filled(X: np.ndarray, columns: bool) -> tuple[float, float, LatentImputer]:
     hidden = (rng.random(X.shape) < HIDDEN) & ~np.isnan(X)
     hidden &= (~np.isnan(X) & ~hidden).any(axis=1)[:, None]
     table = np.where(hidden, np.nan, X)
-    one = contextlib.nullcontext() if columns else patch.object(choice, "with_column_noises", lambda found, *a, **k: found)
+    one = (
+        contextlib.nullcontext()
+        if columns
+        else patch.object(choice, "with_column_noises", lambda found, *a, **k: found)
+    )
     with warnings.catch_warnings(), one:
         warnings.simplefilter("ignore")
         start = time.process_time()

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments._page import write_block
 from gramian import LatentImputer
 from gramian.filling import choice
 

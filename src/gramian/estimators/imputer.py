@@ -44,6 +44,7 @@ from gramian.rows.converted import rows_in_units
 from gramian.rows.draws import smallest_rows
 from gramian.single.answers import BaseEstimator, atomic, forget, keep_columns
 from gramian.single.standardizing import check_standardize
+from gramian.tables.margins import IDENTITY, Margins
 from gramian.tables.preprocessing import Preprocessing
 
 PRIVATE = (
@@ -95,10 +96,10 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
     bounds : "auto", None or dict, default="auto"
         What values may be filled in. "auto": what the columns show (whole numbers, no negative values, shares between 0 and 1); a dict
         column -> (low, high) with None for no end; None: any.
-    margins : None or "auto", default=None
+    margins : None or "auto", default="auto"
         None: columns as they are. "auto": a column of numbers is told to the model as it is, as its logarithm or as normal scores, whichever makes better 90 % intervals of
-        hidden cells, in the units of the table; as it is, unless another is better by more than a standard error. Intervals gain in most tables;
-        fills lose where columns nearly determine each other. Only where the estimator is PPCA and columns are standardised [15].
+        hidden cells, in the units of the table, where all together gain by more than two standard errors and fills lose nothing. Only where the
+        estimator is PPCA, its noise and components are open, and columns are standardised [15].
     censored : dict, optional
         Column -> limit of detection: cells at or below it are known to lie there, whatever number stands in them, and are filled by what the rest of
         the row says of them; where a column shows no such cell, its missing cells are those. An infinite limit says nothing. PPCA only [15].
@@ -121,7 +122,7 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
         Numbers taken for codes of missing, with ``value``, ``count`` and ``columns``.
     aside_ : list of str
         Of frames: categories of more than two values that take no part in the model of the other columns, because hidden cells of these are not filled clearly better with
-        them; their own holes are filled by a model of all columns, of which `estimator_` and the other attributes tell. Asked unless ``estimator`` or ``margins`` are given.
+        them; their own holes are filled by a model of all columns, of which `estimator_` and the other attributes tell. Asked unless ``estimator`` is given.
     robust_ : False, "cells" or "rows"
         What was taken; this and the following only where ``robust`` is not False.
     flags_ : ndarray of bool of shape (n_samples, n_features)
@@ -162,7 +163,7 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
         robust: bool | str = "auto",
         keep_codes: Any = None,
         bounds: Any = "auto",
-        margins: str | None = None,
+        margins: str | None = "auto",
         censored: Any = None,
         add_indicator: bool = False,
         keep_empty_features: bool = False,
@@ -289,7 +290,7 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
     ) -> None:
         """Where hidden cells are filled as well without some categories of many values, the others have a model of their own."""
         coding, ours = self._coding, self.estimator is None or is_auto(self.estimator)
-        if coding is None or not ours or self.margins is not None or not is_wide(coding):
+        if coding is None or not ours or not is_wide(coding):
             return
         if aside is None:
             aside = columns_aside(coding, whole, fill_features).columns
@@ -323,6 +324,17 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
         if self._others is not None:
             mean[:, self._is_kept], std[:, self._is_kept] = self._others._law(self._told_others(told))
         return mean, std
+
+    @property
+    def _margins_of_law(self) -> Margins | None:
+        if self._others is None or (self._margins is None and self._others._margins is None):
+            return self._margins
+        kept, (low, high, _) = self._is_kept, self._feature_ends(len(self._is_kept))
+        own = [IDENTITY] * len(kept) if self._margins is None else list(self._margins.columns)
+        others = [IDENTITY] * int(kept.sum()) if self._others._margins is None else self._others._margins.columns
+        for j, margin in zip(np.flatnonzero(kept), others):
+            own[j] = margin
+        return Margins(tuple(own), low, high)
 
     def _calibrated(self, features: Array) -> dict[str, Array]:
         found = super()._calibrated(features)
@@ -530,8 +542,8 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
         reach = float(ndtri((1 + level) / 2)) * std
         at = np.isnan(told.table)
         ends = [mean - reach, mean + reach]
-        if self._margins is not None:
-            ends = [self._margins.back(end) for end in ends]
+        if self._margins_of_law is not None:
+            ends = [self._margins_of_law.back(end) for end in ends]
         if told.known is not None and told.known.interval is not None:
             ends[1] = np.fmin(ends[1], self._unscaled(told.known.interval.high))
         below, above = (np.where(at, end, told.table) for end in ends)

@@ -95,15 +95,16 @@ class FillingChoice(FilledColumns):
             cut = np.asarray(known.interval.cells.any(axis=0))
         numbers = self._number_features(d) & ~errors
         kinds = [(("log",) if cut[j] else ("log", "scores")) if numbers[j] else () for j in range(d)]
-        noise = self.estimator_.noise_variance
+        fitted = self.estimator_
+        noise = fitted.noise_variance
         return MarginTrial(
             table,
             weights,
             kinds,
             *self._feature_ends(d),
-            self.estimator_.n_components_,
+            MissingFit(fitted.mean_, fitted.loadings_, fitted.noise_variance_, [], 0, True),
             None if isinstance(noise, str) or noise == 0 else float(noise),
-            self.estimator_.center,
+            fitted.center,
         ).chosen()
 
     def _fit_in_units(self, model: Any, table: Array, usual: Array, weights: Array, known: Known | None) -> FilledFit:

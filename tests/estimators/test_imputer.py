@@ -15,12 +15,13 @@ from gramian import (
     load,
     save,
 )
+from gramian.evidence.cell_choice import choose_by_cells
 from gramian.evidence.cell_scales import (
     column_scales,
     corrected_deviations,
     relative_sizes,
 )
-from gramian.evidence.cells import choose_by_cells, hidden_cells
+from gramian.evidence.cells import hidden_cells
 from gramian.filling.choice import MOST_WORK
 from gramian.latent.small_sample import SmallSample, inflation
 from oracles.tables import TABLES, with_holes

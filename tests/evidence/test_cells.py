@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from gramian.evidence import cells
-from gramian.evidence.cells import STANDS_OUT, choose_by_cells, choose_noise_by_cells, standing_out
+from gramian.evidence.cell_choice import choose_by_cells, choose_noise_by_cells
+from gramian.evidence.cells import STANDS_OUT, standing_out
 from gramian.latent.missing import fit_missing
 
 

@@ -51,6 +51,7 @@ from gramian.single.standardizing import check_standardize
 from gramian.tables.clocks import Clock
 from gramian.tables.frames import as_table, frame_of
 from gramian.tables.front_door import clock_of
+from gramian.tables.margins import IDENTITY, Margins
 from gramian.tables.preprocessing import Preprocessing
 
 PRIVATE = (
@@ -105,10 +106,10 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
     bounds : "auto", None or dict, default="auto"
         What values may be filled in. "auto": what the columns show (whole numbers, no negative values, shares between 0 and 1); a dict
         column -> (low, high) with None for no end; None: any.
-    margins : None or "auto", default=None
+    margins : None or "auto", default="auto"
         None: columns as they are. "auto": a column of numbers is told to the model as it is, as its logarithm or as normal scores, whichever makes better 90 % intervals of
-        hidden cells, in the units of the table; as it is, unless another is better by more than a standard error. Intervals gain in most tables;
-        fills lose where columns nearly determine each other. Only where the estimator is PPCA and columns are standardised [15].
+        hidden cells, in the units of the table, where all together gain by more than two standard errors and fills lose nothing. Only where the
+        estimator is PPCA, its noise and components are open, and columns are standardised [15].
     censored : dict, optional
         Column -> limit of detection: cells at or below it are known to lie there, whatever number stands in them, and are filled by what the rest of
         the row says of them; where a column shows no such cell, its missing cells are those. An infinite limit says nothing. PPCA only [15].
@@ -131,7 +132,7 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
         Numbers taken for codes of missing, with ``value``, ``count`` and ``columns``.
     aside_ : list of str
         Of frames: categories of more than two values that take no part in the model of the other columns, because hidden cells of these are not filled clearly better with
-        them; their own holes are filled by a model of all columns, of which `estimator_` and the other attributes tell. Asked unless ``estimator`` or ``margins`` are given.
+        them; their own holes are filled by a model of all columns, of which `estimator_` and the other attributes tell. Asked unless ``estimator`` is given.
     ways_ : dict of str
         Of frames whose rows follow a clock (a column or an index of dates, evenly spaced): column with gaps -> "table" (filled from the other columns), "clock" (from
         the values before and after) or "both", whichever hidden cells prefer. Other frames with such a clock are filled in the same ways. Asked as `aside_` is.
@@ -179,7 +180,7 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
         robust: bool | str = "auto",
         keep_codes: Any = None,
         bounds: Any = "auto",
-        margins: str | None = None,
+        margins: str | None = "auto",
         censored: Any = None,
         add_indicator: bool = False,
         keep_empty_features: bool = False,
@@ -254,7 +255,7 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
             whole = self._seen(whole, names, reset=True)
         whole = self._settle_columns(X, whole)
         self._fit_features(model, whole, self._known_of(X, whole, X_std), sample_weight, aside)
-        plain = (self.estimator, self.margins, self.censored, sample_weight, X_std) == (None,) * 5
+        plain = (self.estimator, self.censored, sample_weight, X_std) == (None,) * 4
         if aside is None and plain and frame_of(X) is not None and np.isnan(whole).any():
             table = self._columns_given(X)
             along = time_filling_of(X, table, self._coding or Preprocessing.fit([table]), self.aside_)
@@ -340,7 +341,7 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
     ) -> None:
         """Where hidden cells are filled as well without some categories of many values, the others have a model of their own."""
         coding, ours = self._coding, self.estimator is None or is_auto(self.estimator)
-        if coding is None or not ours or self.margins is not None or not is_wide(coding):
+        if coding is None or not ours or not is_wide(coding):
             return
         if aside is None:
             aside = columns_aside(coding, whole, fill_features).columns
@@ -373,9 +374,32 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
         mean, std = super()._law(told)
         if self._others is not None:
             mean[:, self._is_kept], std[:, self._is_kept] = self._others._law(self._told_others(told))
-        for j, (values, spreads, scale) in told.timed.items():
+        margins = self._margins_of_columns
+        for j, (values, spreads, scale) in told.timed.items():  # in units of the table
+            if margins is not None:
+                ends = margins.low[j], margins.high[j]
+                mean[:, j], std[:, j] = margins.columns[j].moments(mean[:, j], std[:, j], *ends)
             mean[:, j], std[:, j] = weave(values, spreads, mean[:, j], std[:, j], scale)
         return mean, std
+
+    def _margins_of_law(self, told: ShownRows) -> Margins | None:
+        margins = self._margins_of_columns
+        if margins is None or not told.timed:
+            return margins
+        columns = [IDENTITY if j in told.timed else margin for j, margin in enumerate(margins.columns)]
+        return replace(margins, columns=tuple(columns))
+
+    @property
+    def _margins_of_columns(self) -> Margins | None:
+        """The laws of all columns, those of the others among them."""
+        if self._others is None or (self._margins is None and self._others._margins is None):
+            return self._margins
+        kept, (low, high, _) = self._is_kept, self._feature_ends(len(self._is_kept))
+        own = [IDENTITY] * len(kept) if self._margins is None else list(self._margins.columns)
+        others = [IDENTITY] * int(kept.sum()) if self._others._margins is None else self._others._margins.columns
+        for j, margin in zip(np.flatnonzero(kept), others):
+            own[j] = margin
+        return Margins(tuple(own), low, high)
 
     def _calibrated(self, features: Array) -> dict[str, Array]:
         found = super()._calibrated(features)
@@ -586,8 +610,9 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
         reach = float(ndtri((1 + level) / 2)) * std
         at = np.isnan(told.table)
         ends = [mean - reach, mean + reach]
-        if self._margins is not None:
-            ends = [self._margins.back(end) for end in ends]
+        margins = self._margins_of_law(told)
+        if margins is not None:
+            ends = [margins.back(end) for end in ends]
         if told.known is not None and told.known.interval is not None:
             ends[1] = np.fmin(ends[1], self._unscaled(told.known.interval.high))
         below, above = (np.where(at, end, told.table) for end in ends)

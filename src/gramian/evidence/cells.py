@@ -1,4 +1,4 @@
-"""q of a table with holes, or its noise, on cells that were hidden from it [10].
+"""Cells that are hidden from a table, and what models fitted to the others say of them [10].
 
 In each draw about a tenth of the observed cells is hidden, the model of every candidate is fitted to the others, and the hidden cells are
 scored: by their log predictive density where a law is asked for, by the squared error where the cells are to be filled. Which cells are
@@ -7,10 +7,7 @@ hidden follows from what rows hold [13].
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import reduce
-from operator import add
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +15,6 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._content import Folds, SmallestRows, cell_uniforms, row_hashes
 from gramian._precision import ROUNDING
-from gramian._progress import checkpoint
-from gramian.evidence.held_out import ends, ladder
-from gramian.evidence.selection import Evidence, Selection, choose_by
 from gramian.latent.gaussian import signal_variance
 from gramian.latent.masked_em import Parameters, row_posterior
 from gramian.latent.masked_start import add_component
@@ -35,10 +29,6 @@ LOOSE_STEPS, NOISE_STEPS = 5, 1
 """So many cycles at most, for a q and for a noise: the model of the noise before is a near start."""
 ALMOST_NONE, TIGHT, TIGHT_STEPS = 1e-4, 1e-6, 100
 """Where the noise falls below such a share of the variance before the end, the climb goes on to this tolerance."""
-LARGEST_NOISE, NOISE_RATIO, N_NOISES = 2.0, 0.25, 11
-"""Noises that are tried, of the mean variance: the largest is the simplest, as the fewest components stand out of it."""
-NEGLIGIBLE = 0.01
-"""Of the squared error: a smaller noise that gains less is not worth it, unless it leaves none at all."""
 STANDS_OUT = 0.1
 """A component whose variance exceeds the noise by less than this share of it is none."""
 
@@ -137,32 +127,6 @@ class HiddenPredictions:
     def __add__(self, other: HiddenPredictions) -> HiddenPredictions:
         names = ("values", "means", "variances", "columns", "draws", "weights", "latents")
         return HiddenPredictions(*(np.concatenate([getattr(self, name), getattr(other, name)]) for name in names))
-
-
-@dataclass(frozen=True)
-class CellChoice:
-    """The selection, what the models of each candidate said of the hidden cells, and those models, one per draw."""
-
-    selection: Selection
-    predictions: list[HiddenPredictions]
-    models: list[list[MissingFit | None]]
-
-    def said(self, candidate: Any) -> HiddenPredictions | None:
-        """What the models of a candidate said of the hidden cells."""
-        tried = self.selection.candidates
-        return self.predictions[tried.index(candidate)] if candidate in tried else None
-
-    def models_of(self, candidate: Any) -> list[MissingFit]:
-        """The models of a candidate, one per draw; none of them where one left no noise."""
-        tried = self.selection.candidates
-        found = [model for model in self.models[tried.index(candidate)] if model is not None]
-        return found if all(np.all(model.noise_variance > 0) for model in found) else []
-
-    def start(self, candidate: Any) -> MissingFit | None:
-        """A model for a fit of the candidate to start from; None where it left no noise."""
-        tried = self.selection.candidates
-        model = self.models[tried.index(candidate)][0] if candidate in tried else None
-        return model if model is not None and np.all(model.noise_variance > 0) else None
 
 
 @dataclass
@@ -277,10 +241,16 @@ class CellDraw:
 
 
 def cell_draws(
-    X: Array, weights: Array, n_draws: int | Folds, noise_variance: Any, center: bool, blocks: Array | None
+    X: Array,
+    weights: Array,
+    n_draws: int | Folds,
+    noise_variance: Any,
+    center: bool,
+    blocks: Array | None,
+    n_rows: int = LOOK.rows,
 ) -> list[CellDraw]:
     """Draws of hidden cells of the rows of smallest hash."""
-    drawn = SmallestRows.of(X, weights, LOOK.rows)
+    drawn = SmallestRows.of(X, weights, n_rows)
     X, weights = drawn.rows.astype(np.float64), drawn.weights
     found = [
         CellDraw.of(X, draw.hidden, draw.table, weights, draw.number, noise_variance, center, blocks)
@@ -289,121 +259,7 @@ def cell_draws(
     return [draw for draw in found if draw.problem.scale > 0.0]
 
 
-def choose_by_cells(
-    X: Array,
-    weights: Array,
-    largest: int,
-    *,
-    smallest: int = 1,
-    noise_variance: Any = None,
-    center: bool = True,
-    n_draws: int | Folds = LOOK.folds,
-    blocks: Array | None = None,
-    by_error: bool = False,
-) -> CellChoice | None:
-    """The smallest q whose density of hidden cells is within one standard error (paired over draws) of the best; None if none can be hidden.
-
-    ``largest`` bounds the candidates. Each model starts from the one before it. ``blocks`` (d,): each block of columns has its own noise.
-    ``by_error``: their squared error decides.
-    """
-    draws = cell_draws(X, weights, n_draws, noise_variance, center, blocks)
-    if len(draws) < 2:
-        return None
-    search = _Search(draws, by_error, "q")
-    for q in ladder(smallest, largest):
-        if search.ends_with(q, [draw.at(q) for draw in draws]):
-            break
-    return search.choice
-
-
-def choose_noise_by_cells(
-    X: Array, weights: Array, largest: int, *, center: bool = True, n_draws: int | Folds = LOOK.folds
-) -> CellChoice | None:
-    """The largest noise whose squared error of hidden cells is within one standard error of the best; None if none can be hidden.
-
-    The model of a noise has the components that stand out of it, at most ``largest``: many weak ones are kept where they help and all
-    are shrunk, which tables that no few components explain prefer to a q of maximum likelihood. Candidates are 0 (the column means), then
-    {"n_components", "noise_variance"}. Where the smallest noise is taken columns nearly determine each other: if what stands out
-    of it leaves no noise at all, that is tried too.
-    """
-    draws = cell_draws(X, weights, n_draws, None, center, None)
-    if len(draws) < 2:
-        return None
-    unit = draws[0].problem.scale ** 2
-    search = _Search(draws, True, "model")
-    search.ends_with(0, [draw.at(0) for draw in draws])
-    q = 0
-    for k in range(N_NOISES):
-        noise = float(f"{LARGEST_NOISE * NOISE_RATIO**k * unit:.3g}")
-        said = [draw.at_noise(noise, largest) for draw in draws]
-        model = draws[0].model
-        q = 0 if model is None else model.loadings.shape[1]
-        if q and search.ends_with({"n_components": q, "noise_variance": noise}, said):
-            return search.choice
-    if search.selection.index == len(search.tried) - 1:
-        for draw in draws:
-            draw.parameters = None
-        first = draws[0].at(q)
-        if draws[0].ended:
-            search.ends_with(q, [first, *(draw.at(q) for draw in draws[1:])])
-            return search.choice
-    return replace(search.choice, selection=worth_it(search.selection))
-
-
-def worth_it(selection: Selection) -> Selection:
-    """The selection, or the simplest candidate whose error is within `NEGLIGIBLE` of the best: EM is very slow where hardly any noise is left.
-
-    >>> from gramian.evidence.selection import choose
-    >>> worth_it(choose([0, 1, 2], [[-1.0, -0.502, -0.5], [-1.0, -0.503, -0.5]])).chosen
-    1
-    """
-    first = int((selection.scores >= (1 + NEGLIGIBLE) * selection.scores.max()).argmax())
-    if first >= selection.index:
-        return selection
-    reason = selection.reason + f", and within {NEGLIGIBLE:.0%} of its error already {selection.candidates[first]}"
-    return replace(selection, chosen=selection.candidates[first], reason=reason)
-
-
 def standing_out(model: MissingFit) -> MissingFit:
     """The model without the components that do not stand out of its noise."""
     lengths = np.square(model.loadings).sum(axis=0)
     return replace(model, loadings=model.loadings[:, lengths > STANDS_OUT * model.noise_variance])
-
-
-@dataclass
-class _Search:
-    """Candidates as they come, simplest first, until the jury's patience ends."""
-
-    draws: list[CellDraw]
-    by_error: bool
-    what: str
-    tried: list[Any] = field(default_factory=list)
-    scores: list[Array] = field(default_factory=list)  # of each candidate, one per draw
-    predictions: list[HiddenPredictions] = field(default_factory=list)
-    models: list[list[MissingFit | None]] = field(default_factory=list)
-
-    @property
-    def evidence(self) -> Evidence:
-        sizes = np.array([draw.weights[draw.where[0]].sum() for draw in self.draws])
-        loss = "squared error of hidden cells" if self.by_error else "log predictive density of hidden cells"
-        return Evidence(list(self.tried), -np.array(self.scores), sizes, self.what, loss)
-
-    @property
-    def selection(self) -> Selection:
-        return choose_by(self.evidence)
-
-    @property
-    def choice(self) -> CellChoice:
-        return CellChoice(self.selection, self.predictions, self.models)
-
-    def ends_with(self, candidate: Any, found: Sequence[HiddenPredictions | None]) -> bool:
-        """Take in what the models of a candidate said; whether the search is over."""
-        checkpoint(f"hidden cells, {candidate}")
-        parts = [part for part in found if part is not None]
-        if len(parts) < len(found):
-            return True
-        self.tried.append(candidate)
-        self.scores.append(np.array([part.score(self.by_error) for part in parts]))
-        self.predictions.append(reduce(add, parts))
-        self.models.append([draw.model for draw in self.draws])
-        return ends(self.evidence)

@@ -13,20 +13,24 @@ from gramian._content import SmallestRows
 from gramian.evidence.cell_scales import column_scales
 from gramian.evidence.cells import CellDraw, HiddenDraw, hidden_draws
 from gramian.evidence.selection import Evidence, choose_by
+from gramian.latent.missing import MissingFit
 from gramian.latent.units import Units
-from gramian.policy import DEFAULTS, LOOK
+from gramian.policy import DEFAULTS, FILLING, JURY, LOOK
 from gramian.rows import as_rows
 from gramian.tables.margins import IDENTITY, Margin, Margins, log_margin, score_margin
 
 KINDS = ("identity", "log", "scores")
+STEPS = 2
+"""Cycles of EM in a trial."""
 
 
 @dataclass(frozen=True)
 class MarginTrial:
     """A table in its own units, and what is asked of its columns.
 
-    ``kinds`` says which maps each column may have; ``low`` and ``high`` what it may hold; ``origin`` where 0 is. ``q`` and
-    ``noise_variance`` (None: estimated) are those of the model that was chosen without maps.
+    ``kinds`` says which maps each column may have; ``low`` and ``high`` what it may hold; ``origin`` where 0 is. ``model`` is the one
+    that was fitted without maps, in units of the columns, and ``noise_variance`` its noise where that is not estimated: every trial begins at it,
+    so that what columns nearly determine of each other is not lost to a few steps of EM.
     """
 
     table: Array
@@ -35,19 +39,24 @@ class MarginTrial:
     low: Array
     high: Array
     origin: Array
-    q: int
+    model: MissingFit
     noise_variance: float | None = None
     center: bool = True
     n_draws: int = LOOK.folds
 
+    @property
+    def q(self) -> int:
+        return int(self.model.loadings.shape[1])
+
     def chosen(self) -> Margins:
-        """The map of each column; the line where nothing is better by more than a standard error, or the squared error would grow."""
+        """The map of each column: the line where nothing is better by more than a standard error. All are lines where the maps together are
+        not better by more than two, or the squared error would grow, or the work of a look is large."""
         d = self.table.shape[1]
         lines = Margins((IDENTITY,) * d, self.low, self.high)
         open_ = [kind for kind in KINDS[1:] if any(kind in allowed for allowed in self.kinds)]
         drawn = SmallestRows.of(self.table, self.weights, LOOK.rows)
         rows, weights = drawn.rows.astype(np.float64), drawn.weights
-        if not open_ or self.q == 0 or len(rows) < LOOK.fewest:
+        if not open_ or self.q == 0 or len(rows) < LOOK.fewest or len(rows) * d * self.q > FILLING.noise_work:
             return lines
         hidden = hidden_draws(rows, self.n_draws)
         if len(hidden) < 2:
@@ -66,7 +75,7 @@ class MarginTrial:
         if tuple(best) != tried[0]:
             together = found[tried.index(tuple(best))]
             worse = together.squared.sum() > found[0].squared.sum()
-            if worse or together.score.sum() >= found[0].score.sum():
+            if worse or not _clearly_better(together, found[0]):
                 return lines
         return Margins(
             tuple(self._margin(self.table[:, j], j, kind) for j, kind in enumerate(best)), self.low, self.high
@@ -79,10 +88,8 @@ class MarginTrial:
         draws = np.unique(mine[0].draws)
         if len(draws) < 2:
             return "identity"
-        sizes = np.array([np.count_nonzero(mine[0].draws == draw) for draw in draws])
         kept = [k for k, each in enumerate(mine) if k == 0 or each.squared.sum() <= mine[0].squared.sum()]
-        losses = np.array([[mine[k].score[mine[k].draws == draw].mean() for draw in draws] for k in kept])
-        return str(choose_by(Evidence([kinds[k] for k in kept], losses, sizes, "margin", "interval score")).chosen)
+        return str(choose_by(_evidence([kinds[k] for k in kept], [mine[k] for k in kept])).chosen)
 
     def _margin(self, column: Array, j: int, kind: str) -> Margin:
         made: Callable[[], Margin | None] = {
@@ -102,10 +109,12 @@ class MarginTrial:
             mapped = margins.into(shown)
             units = Units.of(as_rows(mapped, weights))
             scaled = units.into(margins.into(rows))
-            draw = CellDraw.of(scaled, cells, units.into(mapped), weights, number, self.noise_variance, self.center)
-            said = draw.at(self.q) if draw.problem.scale > 0 else None
-            if said is None:
+            blocks = None if np.ndim(self.model.noise_variance) == 0 else np.arange(rows.shape[1])
+            options = (self.noise_variance, self.center, blocks)
+            draw = CellDraw.of(scaled, cells, units.into(mapped), weights, number, *options)
+            if draw.problem.scale == 0:
                 continue
+            said = draw.beginning_at(self.model, STEPS)
             std = np.sqrt(said.variances)
             std *= column_scales((said.values - said.means) / std, said.columns, rows.shape[1])[said.columns]
             parts.append(self._judged(rows, cells, margins, units, said.means, std, number))
@@ -144,3 +153,17 @@ class MarginLosses:
     def of_column(self, j: int) -> MarginLosses:
         at = self.columns == j
         return MarginLosses(self.columns[at], self.draws[at], self.score[at], self.squared[at])
+
+
+def _evidence(kinds: list[str], found: list[MarginLosses]) -> Evidence:
+    """Interval scores by draw."""
+    draws, sizes = np.unique(found[0].draws, return_counts=True)
+    losses = np.array([[each.score[each.draws == draw].mean() for draw in draws] for each in found])
+    return Evidence(kinds, losses, sizes.astype(float), "margin", "interval score")
+
+
+def _clearly_better(own: MarginLosses, lines: MarginLosses) -> bool:
+    """Whether the interval score is better by more than two standard errors, over draws."""
+    if len(own.score) != len(lines.score) or not len(own.score):
+        return False
+    return choose_by(_evidence(["lines", "own"], [lines, own]), JURY.clear).chosen == "own"

@@ -85,8 +85,9 @@ class FilledLaws(FilledColumns):
         """The rows with their holes filled by means, and deviations, 0 where nothing was missing; in the units of the table."""
         mean, std = self._law(told)
         at = np.isnan(told.table)
-        if self._margins is not None:
-            mean, std = self._margins.moments(mean, std)
+        margins = self._margins_of_law(told)
+        if margins is not None:
+            mean, std = margins.moments(mean, std)
         return np.where(at, mean, told.table), np.where(at, std, 0.0)
 
 

@@ -122,7 +122,8 @@ class FilledCategories(FilledColumns):
             )
         told = self._told(X)
         table, features = told.table, self._law(told)[0]
-        features = features if self._margins is None else self._margins.back(features)
+        margins = self._margins_of_law(told)
+        features = features if margins is None else margins.back(features)
         seen = ~holes(self._table(X)[column])
         chances = self._calibrated(features)[column]
         assert self._coding is not None

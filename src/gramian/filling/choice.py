@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.base import clone
 
 from gramian._arrays import Array
-from gramian.evidence.cells import CellChoice, choose_by_cells, choose_noise_by_cells
+from gramian.evidence.cell_choice import CellChoice, choose_by_cells, choose_noise_by_cells, with_column_noises
+from gramian.evidence.cells import LOOSE_STEPS
 from gramian.evidence.folds import as_folds
 from gramian.evidence.margins import MarginTrial
 from gramian.evidence.robustness import believe_cells
@@ -29,9 +30,6 @@ from gramian.single.hole_fit import takes_holes
 from gramian.single.robust_fit import RobustFit
 from gramian.single.standardizing import standardizes
 from gramian.tables.margins import Margins
-
-MOST_WORK = 3e7
-"""Rows times columns times components up to which the noise is chosen, with the components that stand out of it; beyond, q, which costs less."""
 
 
 @dataclass(frozen=True)
@@ -97,15 +95,16 @@ class FillingChoice(FilledColumns):
             cut = np.asarray(known.interval.cells.any(axis=0))
         numbers = self._number_features(d) & ~errors
         kinds = [(("log",) if cut[j] else ("log", "scores")) if numbers[j] else () for j in range(d)]
-        noise = self.estimator_.noise_variance
+        fitted = self.estimator_
+        noise = fitted.noise_variance
         return MarginTrial(
             table,
             weights,
             kinds,
             *self._feature_ends(d),
-            self.estimator_.n_components_,
+            MissingFit(fitted.mean_, fitted.loadings_, fitted.noise_variance_, [], 0, True),
             None if isinstance(noise, str) or noise == 0 else float(noise),
-            self.estimator_.center,
+            fitted.center,
         ).chosen()
 
     def _fit_in_units(self, model: Any, table: Array, usual: Array, weights: Array, known: Known | None) -> FilledFit:
@@ -170,8 +169,10 @@ class FillingChoice(FilledColumns):
         if per_column:
             options["blocks"] = np.arange(scaled.shape[1])
         if model.n_components == "auto" and isinstance(model.noise_variance, str):
-            if known is None and not per_column and min(len(scaled), LOOK.rows) * scaled.shape[1] * limit <= MOST_WORK:
+            if known is None and not per_column:
                 choice = choose_noise_by_cells(scaled, weights, limit, **options)
+                if choice is not None and self.robust != "rows":
+                    choice = with_column_noises(choice, scaled, weights, limit, **options)
             else:
                 choice = choose_by_cells(scaled, weights, limit, smallest=0, by_error=True, **options)
             if choice is None:
@@ -179,6 +180,8 @@ class FillingChoice(FilledColumns):
             self.selection_ = choice.selection
             chosen = choice.selection.chosen
             given = chosen if isinstance(chosen, dict) else {"n_components": int(chosen)}
+            if not per_column and given.get("noise_variance") == "per-column":
+                given = given | {"max_iter": LOOSE_STEPS}  # what was judged: more steps make some columns exact
             return clone(model).set_params(**given), choice
         if self.n_folds is None or not isinstance(model.n_components, int):
             return model, None
@@ -205,12 +208,13 @@ def fit_above_noise(model: Any, choice: CellChoice | None, fit: Callable[[Any], 
 
 @contextmanager
 def silence_unasked(choice: CellChoice | None) -> Iterator[None]:
-    """Exact structure leaves a model without a density, which an imputer does not need, or with fewer axes than were chosen, which
-    nobody asked for: nothing to warn of."""
+    """Exact structure leaves a model without a density, which an imputer does not need, or with fewer axes than were chosen, and noises of
+    columns take the steps that were judged, none of which anybody asked for: nothing to warn of."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The kept components explain all", category=NumericalWarning)
         if choice is not None and len(choice.selection.candidates) > 1:
             warnings.filterwarnings(
                 "ignore", message="n_components=.* exceeds the numerical rank", category=NumericalWarning
             )
+            warnings.filterwarnings("ignore", message=f"PX-EM did not converge in max_iter={LOOSE_STEPS} steps")
         yield

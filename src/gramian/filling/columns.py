@@ -199,6 +199,10 @@ class FilledColumns(TakesFrames):
             table, self._units.into(scaled), None if known is None else known.moved(self._units.mean, self._units.scale)
         )
 
+    def _margins_of_law(self, told: ShownRows) -> Margins | None:
+        """The maps in whose images the law of a cell is normal."""
+        return self._margins
+
     def _unscaled(self, features: Array) -> Array:
         """Features in units of the model as those of the table."""
         features = features if self._units is None else self._units.back(features)

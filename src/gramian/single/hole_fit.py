@@ -15,7 +15,7 @@ from gramian._checks import check_seen, warn_of_empty_rows, warn_of_one_value
 from gramian._precision import HALF_DIGITS
 from gramian._progress import Progress
 from gramian._types import Points, RandomState
-from gramian.evidence.cells import choose_by_cells
+from gramian.evidence.cell_choice import choose_by_cells
 from gramian.evidence.selection import Selection, without_evidence
 from gramian.exceptions import NumericalWarning, warn
 from gramian.latent.dimension import free_parameters, lowest_of_valley

@@ -11,8 +11,9 @@ from scipy.special import ndtri
 from gramian._arrays import Array, has_nan, row_chunks
 from gramian._checks import check_scale
 from gramian._content import SmallestRows, cell_uniforms, row_hashes
+from gramian.evidence.cell_choice import CellChoice, choose_noise_by_cells
 from gramian.evidence.cell_scales import column_scales
-from gramian.evidence.cells import LOOSE, CellChoice, choose_by_cells, choose_noise_by_cells
+from gramian.evidence.cells import LOOSE
 from gramian.kernels.expected import as_laws
 from gramian.latent.missing import MissingFit, fit_missing
 from gramian.latent.model import PrimalModel
@@ -20,9 +21,6 @@ from gramian.latent.primal import predictive
 from gramian.latent.units import Units
 from gramian.policy import LOOK, SIZES
 from gramian.single.hole_fit import model_of_missing
-
-WIDEST = 100
-"""Up to so many columns the noise is chosen, beyond, the number of components: as in `LatentImputer`."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,8 @@ class InputLaw:
             warnings.simplefilter(
                 "ignore"
             )  # exact structure, few steps: the law is a means, and nobody asked for its model
-            choice = _chosen(drawn.rows, drawn.weights, max(min(len(drawn.rows), d) - 1, 0))
+            most = max(min(len(drawn.rows), d) - 1, 0)
+            choice = choose_noise_by_cells(drawn.rows, drawn.weights, most, n_draws=LOOK.draws)
             q, noise, start = 0, None, None
             if choice is not None:
                 chosen = choice.selection.chosen
@@ -112,12 +111,6 @@ class InputLaw:
         uniforms = (cell_uniforms(hashes, means.shape[1], draw) for draw in range(16 // 2))
         steps = [np.sqrt(variances) * ndtri(np.clip(uniform, 1e-12, 1 - 1e-12)) for uniform in uniforms]
         return np.stack([means + sign * step for step in steps for sign in (1.0, -1.0)])
-
-
-def _chosen(X: Array, weights: Array, limit: int) -> CellChoice | None:
-    if X.shape[1] <= WIDEST:
-        return choose_noise_by_cells(X, weights, limit, n_draws=LOOK.draws)
-    return choose_by_cells(X, weights, limit, smallest=0, by_error=True, n_draws=LOOK.draws)
 
 
 def _scales(choice: CellChoice | None, n_columns: int) -> Array:

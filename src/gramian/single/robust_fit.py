@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.evidence.cells import choose_by_cells
+from gramian.evidence.cell_choice import choose_by_cells
 from gramian.evidence.robustness import Robust, believe_cells
 from gramian.latent.missing import MissingFit, fit_missing
 from gramian.latent.student import StudentFit, fit_student

@@ -166,7 +166,8 @@ def _reasons(detector: Any, X: Any, table: Table, rows: Array) -> list[tuple[str
         names = [coding.names[j] for j in columns]
         told = [(name, _told(table[name][row]), _told(ordinary[name][i])) for name in names]
         told = [reason for reason in told if reason[1] != reason[2]] or told[:1]  # what is as expected is no reason
-        out.append((", ".join(name for name, _, _ in told), *(", ".join(part) for part in list(zip(*told))[1:])))
+        blames, seen, usual = (", ".join(reason[k] for reason in told) for k in range(3))
+        out.append((blames, seen, usual))
     return out
 
 

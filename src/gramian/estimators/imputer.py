@@ -408,13 +408,13 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
     def _drawn(self, told: ShownRows, m: int, rng: np.random.Generator) -> Iterator[tuple[Array, dict[str, Array]]]:
         drawn = super()._drawn(told, m, rng)
         others = repeat(None) if self._others is None else self._others._drawn(self._told_others(told), m, rng)
-        mean, std = self._law(told) if told.timed else (None, None)
+        law = self._law(told) if told.timed else None
         for (features, texts), other in zip(drawn, others):
             if other is not None:
                 features[:, self._is_kept], texts = other[0], texts | other[1]
-            for j in told.timed:
-                at = np.isnan(told.table[:, j])
-                features[at, j] = mean[at, j] + std[at, j] * rng.standard_normal(int(at.sum()))
+            if law is not None:
+                at = np.isnan(told.table) & np.isin(np.arange(features.shape[1]), list(told.timed))
+                features[at] = law[0][at] + law[1][at] * rng.standard_normal(int(at.sum()))
             yield features, texts
 
     @property

@@ -172,8 +172,10 @@ def fill_by_time(
         cells = np.concatenate([np.arange(rows.start, rows.stop) for rows in gaps])
         deviations = (column - both)[cells] / both_std[cells]
         filling.scales[name] = max(1.0, float(np.sqrt(np.mean(deviations**2))))
-        told = (by_clock, clock_std) if filling.ways[name] == "clock" else (both, filling.scales[name] * both_std)
-        filling.trials[name] = Trial(column, *told, cells, mean)
+        if filling.ways[name] == "clock":
+            filling.trials[name] = Trial(column, by_clock, clock_std, cells, mean)
+        else:
+            filling.trials[name] = Trial(column, both, filling.scales[name] * both_std, cells, mean)
         filling.forecasters[name] = _forecaster(clock, seed).fit(series[name])
     return filling
 

@@ -96,7 +96,7 @@ class TakesFrames:
 
 def clock_of(X: Any, table: Table) -> Clock | None:
     """The clock of a data frame: a column, or the index of pandas; none where rows run backwards."""
-    index = getattr(X, "index", None)
+    index: Any = getattr(X, "index", None)
     try:
         found = Clock.of(table)
         if found is None and type(index).__name__ in ("DatetimeIndex", "PeriodIndex"):

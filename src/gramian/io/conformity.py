@@ -323,7 +323,9 @@ def _wrong_array(value: Any, words: list[str], lengths: dict[str, int]) -> str |
     if value.ndim != len(shape):
         return f"has {value.ndim} dimensions, not {len(shape)}"
     for letter, length in zip(shape, value.shape):
-        wrong = None if letter == "*" else _same(lengths, letter, int(length))
+        if letter == "1*" and not length:
+            return "is empty"
+        wrong = None if letter in ("*", "1*") else _same(lengths, letter, int(length))
         if wrong:
             return wrong
     if rule == "labels":

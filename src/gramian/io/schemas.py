@@ -5,7 +5,7 @@
 and ``name*`` is a list, of which every item is meant (``name*?`` where items may be None).
 
 =================  ====================================================================================================
-``"q d"``          an array of finite numbers of that shape; a letter is the same number within one object, ``*`` any
+``"q d"``          an array of finite numbers of that shape; a letter is the same number within one object, ``*`` any, ``1*`` any but 0
 ``"~ n d"``        the same where NaN may stand (rows with holes)
 ``"+ q"``          the same, without negative numbers
 ``"++ q"``         the same, all above zero
@@ -108,6 +108,7 @@ ROWS: Rows = {
             "n_samples_": "positive",
             "_column_weights": "+ d",
             "_tail?": "latent.Tail",
+            "_held_out_spe?": "nonnegative",
         },
         "_moments": {
             "_moments": "operators.Moments",
@@ -239,7 +240,7 @@ ROWS: Rows = {
             "state_noise_": "% q q",
             "noise_variance_": "scales",
             "log_likelihoods_": "*",
-            "_rows": "~ * d",
+            "_rows": "~ 1* d",
             "_scale": "++ d",
             "_index!": "any",
             "_columns!": "any",

@@ -171,8 +171,8 @@ def spe_law(
     if held_out is not None and gaussian.noise_variance > 0 and gaussian.dim > q:
         noise = max(held_out / (gaussian.dim - q), gaussian.noise_variance)
     estimated = max(n - 1 - q, 1.0) * max(gaussian.dim - q, 1.0)
-    share = 1.0 if tail is None else tail.flatness(gaussian.dim - q, n - 1 - q)
-    return FRatio(freedom * share, estimated * share), noise * freedom
+    flat = 1.0 if tail is None else tail.flatness(gaussian.dim - q, n - 1 - q)
+    return FRatio(freedom * flat, estimated * flat), noise * freedom
 
 
 def jackson_mudholkar(tail: Tail, level: float) -> float:

@@ -66,12 +66,12 @@ def within_prior(covariance: Array) -> Array:
            [0. , 0.5]])
     """
     covariance = symmetric_part(np.asarray(covariance))
-    suspect = np.square(covariance).sum(axis=(-2, -1)) > 1.0  # else the largest eigenvalue is below 1
+    below = 1.0 - 8 * covariance.shape[-1] * EPS  # so that the product, and who looks at it, may round
+    suspect = np.square(covariance).sum(axis=(-2, -1)) > below  # else the largest eigenvalue is below it
     if not suspect.any():
         return covariance
     seen = covariance[suspect].astype(np.float64)
     values, vectors = np.linalg.eigh(seen)
-    below = 1.0 - 8 * values.shape[-1] * EPS  # so that the product, and who looks at it, may round
     turned = (seen * ~np.eye(values.shape[-1], dtype=bool)).any(
         axis=(-2, -1)
     )  # a diagonal shows its variances themselves

@@ -414,6 +414,7 @@ _SCALARS: dict[str, Any] = {
     "natural": lambda value: _whole(value) and value > 0,
     "fitted": lambda value: _belongs_to_gramian(value) and bool(held(value).keys() - defaults(_class(value)).keys()),
     "object": lambda value: _belongs_to_gramian(value),
+    "map": lambda value: _belongs_to_gramian(value) and callable(getattr(_class(value), "transform", None)),
     "model": lambda value: value == "auto" if isinstance(value, ATOMS) else registered_name(_class(value)) is not None,
 }
 _SAID = {
@@ -425,6 +426,7 @@ _SAID = {
     "never": "data",
     "filled": "a list of one or more",
     "object": "an object of gramian",
+    "map": "a feature map",
     "fitted": "a fitted model of gramian",
     "natural": "a whole number above zero",
     "dtype": "the name of a dtype of numbers",

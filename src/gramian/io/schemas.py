@@ -162,6 +162,7 @@ ROWS: Rows = {
             **MIXTURE,
             "_width": "count",
             "noise_variance_": "nonnegative",
+            "_gram!": "* *",
             "X_fit_!": "* *",
             "_columns!": "#d *",
             "_components": "list k",

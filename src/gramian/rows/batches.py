@@ -101,6 +101,10 @@ class BatchRows:
 def _joined(*parts: ArrayRows) -> ArrayRows:
     """One after the other, in an array of their own."""
     targets = [part.target for part in parts if part.target is not None]
+    if len({target.shape[1:] for target in targets}) > 1:
+        raise ValueError(
+            f"y has rows of shape {targets[0].shape[1:]} in one batch, but others in another. Give the same targets for all rows."
+        )
     return replace(
         parts[0],
         X=np.concatenate([part.X for part in parts]),

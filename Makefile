@@ -103,7 +103,8 @@ bench: $(VENV)/.bench
 
 # What runs of the tests reach, by line and branch; the page is in build/coverage.
 coverage: $(VENV)/.coverage
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -q --cov --cov-report=term:skip-covered --cov-report=html
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -q --cov --cov-report=term:skip-covered --cov-report=html --cov-report=json:build/coverage.json
+	$(BIN)/python -m benchmarks.coverage_rooms build/coverage.json
 
 # The wheel and the source archive, in dist; the wheel is tried in an environment that has nothing else.
 wheel: $(VENV)/.release

@@ -2,11 +2,12 @@
 
 Run as ``python -m benchmarks.reliability_page``. The runs: ``benchmarks.faults``, ``benchmarks.soak``, ``benchmarks.soak_model_files``,
 ``benchmarks.soak_typed_files``, ``benchmarks.soak_laws``, ``benchmarks.soak_table_files``, ``benchmarks.soak_tables``, ``benchmarks.soak_interrupts``,
-``benchmarks.mutation_score``, ``experiments.calibration``, ``experiments.holes_not_at_random``.
+``benchmarks.mutation_score``, ``benchmarks.coverage_rooms``, ``experiments.calibration``, ``experiments.holes_not_at_random``.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,7 @@ def typed_files(found: dict[str, Any]) -> list[str]:
 def laws(found: list[dict[str, Any]]) -> list[str]:
     """What the second soak found, run by run."""
     rows = [
-        [run["seed"], run["cases"], sum(one[1] for one in run["by law"].values()), run["finds"], f"{1000 * run['finds'] / run['cases']:.1f}", run["minutes of CPU"], run.get("when", "")]
+        [run["seed"], run["cases"], sum(one[1] for one in run["by law"].values()) or "", run["finds"], f"{1000 * run['finds'] / run['cases']:.1f}", run["minutes of CPU"], run.get("when", "")]
         for run in found
     ]  # fmt: skip
     last = found[-1]
@@ -150,8 +151,8 @@ def laws(found: list[dict[str, Any]]) -> list[str]:
         "## Laws",
         "",
         "`python -m benchmarks.soak_laws`, a second soak that asks whether answers are right: PPCA, mixtures, filled cells and kernel models against plain NumPy and "
-        "scikit-learn; and tables changed in what must not matter (rows one at a time, a second call, a file, containers and byte orders, units, idle columns, "
-        "weights against copies, cuts of batches), from one row and one column on, scales from 1e-150 to 1e150, with all that can be wrong with a table. Each case is "
+        "scikit-learn; and tables changed in what must not matter (rows one at a time, orders of rows and columns, a second call, a file, containers and byte orders, "
+        "units, idle columns, weights against copies, cuts of batches), no rows, far rows, float32 and posteriors, from one row and one column on, scales from 1e-150 to 1e150, with all that can be wrong with a table. Each case is "
         "a plan with a seed, and a find is made smaller by hypothesis. Cases that no law can be asked about, or that are refused in words, are not among the compared.",
         "",
         *table(["seed", "cases", "compared", "finds", "per 1,000", "minutes of CPU", "when"], rows),
@@ -200,9 +201,27 @@ def mutants(found: dict[str, Any]) -> list[str]:
     ]
 
 
+def peers() -> list[str]:
+    """How many questions of the test suites of peers are asked of ours."""
+    text = (PAGE.parents[1] / "tests" / "reliability" / "test_peers.py").read_text(encoding="utf-8")
+    parts = re.split(r"^# -+ (.+)$", text, flags=re.MULTILINE)[1:]
+    rows = [
+        [name, len(re.findall(r"^def test_", body, flags=re.MULTILINE))] for name, body in zip(parts[::2], parts[1::2])
+    ]
+    return [
+        "",
+        "## Suites of peers",
+        "",
+        "`tests/reliability/test_peers.py`: what the test suites of peers ask of their models, asked of ours, with each change. The ideas are theirs, the tests are "
+        "written here. scikit-learn's checks of estimators are run on every estimator, those too that `check_estimator` leaves out (`tests/reliability/test_scikit_learn.py`).",
+        "",
+        *table(["suite", "questions"], rows),
+    ]
+
+
 def coverage(found: dict[str, Any]) -> list[str]:
     """Lines and branches that tests reach."""
-    rows = [[name, *counts] for name, counts in found["rooms"].items()]
+    rows = [[name, *counts] for name, counts in sorted(found["rooms"].items(), key=lambda one: (one[0] == "all", one))]
     return [
         "",
         "## Coverage",
@@ -348,7 +367,7 @@ empty environment, `make audit` looks for advisories about dependencies where an
 def main() -> None:
     """Write the page."""
     found = noted()
-    lines = [line for name, section in SECTIONS.items() if name in found for line in section(found[name])]
+    lines = [line for name, section in SECTIONS.items() if name in found for line in section(found[name])] + peers()
     PAGE.write_text(HEAD + "\n".join(lines) + "\n" + TAIL, encoding="utf-8")
     print(f"{PAGE.name}: {', '.join(name for name in SECTIONS if name in found)}")
 

@@ -585,9 +585,10 @@ def far_rows(plan: Plan) -> None:
                 raise
             continue
         parts = answer if isinstance(answer, list | tuple) else [answer]
-        for part in [one for part in parts for one in (vars(part).values() if hasattr(part, "__dict__") else [part])]:
+        held = [one for part in parts for one in (vars(part).values() if hasattr(part, "__dict__") else [part])]
+        for one in held:
             COMPARED["far rows"] += 1
-            numbers = np.asarray(part)
+            numbers = np.asarray(one)
             if numbers.dtype.kind == "f" and np.isnan(numbers).any():
                 raise WrongError(f"far rows: {method} has NaN")
 

@@ -49,12 +49,15 @@ def _use_up(block):
 def test_a_worker_beyond_its_memory_is_told_in_words_and_the_model_stands():
     model = PPCA(2).fit(X)
     before = model.components_.copy()
-    with dask.config.set({"distributed.scheduler.allowed-failures": 0, "distributed.worker.memory.terminate": 0.9}):
-        with cluster(processes=True, memory_limit="700MB") as held, distributed.Client(held) as client:
-            client.wait_for_workers(1, timeout=300)
-            greedy = da.from_array(X, chunks=(300, -1)).map_blocks(_use_up, dtype=float, meta=np.empty((0, 0)))
-            with pytest.raises(MemoryError, match="smaller chunks"):
-                model.fit(greedy)
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0, "distributed.worker.memory.terminate": 0.9}),
+        cluster(processes=True, memory_limit="700MB") as held,
+        distributed.Client(held) as client,
+    ):
+        client.wait_for_workers(1, timeout=300)
+        greedy = da.from_array(X, chunks=(300, -1)).map_blocks(_use_up, dtype=float, meta=np.empty((0, 0)))
+        with pytest.raises(MemoryError, match="smaller chunks"):
+            model.fit(greedy)
     assert (model.components_ == before).all()
 
 
@@ -84,5 +87,5 @@ def test_blocks_that_are_all_empty_are_refused(model):
     nothing = da.from_array(X, chunks=(100, -1))
     with dask.config.set(scheduler="synchronous"):
         for lazy in (nothing[:0], nothing[nothing[:, 0] > 1e9]):
-            with pytest.raises(ValueError, match="row|sample"):
+            with pytest.raises(ValueError, match=r"row|sample"):
                 model.fit(lazy)

@@ -220,3 +220,14 @@ def test_a_source_that_breaks_off_leaves_the_model_as_it_was():
     with pytest.raises(OSError, match="the disk is gone"):
         model.fit_batches(broken)
     assert vars(model) == before
+
+
+def test_cuts_change_no_bit():
+    """Blocks are cut anew: of 5,000 rows every cut gives the sums of one and the same."""
+    rows = np.random.default_rng(1).standard_normal((5000, 3))
+    target = np.sin(rows[:, 0])
+    found = []
+    for edges in ([2500], [1, 2, 4097], [4096], list(range(300, 5000, 300))):
+        parts = list(zip(np.split(rows, edges), np.split(target, edges)))
+        found.append(RKMRegressor(kernel="rbf", n_landmarks=40, approximation="nystroem").fit_batches(parts))
+    assert all((one.predict(rows[:20]) == found[0].predict(rows[:20])).all() for one in found)

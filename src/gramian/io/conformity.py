@@ -323,7 +323,9 @@ def _wrong_array(value: Any, words: list[str], lengths: dict[str, int]) -> str |
     if value.ndim != len(shape):
         return f"has {value.ndim} dimensions, not {len(shape)}"
     for letter, length in zip(shape, value.shape):
-        wrong = None if letter == "*" else _same(lengths, letter, int(length))
+        if letter == "1*" and not length:
+            return "is empty"
+        wrong = None if letter in ("*", "1*") else _same(lengths, letter, int(length))
         if wrong:
             return wrong
     if rule == "labels":
@@ -412,6 +414,7 @@ _SCALARS: dict[str, Any] = {
     "natural": lambda value: _whole(value) and value > 0,
     "fitted": lambda value: _belongs_to_gramian(value) and bool(held(value).keys() - defaults(_class(value)).keys()),
     "object": lambda value: _belongs_to_gramian(value),
+    "map": lambda value: _belongs_to_gramian(value) and callable(getattr(_class(value), "transform", None)),
     "model": lambda value: value == "auto" if isinstance(value, ATOMS) else registered_name(_class(value)) is not None,
 }
 _SAID = {
@@ -423,6 +426,7 @@ _SAID = {
     "never": "data",
     "filled": "a list of one or more",
     "object": "an object of gramian",
+    "map": "a feature map",
     "fitted": "a fitted model of gramian",
     "natural": "a whole number above zero",
     "dtype": "the name of a dtype of numbers",

@@ -55,7 +55,7 @@ PART_ROWS: Rows = {
     # parts of models
     "latent.Projection": {"": {"scores": "n q", "squared_norm": "n", "overlap?": "..."}},
     "latent.Posterior": {"": {"mean": "n q", "covariance": "..."}},
-    "latent.ExplicitView": {"": {"features": "~ n r", "feature_map?": "object"}},
+    "latent.ExplicitView": {"": {"features": "~ n r", "feature_map?": "map"}},
     "latent.KernelView": {"": {"kernel": "Kernel", "raw": "object"}},
     "latent.PartialView": {"": {"view": "object", "rows": "# n", "weights": "+ n"}},
     "latent.NoiseFit": {"": {"noise_variances": "+ v", "log_likelihoods": "*", "n_iter": "count", "latents": "n q"}},

@@ -5,7 +5,7 @@
 and ``name*`` is a list, of which every item is meant (``name*?`` where items may be None).
 
 =================  ====================================================================================================
-``"q d"``          an array of finite numbers of that shape; a letter is the same number within one object, ``*`` any
+``"q d"``          an array of finite numbers of that shape; a letter is the same number within one object, ``*`` any, ``1*`` any but 0
 ``"~ n d"``        the same where NaN may stand (rows with holes)
 ``"+ q"``          the same, without negative numbers
 ``"++ q"``         the same, all above zero
@@ -16,7 +16,7 @@ and ``name*`` is a list, of which every item is meant (``name*?`` where items ma
 ``"order"``        a number between 1e-100 and 1e100
 ``"=d"``           a whole number, equal to that letter
 ``"number"``       a finite number; also ``filled`` (a list of one or more), ``positive``, ``nonnegative``, ``above zero`` (or infinite), ``count`` (whole, not
-                   negative), ``natural`` (whole, above zero), ``dtype`` (a name), ``flag``, ``text``; ``fitted`` (an object that is); ``model`` (an object, or "auto"); ``never``: what no file may hold
+                   negative), ``natural`` (whole, above zero), ``dtype`` (a name), ``flag``, ``text``; ``fitted`` (an object that is); ``model`` (an object, or "auto"); ``map`` (a feature map); ``never``: what no file may hold
 ``"Kernel"``       an object of that group (Kernel, GPKernel, Solver, Subspace, Preimage), or of the registered class of that
                    name
 =================  ====================================================================================================
@@ -85,7 +85,7 @@ PREIMAGE = {
 UNITS = {"": {"mean": "d", "scale": "++ d"}}
 
 FEATURES = {
-    "feature_map": "object",
+    "feature_map": "map",
     "primal": "latent.PrimalSubspace",
     "primal.mean": "r",
     "point_features": "m r",
@@ -108,6 +108,7 @@ ROWS: Rows = {
             "n_samples_": "positive",
             "_column_weights": "+ d",
             "_tail?": "latent.Tail",
+            "_held_out_spe?": "nonnegative",
         },
         "_moments": {
             "_moments": "operators.Moments",
@@ -160,6 +161,8 @@ ROWS: Rows = {
         "*": {
             **MIXTURE,
             "_width": "count",
+            "noise_variance_": "nonnegative",
+            "_gram!": "* *",
             "X_fit_!": "* *",
             "_columns!": "#d *",
             "_components": "list k",
@@ -238,7 +241,7 @@ ROWS: Rows = {
             "state_noise_": "% q q",
             "noise_variance_": "scales",
             "log_likelihoods_": "*",
-            "_rows": "~ * d",
+            "_rows": "~ 1* d",
             "_scale": "++ d",
             "_index!": "any",
             "_columns!": "any",
@@ -305,7 +308,7 @@ ROWS: Rows = {
     "latent.NystroemSubspace": {"": FEATURES},
     "latent.AnchoredSubspace": {"": {**FEATURES}},
     "latent.RandomFeatureSubspace": {"": {**FEATURES, "affine": "m", "axes": "m q", "primal.components": "q r"}},
-    "latent.MappedSubspace": {"": {"feature_map": "object"}},
+    "latent.MappedSubspace": {"": {"feature_map": "map"}},
     "latent.ViewPart": {"": {"subspace": "Subspace", "scale": "number", "overlap": "% q q", "trust": "number"}},
     "latent.ViewSubspace": {"": {"parts*": "latent.ViewPart"}},
     "latent.TargetFit": {

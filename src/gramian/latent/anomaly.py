@@ -136,6 +136,20 @@ class Tail:
             left = [float(p - (eigenvalues**k).sum()) for k, p in enumerate(powers, start=1)]
         return cls(*(max(theta, 0.0) for theta in left)) if np.isfinite(left).all() else None
 
+    def flatness(self, n_values: float, freedom: float) -> float:
+        """Box's freedom θ₁² / θ₂ of what was discarded, as a share of that of as many equal values: at most 1.
+
+        Samples make eigenvalues unequal: with ``freedom`` rows behind it, θ₂ is too large by θ₁² / freedom (and a little), and that is taken off.
+
+        >>> Tail(3.0, 3.0, 3.0).flatness(3, 1e9), round(Tail(3.0, 5.0, 9.0).flatness(3, 1e9), 3)
+        (1.0, 0.6)
+        """
+        if not freedom > 2 or not n_values > 1:
+            return 1.0
+        total = self.theta1 * self.theta1
+        square = (self.theta2 - total / freedom) * freedom**2 / ((freedom - 1) * (freedom + 2))
+        return float(np.clip(total / square / n_values, 1.0 / n_values, 1.0)) if square > 0 else 1.0
+
     def with_values(self, eigenvalues: Array) -> Tail:
         """With some more eigenvalues discarded."""
         powers = (self.theta1, self.theta2, self.theta3)
@@ -155,14 +169,15 @@ def spe_law(
 ) -> tuple[Law, Any]:
     """SPE of new rows as (distribution, scale) [2].
 
-    The noise corrected for N times an F with the freedom that the noise was estimated with, or Box's chi² for a tail that is not flat.
+    The noise corrected for N times an F with the freedom that the noise was estimated with, both as far as the discarded eigenvalues are
+    equal; or Box's chi² for a tail that is not flat.
     ``held_out`` is the mean SPE of held-out rows, where it was measured: it takes the place of the corrected noise.
     """
     q, n = gaussian.n_components, weight
     correction = n / (n - 1 - q) * (1 + (q + 1) / n) if n > q + 1 else 1.0
     if limits == "box" and tail is not None and tail.theta2 > 0:
         share = (np.asarray(dim) - q) / (gaussian.dim - q)  # a part of the columns sees a part of the tail
-        freedom = np.maximum(tail.theta1**2 / tail.theta2 * share, 1e-9)
+        freedom = np.maximum(tail.theta1 * tail.theta1 / tail.theta2 * share, 1e-9)
         return ChiSquared(freedom), tail.theta2 / tail.theta1 * correction
     freedom = np.maximum(np.asarray(dim, dtype=float) - q, 1e-9)
     # without noise every distance is an anomaly; only rounding is tolerated
@@ -171,7 +186,8 @@ def spe_law(
     if held_out is not None and gaussian.noise_variance > 0 and gaussian.dim > q:
         noise = max(held_out / (gaussian.dim - q), gaussian.noise_variance)
     estimated = max(n - 1 - q, 1.0) * max(gaussian.dim - q, 1.0)
-    return FRatio(freedom, estimated), noise * freedom
+    flat = 1.0 if tail is None else tail.flatness(gaussian.dim - q, n - 1 - q)
+    return FRatio(freedom * flat, estimated * flat), noise * freedom
 
 
 def jackson_mudholkar(tail: Tail, level: float) -> float:

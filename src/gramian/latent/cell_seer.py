@@ -83,7 +83,8 @@ class CellSeer:
         rows, none = self.tails.into(np.asarray(X, dtype=np.float64)), np.zeros(X.shape, dtype=bool)
         given = np.zeros(len(X)) if weights is None else weights
         seer = self.seer
-        return updated_flags(seer, rows, given, none, self.limits, seer.penalty(self.limits))
+        with np.errstate(over="ignore", invalid="ignore"):  # the squares of cells that are wild enough leave float64
+            return updated_flags(seer, rows, given, none, self.limits, seer.penalty(self.limits))
 
     @property
     def seer(self) -> CellModel:

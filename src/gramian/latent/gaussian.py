@@ -66,7 +66,8 @@ def within_prior(covariance: Array) -> Array:
            [0. , 0.5]])
     """
     covariance = symmetric_part(np.asarray(covariance))
-    suspect = np.square(covariance).sum(axis=(-2, -1)) > 1.0  # else the largest eigenvalue is below 1
+    below = 1.0 - 8 * covariance.shape[-1] * EPS  # so that the product, and who looks at it, may round
+    suspect = np.square(covariance).sum(axis=(-2, -1)) > below  # else the largest eigenvalue is below it
     if not suspect.any():
         return covariance
     seen = covariance[suspect].astype(np.float64)

@@ -77,6 +77,12 @@ def fit_mixture(
 def mixture_fit(rows: GaussianRows, ascent: Ascent, with_responsibilities: bool = True) -> MixtureFit[PrimalSubspace]:
     """Where an EM ended, in the units of the rows."""
     table, parameters = rows.table, ascent.components.parameters
+    # a column that shows one value has that mean and no loadings, to the last digit
+    parameters = replace(
+        parameters,
+        mean=np.where(table.still, 0.0, parameters.mean),
+        loadings=np.where(table.still[:, None], 0.0, parameters.loadings),
+    )
     shares, view = np.empty((0, rows.n_clusters)), rows.view(ascent.components, ascent.mixing)
     if with_responsibilities:
         shares = np.concatenate(table.rows.map(shares_of_block, view))

@@ -53,6 +53,7 @@ class MixtureTable:
     complete: bool
     total: float  # the weight of all rows that show a value
     cells: float  # weighted number of observed cells
+    still: Array  # (d,), which columns show one value
 
     @classmethod
     def of(
@@ -76,7 +77,7 @@ class MixtureTable:
         cells = float(sums.counts.sum())
         complete = not masked and bool((sums.counts >= sums.weight * (1 - 1e-12)).all())
         rows = rows.prepare(scaled_block if complete else masked_chunk, shift, scale)
-        return cls(rows, shift, scale, complete, sums.shown, cells)
+        return cls(rows, shift, scale, complete, sums.shown, cells, sums.scatter == 0)
 
     @property
     def dim(self) -> int:

@@ -52,6 +52,11 @@ class ArrayRows:
         target = None if self.target is None else self.target[kept]
         return replace(self, X=self.X[kept], weights=self.weights[kept], target=target)
 
+    def part(self, rows: slice) -> ArrayRows:
+        """Some of the rows, as a view."""
+        target = None if self.target is None else self.target[rows]
+        return replace(self, X=self.X[rows], weights=self.weights[rows], target=target)
+
     def _slices(self) -> list[slice]:
         return list(row_chunks(len(self.weights), self.block_rows))
 
@@ -74,12 +79,17 @@ class ArrayRows:
             return thread_map(lambda item: task(self._block(*item), *common), enumerate(slices), threads)
 
     def fold(self, task: Callable[..., Sum], *common: Any) -> Sum:
+        return self.fold_onto(None, task, *common)
+
+    def fold_onto(self, total: Sum | None, task: Callable[..., Sum], *common: Any) -> Sum:
+        """The sum over the blocks added to ``total``, one after the other."""
         slices = list(enumerate(self._slices()))
         if not slices:
             raise ValueError(NO_ROWS)
         if len(slices) == 1:
-            return self.map(task, *common)[0]
-        threads, total = thread_count(), None
+            part = self.map(task, *common)[0]
+            return part if total is None else total + part
+        threads = thread_count()
         with single_blas_thread():
             for start in range(0, len(slices), threads):  # not all at once: summaries may be matrices
                 parts = thread_map(

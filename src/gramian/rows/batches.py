@@ -21,7 +21,9 @@ FILE_FORMATS = {".parquet": "parquet", ".feather": "feather", ".arrow": "ipc", "
 
 @dataclass(frozen=True)
 class BatchRows:
-    """Rows read batch by batch in each pass; no more than one batch is in memory.
+    """Rows read batch by batch in each pass; no more than one batch is in memory, and a block of rows that wait for the next.
+
+    Blocks are cut anew, so that sums are the same to the bit however the batches were cut.
 
     ``open`` starts a new pass. ``with_target``: a batch is (X, y) or (X, y, weights), else X or (X, weights). ``missing``:
     whether entries may be.
@@ -39,11 +41,31 @@ class BatchRows:
     def of(cls, source: Batches, *, with_target: bool = False, missing: bool = True) -> BatchRows:
         """From anything that can be read again. A source that can be read only once is a ValueError."""
         rows = cls(opener(source), 0, np.dtype(np.float64), None, with_target, missing)
-        for first in rows.batches():
+        for first in rows._read():
             return replace(rows, n_columns=first.n_columns, dtype=first.dtype, feature_names=first.feature_names)
         raise ValueError(NO_ROWS)
 
     def batches(self) -> Iterator[ArrayRows]:
+        """The rows of one pass in whole blocks, but for the last."""
+        size, held = SIZES.block, 0
+        waiting: list[ArrayRows] = []
+        for rows in self._read():
+            start = min(size - held, len(rows)) if held else 0
+            if start:
+                waiting.append(_joined(rows.part(slice(0, start))))
+                held += start
+            if held == size:
+                yield _joined(*waiting)
+                waiting, held = [], 0
+            end = start + (len(rows) - start) // size * size
+            if end > start:
+                yield rows.part(slice(start, end))
+            if end < len(rows):
+                waiting, held = [_joined(rows.part(slice(end, len(rows))))], len(rows) - end
+        if held:
+            yield _joined(*waiting)
+
+    def _read(self) -> Iterator[ArrayRows]:
         """The non-empty batches of one pass, checked: the same columns in each."""
         for number, batch in enumerate(self.open(), start=1):
             try:
@@ -65,16 +87,30 @@ class BatchRows:
         return [result for batch in self.batches() for result in batch.map(task, *common)]
 
     def fold(self, task: Callable[..., Sum], *common: Any) -> Sum:
-        total = None
+        total: Sum | None = None
         for batch in self.batches():
-            part = batch.fold(task, *common)
-            total = part if total is None else total + part
+            total = batch.fold_onto(total, task, *common)
         if total is None:
             raise ValueError(NO_ROWS)
         return total
 
     def prepare(self, task: Callable[..., Any], *common: Any) -> BatchRows:
         return replace(self, preparation=(task, *common))
+
+
+def _joined(*parts: ArrayRows) -> ArrayRows:
+    """One after the other, in an array of their own."""
+    targets = [part.target for part in parts if part.target is not None]
+    if len({target.shape[1:] for target in targets}) > 1:
+        raise ValueError(
+            f"y has rows of shape {targets[0].shape[1:]} in one batch, but others in another. Give the same targets for all rows."
+        )
+    return replace(
+        parts[0],
+        X=np.concatenate([part.X for part in parts]),
+        weights=np.concatenate([part.weights for part in parts]),
+        target=np.concatenate(targets) if targets else None,
+    )
 
 
 def read_batch(batch: Any, with_target: bool = False, missing: bool = True) -> ArrayRows:

@@ -214,3 +214,17 @@ def test_series_that_are_too_short_are_not_looked_at_through_windows(count, look
     cycle = np.sin(np.arange(count) / 2) + 0.05 * np.random.default_rng(0).standard_normal(count)
     candidates = RKMForecaster(horizon=4, random_state=0).fit(cycle).selection_.candidates
     assert any(candidate["lags"] > 0 for candidate in candidates) == looked
+
+
+def test_a_side_that_is_sure_is_taken_as_it_is():
+    sure, other = (np.array([0.0]), np.array([0.0])), (np.array([3.0]), np.array([1.0]))
+    assert join_sides(sure, other, None) == (0.0, 0.0)  # not 1e-308: what comes after would divide by it
+    assert join_sides(other, sure, (1.0, 2.0)) == (0.0, 0.0)
+    assert join_sides(sure, (np.array([2.0]), np.array([0.0])), None) == (1.0, 0.0)
+
+
+def test_counts_that_are_mostly_zero_are_filled_with_numbers():
+    y = np.zeros(60)
+    y[[17, 31, 32, 48]] = 14.0, 3.0, 1.0, 5.0
+    y[[7, 8, 18, 24, 33, 46]] = np.nan
+    assert np.isfinite(RKMForecaster(random_state=0).fit(y).impute(y)).all()

@@ -182,7 +182,7 @@ def fill_by_time(
 
 def _best(names: Sequence[str], tried: Sequence[Array], column: Array, gaps: Sequence[slice], n_errors: float) -> str:
     """The simplest of these fillings of hidden gaps that is as good as the best."""
-    misses = [[-float(np.abs(one[rows] - column[rows]).mean()) for one in tried] for rows in gaps]
+    misses = [[-float(np.square(one[rows] - column[rows]).mean()) for one in tried] for rows in gaps]
     lengths = np.array([rows.stop - rows.start for rows in gaps], dtype=float)
     return str(choose(names, np.array(misses), lengths, what="filling", score="error", n_errors=n_errors).chosen)
 

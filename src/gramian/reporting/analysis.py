@@ -288,7 +288,7 @@ def interval_factor(level: float) -> float:
 
 
 def _clusters(analysis: Analysis, random_state: int) -> Clusters | None:
-    """The mixture that held-out rows prefer."""
+    """The mixture that held-out rows prefer; of a large table fitted to a part of its rows."""
     from gramian.estimators.ppca_mixture import PPCAMixture
 
     X = analysis.X
@@ -301,7 +301,7 @@ def _clusters(analysis: Analysis, random_state: int) -> Clusters | None:
         )
         return None
     try:
-        best = PPCAMixture(n_clusters="auto", random_state=random_state).fit(X)
+        best = PPCAMixture(n_clusters="auto", random_state=random_state).fit(content_sample(X, LOOK.drawn))
     except ValueError:
         analysis.note("clusters", "The mixture could not be fitted to this table.")
         return None

@@ -41,9 +41,12 @@ def join_sides(left: Side | None, right: Side | None, prior: tuple[float, float]
     mu, p = (0.0, 0.0) if prior is None else (prior[0], 1.0 / max(prior[1], tiny))
     p = np.minimum(p, 0.999 * np.minimum(p_f, p_b))  # neither side knows less than nothing
     precision = p_f + p_b - p
-    exact = ~np.isfinite(precision)
+    size = np.finfo(float).eps * np.maximum(np.maximum(np.abs(m_f), np.abs(m_b)), np.maximum(s_f, s_b))
+    sure_f, sure_b = s_f <= size, s_b <= size  # the other would add what is below rounding, of values that are zero too
+    exact = sure_f | sure_b | ~np.isfinite(precision)
     safe = np.where(exact, 1.0, precision)
-    mean = np.where(exact, 0.5 * (m_f + m_b), (p_f * m_f + p_b * m_b - p * mu) / safe)
+    known = np.where(sure_f == sure_b, 0.5 * (m_f + m_b), np.where(sure_f, m_f, m_b))
+    mean = np.where(exact, known, (p_f / safe) * m_f + (p_b / safe) * m_b - (p / safe) * mu)
     return mean, np.where(exact, 0.0, 1.0 / np.sqrt(safe))
 
 

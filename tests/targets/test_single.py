@@ -10,6 +10,7 @@ from gramian.kernels import RBF
 from gramian.operators.gram import DenseGram
 from gramian.solvers import Eigh
 from gramian.targets import fit as target_fit
+from gramian.targets import single
 from gramian.targets.axes import TargetAxes
 from gramian.targets.fit import fit_target
 from gramian.views.noise import ecm_rounds, mean_log_likelihood
@@ -53,6 +54,7 @@ def fitted(table, X, q, n_folds, leaps=False):
 )
 def test_the_quick_path_is_the_general_one(monkeypatch, kind, m, q, n_folds, weighted):
     X, table = table_of(60, kind, m, weighted)
+    monkeypatch.setattr(single, "noise_of_each_q", lambda *_: np.zeros(1))  # both begin where the general one does
     quick = fitted(table, X, q, n_folds)
     monkeypatch.setattr(target_fit, "single_view", lambda *_: False)
     # the quick path counts components without the target: the limit of the general one's small weight
@@ -69,6 +71,22 @@ def test_the_quick_path_is_the_general_one(monkeypatch, kind, m, q, n_folds, wei
     assert_allclose(quick.std, slow.std, rtol=1e-6)
     inputs = [table.views[0].points if kind.endswith("kernel") else table.views[0].features]
     assert_allclose(quick.predict(inputs)[0], slow.predict(inputs)[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["kernel", "smooth kernel", "linear", "wide"])
+@pytest.mark.parametrize(("m", "q"), [(1, 0.9), (2, 8), (3, 6)])
+def test_the_noise_that_inputs_have_by_themselves_leads_to_the_same_optimum(monkeypatch, kind, m, q):
+    X, table = table_of(60, kind, m, True)
+    found = fitted(table, X, q, 5, leaps=True)
+    monkeypatch.setattr(single, "noise_of_each_q", lambda *_: np.zeros(1))
+    above = fitted(table, X, q, 5, leaps=True)
+    assert found.n_iter <= above.n_iter
+    assert_allclose(found.noise_variances, above.noise_variances, rtol=1e-3)  # where rounds end
+    levels = [
+        mean_log_likelihood(table.traces, table.dims, model.gaussian.eigenvalues, model.noise_variances)
+        for model in (found, above)
+    ]
+    assert levels[0] >= levels[1] - 1e-6
 
 
 @pytest.mark.parametrize("quick", [True, False])

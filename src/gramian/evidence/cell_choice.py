@@ -13,7 +13,8 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._content import Folds
 from gramian._progress import checkpoint
-from gramian.evidence.cells import CellDraw, HiddenPredictions, cell_draws
+from gramian.evidence.cell_scales import LEAST_STD
+from gramian.evidence.cells import LOOSE_STEPS, CellDraw, HiddenPredictions, cell_draws
 from gramian.evidence.held_out import ends, ladder
 from gramian.evidence.selection import Evidence, Selection, choose, choose_by
 from gramian.latent.missing import MissingFit
@@ -133,20 +134,21 @@ def with_column_noises(
 
     Few factors with noises of their own then stand in the place of many weak components. A model that takes a column for exact is no candidate, and ends
     the search, as more factors do the same: its column was drawn to a factor of its own, which says nothing of other rows. More factors than
-    (d - q)² >= d + q has are not told by a covariance.
+    (d - q)² >= d + q has are not told by a covariance. Where the steps of a candidate are much work nothing is tried.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((300, 1)) @ np.ones((1, 8)) + np.geomspace(0.3, 3.0, 8) * rng.standard_normal((300, 8))
-    >>> choice = choose_noise_by_cells(X / X.std(axis=0), np.ones(300), 7)
-    >>> with_column_noises(choice, X / X.std(axis=0), np.ones(300), 7).selection.chosen
-    {'n_components': 1, 'noise_variance': 'per-column'}
+    >>> X = rng.standard_normal((500, 4)) @ rng.standard_normal((4, 20)) + np.geomspace(0.3, 3.0, 20) * rng.standard_normal((500, 20))
+    >>> X /= X.std(axis=0)
+    >>> with_column_noises(choose_noise_by_cells(X, np.ones(500), 19), X, np.ones(500), 19).selection.chosen
+    {'n_components': 4, 'noise_variance': 'per-column'}
     """
-    d = X.shape[1]
+    n, d = X.shape
+    n_rows = rows_within(n, d, max(largest, 1))
     largest = min(largest, int(d + 0.5 - np.sqrt(2 * d + 0.25)))
-    if choice.selection.chosen == 0 or largest < 1:
+    if choice.selection.chosen == 0 or largest < 1 or n_rows * d * largest * LOOSE_STEPS > FILLING.noise_work:
         return choice
-    draws = cell_draws(X, weights, n_draws, None, center, np.arange(d), rows_within(len(X), d, largest))
+    draws = cell_draws(X, weights, n_draws, None, center, np.arange(d), n_rows)
     search = _Search(draws, True, "model")
     for q in ladder(1, largest):
         said = [draw.at(q) for draw in draws]
@@ -178,7 +180,7 @@ def takes_for_exact(model: MissingFit | None) -> bool:
     if model is None:
         return False
     noise = np.broadcast_to(model.noise_variance, len(model.mean))
-    return bool((noise < FILLING.unique * (noise + np.square(model.loadings).sum(axis=1))).any())
+    return bool((noise < LEAST_STD**2 * (noise + np.square(model.loadings).sum(axis=1))).any())
 
 
 def rows_within(n: int, d: int, q: int) -> int:

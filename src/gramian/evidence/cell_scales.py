@@ -10,6 +10,9 @@ from gramian.evidence.limits import COVERING, covering_rank
 from gramian.latent.small_sample import SmallSample, inflation
 from gramian.policy import FILLING
 
+LEAST_STD = 1e-3
+"""No standard deviation below this share of its column's is believed: what looks like exact structure may be rounding in the table."""
+
 
 def column_scales(
     deviations: Array,

@@ -56,7 +56,7 @@ class MarginTrial:
         open_ = [kind for kind in KINDS[1:] if any(kind in allowed for allowed in self.kinds)]
         drawn = SmallestRows.of(self.table, self.weights, LOOK.rows)
         rows, weights = drawn.rows.astype(np.float64), drawn.weights
-        if not open_ or self.q == 0 or len(rows) < LOOK.fewest or len(rows) * d * self.q > FILLING.noise_work:
+        if not open_ or self.q == 0 or len(rows) < LOOK.fewest or len(rows) * d * self.q * STEPS > FILLING.noise_work:
             return lines
         hidden = hidden_draws(rows, self.n_draws)
         if len(hidden) < 2:

@@ -10,13 +10,11 @@ from sklearn.base import clone
 
 from gramian._arrays import Array
 from gramian._content import row_hashes
-from gramian.evidence.cell_scales import column_scales, corrected_deviations, likeness
+from gramian.evidence.cell_scales import LEAST_STD, column_scales, corrected_deviations, likeness
 from gramian.evidence.cells import HiddenPredictions, hidden_cells
 from gramian.filling.columns import FilledColumns, ShownRows
 from gramian.single.primal_stream import PrimalStream
 
-LEAST_STD = 1e-3
-"""No standard deviation below this share of its column's is believed: what looks like exact structure may be rounding in the table."""
 REFITS = 2
 """Draws of hidden cells on which an estimator other than PPCA is fitted again, to calibrate its standard deviations."""
 

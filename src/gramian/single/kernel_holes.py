@@ -20,6 +20,7 @@ from gramian._checks import (
     shown_rows,
 )
 from gramian._types import Points, Table
+from gramian.evidence.cell_scales import LEAST_STD
 from gramian.features import Identity
 from gramian.kernels import Kernel, Linear, as_kernel
 from gramian.kernels.expected import Expected, as_laws, law_parts
@@ -38,9 +39,6 @@ from gramian.single.input_law import InputLaw
 from gramian.single.kernel_filling import KernelFilling, fit_filling
 from gramian.single.kernel_held_out import HeldOutRows
 from gramian.tables.frames import like
-
-LEAST_STD = 1e-3
-"""No standard deviation of a filled cell below this share of its column's is believed, as in `LatentImputer`."""
 
 
 class KernelHolesMixin(DualSamplesMixin):

@@ -1,4 +1,4 @@
-"""What lines count beside smoothing, by held-out stretches: errors to a power, and never worse than naive [10].
+"""What lines count beside smoothing, by held-out stretches: errors to a power, and not worse than naive by more than one standard error [10].
 
 No line is chosen: the best of many is partly luck. Their mean counts by its error beside that of smoothing, which is believed before anything is seen.
 """
@@ -12,6 +12,7 @@ import numpy as np
 
 from gramian import policy
 from gramian._arrays import Array
+from gramian.evidence import choose
 from gramian.series.candidates import Candidate, SeriesOptions, lags_to_try
 from gramian.series.lines import Line
 from gramian.series.transform import SeriesTransform
@@ -54,7 +55,7 @@ def beside_smoothing(trial: SeriesTrial, own: Array, rows: Sequence[Screened]) -
 def no_worse_than_naive(
     trial: SeriesTrial, own: Array, lines: tuple[Line, ...], seasons: Sequence[int]
 ) -> tuple[Array, tuple[Line, ...]]:
-    """The same with so much of the best naive forecast that its held-out error is not above that one's.
+    """The same; where the best naive forecast is better by more than one standard error, with the least share of it that mends this.
 
     The error is convex in the share, so the least share is found by halving.
     """
@@ -64,10 +65,10 @@ def no_worse_than_naive(
 
     offered = [(SeriesTransform(0, 1), trial.naive(1)), *((SeriesTransform(s), trial.naive(s)) for s in seasons)]
     transform, naive = min(((t, forecasts[:, :, 0]) for t, forecasts in offered), key=lambda pair: error(pair[1]))
-    bound = error(naive)
-    if not error(own) > bound:
+    scores = -np.column_stack([trial.fold_errors(forecasts, 0) for forecasts in (own, naive)])
+    if choose(["own", "naive"], scores, trial.weights).chosen == "own":
         return own, lines
-    low, high = 0.0, 1.0
+    bound, low, high = error(naive), 0.0, 1.0
     for _ in range(20):
         middle = 0.5 * (low + high)
         low, high = (low, middle) if error((1.0 - middle) * own + middle * naive) <= bound else (middle, high)

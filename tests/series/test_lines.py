@@ -33,9 +33,11 @@ def test_the_value_of_a_season_ago_spreads_season_by_season():
 
 def test_a_regression_on_one_value_spreads_as_an_autoregression():
     law = Line(SeriesTransform(), 1).of(MONTHS)
-    slope = law.ridge.coefficients[0]
+    slope = law.ridges[0].coefficients[0]
     assert_allclose(
-        law.deviations(6)[:, 0, 0] ** 2, law.ridge.deviation**2 * np.cumsum(slope ** (2 * np.arange(6))), rtol=1e-9
+        law.deviations(6)[:, 0, 0] ** 2,
+        law.ridges[0].deviation ** 2 * np.cumsum(slope ** (2 * np.arange(6))),
+        rtol=1e-9,
     )
 
 
@@ -43,7 +45,8 @@ def test_a_regression_on_one_value_spreads_as_an_autoregression():
 def test_draws_are_of_the_law(transform):
     law = Line(transform, 4).of(MONTHS)
     drawn = law.draws(np.zeros(20_000, dtype=int), 8, np.random.default_rng(0))
-    spread = np.sqrt(law.degrees / (law.degrees - 2)) * law.deviations(8)[:, 0, 0]
+    degrees = law.degrees[0, 0]
+    spread = np.sqrt(degrees / (degrees - 2)) * law.deviations(8)[:, 0, 0]
     assert_allclose(drawn.mean(axis=0), law.mean(8)[:, 0, 0], atol=0.03 * spread.max())
     assert_allclose(drawn.std(axis=0), spread, rtol=0.03)
 

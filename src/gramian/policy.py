@@ -472,7 +472,7 @@ class Windows:
         130, "values", "Shorter series are looked at with kernels only where lines count more than smoothing."
     )
     odds: float = number(
-        4.0,
+        3.0,
         "to one",
         "How far the simpler forecast is believed where windows have the same held-out error: they were many, it was one.",
         "experiments.sensitivity",

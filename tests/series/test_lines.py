@@ -1,13 +1,16 @@
-"""Lines beside smoothing: exact laws, shares by held-out errors, and never worse than naive."""
+"""Lines beside smoothing: exact laws, shares by held-out errors, and not clearly worse than naive."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from gramian import RKMForecaster, load, save
+from gramian.series.line_shares import no_worse_than_naive
 from gramian.series.lines import Line
 from gramian.series.smoothing import Smoothing
+from gramian.series.stretches import held_out_stretches
 from gramian.series.transform import SeriesTransform
+from gramian.series.trial import SeriesTrial
 
 RNG = np.random.default_rng(5)
 WALK = 50 + RNG.standard_normal(90).cumsum()
@@ -30,9 +33,11 @@ def test_the_value_of_a_season_ago_spreads_season_by_season():
 
 def test_a_regression_on_one_value_spreads_as_an_autoregression():
     law = Line(SeriesTransform(), 1).of(MONTHS)
-    slope = law.ridge.coefficients[0]
+    slope = law.ridges[0].coefficients[0]
     assert_allclose(
-        law.deviations(6)[:, 0, 0] ** 2, law.ridge.deviation**2 * np.cumsum(slope ** (2 * np.arange(6))), rtol=1e-9
+        law.deviations(6)[:, 0, 0] ** 2,
+        law.ridges[0].deviation ** 2 * np.cumsum(slope ** (2 * np.arange(6))),
+        rtol=1e-9,
     )
 
 
@@ -40,7 +45,8 @@ def test_a_regression_on_one_value_spreads_as_an_autoregression():
 def test_draws_are_of_the_law(transform):
     law = Line(transform, 4).of(MONTHS)
     drawn = law.draws(np.zeros(20_000, dtype=int), 8, np.random.default_rng(0))
-    spread = np.sqrt(law.degrees / (law.degrees - 2)) * law.deviations(8)[:, 0, 0]
+    degrees = law.degrees[0, 0]
+    spread = np.sqrt(degrees / (degrees - 2)) * law.deviations(8)[:, 0, 0]
     assert_allclose(drawn.mean(axis=0), law.mean(8)[:, 0, 0], atol=0.03 * spread.max())
     assert_allclose(drawn.std(axis=0), spread, rtol=0.03)
 
@@ -62,14 +68,33 @@ def test_lines_have_their_share_of_forecast_and_quantiles():
     assert_allclose(below, np.repeat(levels[:, None], 5, axis=1), atol=0.01)
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("count", [20, 40, 90])
-def test_no_naive_forecast_is_better_on_the_held_out_stretches(seed, count):
-    rng = np.random.default_rng(seed)
-    season = 4 * np.tile(rng.standard_normal(4), 30)[:count] * (seed % 2)
-    series = 100 + season + rng.standard_normal(count).cumsum() + (rng.random(count) < 0.1) * rng.standard_normal(count)
-    skill = RKMForecaster(season=4, random_state=0).fit(series).skill_
-    assert skill["error"] <= (1 + 1e-6) * min(skill["naive"], skill["seasonal naive"])
+def mended(own, walk):
+    """A trial of a walk, forecasts of it with naive's share, and the errors of both."""
+    trial = SeriesTrial(walk[:, None], None, 4, held_out_stretches(len(walk), 4, 12))
+    naive = trial.naive(1)[:, :, 0]
+    forecasts, lines = no_worse_than_naive(trial, own(trial, naive), (Line(SeriesTransform(), 3, 0.4),), ())
+    return trial, naive, forecasts, lines
+
+
+def test_where_naive_is_clearly_better_it_gets_the_least_share_that_mends_this():
+    far = 3.0 * np.abs(np.diff(WALK)).max()
+    trial, naive, forecasts, lines = mended(lambda _, naive: naive + far, WALK)
+    errors = [float(trial.weights @ trial.fold_errors(found, 0)) for found in (forecasts, naive, naive + far)]
+    assert errors[0] <= (1 + 1e-6) * errors[1] < errors[2]
+    share = lines[-1].share
+    assert lines[-1] == Line(SeriesTransform(0, 1), 0, share)
+    assert_allclose(lines[0].share, 0.4 * (1 - share))
+    less = (1 - 0.99 * share) * (naive + far) + 0.99 * share * naive
+    assert float(trial.weights @ trial.fold_errors(less, 0)) > errors[1]
+
+
+def test_what_loses_to_naive_by_less_than_a_standard_error_stays():
+    def one_bad_fold(trial, naive):
+        return 0.5 * (naive + trial.truth[:, :, 0]) + 9.0 * (trial.folds == 0)[:, None]
+
+    trial, naive, forecasts, lines = mended(one_bad_fold, WALK)
+    assert trial.weights @ trial.fold_errors(forecasts, 0) > trial.weights @ trial.fold_errors(naive, 0)
+    assert len(lines) == 1
 
 
 def test_lines_are_saved_and_go_on_from_other_values(tmp_path):

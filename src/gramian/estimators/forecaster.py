@@ -26,7 +26,7 @@ from gramian.series.choice import MOST_MEMBERS, Choice, choose_plan
 from gramian.series.dask_panel import count_of_series, some_series
 from gramian.series.forecasts import Forecasts
 from gramian.series.long_table import PanelNames, as_panel, is_panel
-from gramian.series.panel import Learned
+from gramian.series.panel_law import Learned
 from gramian.series.paths import (
     Member,
     SmoothingMember,
@@ -40,7 +40,7 @@ from gramian.series.stretches import usual_horizon
 from gramian.series.time_index import describe_index, is_pandas, usual_seasons
 from gramian.series.transform import forward_table
 from gramian.series.window_model import WindowOptions, fit_windows
-from gramian.series.words import forecaster_words
+from gramian.series.words import forecaster_words, panel_words
 from gramian.single.answers import atomic, forget
 from gramian.views.specs import check_target_params
 
@@ -444,10 +444,8 @@ class RKMForecaster(Forecasts):
     def explain(self) -> str:
         """What was taken off the series and why, which of AC's four algorithms was run, and what held-out stretches said."""
         if self._panel is not None:
-            return (
-                f"{self.n_series_} series: levels, slopes and seasons at a few rates for each, how much each rate counts learned "
-                "over all of them."
-            )
+            assert self._smoothing is not None
+            return panel_words(self.n_series_, self._smoothing)
         return forecaster_words(self, self._ready().members)
 
 

@@ -1,17 +1,18 @@
-"""What lines count beside smoothing, by held-out stretches: errors to a power, and never worse than naive [10].
+"""What lines count beside smoothing, by held-out stretches: errors to a power, and not worse than naive by more than one standard error [10].
 
 No line is chosen: the best of many is partly luck. Their mean counts by its error beside that of smoothing, which is believed before anything is seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from gramian import policy
 from gramian._arrays import Array
+from gramian.evidence import choose
 from gramian.series.candidates import Candidate, SeriesOptions, lags_to_try
 from gramian.series.lines import Line
 from gramian.series.transform import SeriesTransform
@@ -54,22 +55,33 @@ def beside_smoothing(trial: SeriesTrial, own: Array, rows: Sequence[Screened]) -
 def no_worse_than_naive(
     trial: SeriesTrial, own: Array, lines: tuple[Line, ...], seasons: Sequence[int]
 ) -> tuple[Array, tuple[Line, ...]]:
-    """The same with so much of the best naive forecast that its held-out error is not above that one's.
+    """The same; where the best naive forecast is better by more than one standard error, with the least share of it that mends this.
 
     The error is convex in the share, so the least share is found by halving.
     """
 
-    def error(forecasts: Array) -> float:
-        return float(trial.weights @ trial.fold_errors(forecasts, 0))
+    def errors(forecasts: Array) -> Array:
+        return trial.fold_errors(forecasts, 0)
 
     offered = [(SeriesTransform(0, 1), trial.naive(1)), *((SeriesTransform(s), trial.naive(s)) for s in seasons)]
-    transform, naive = min(((t, forecasts[:, :, 0]) for t, forecasts in offered), key=lambda pair: error(pair[1]))
-    bound = error(naive)
-    if not error(own) > bound:
+    naives = [(transform, forecasts[:, :, 0]) for transform, forecasts in offered]
+    transform, naive = min(naives, key=lambda pair: float(trial.weights @ errors(pair[1])))
+    share = least_share(own, naive, errors, trial.weights)
+    if not share:
         return own, lines
+    kept = tuple(replace(line, share=(1.0 - share) * line.share) for line in lines)
+    return (1.0 - share) * own + share * naive, (*kept, Line(transform, 0, share))
+
+
+def least_share(own: Array, naive: Array, errors: Callable[[Array], Array], weights: Array | None = None) -> float:
+    """The least share of the naive forecast with which errors (folds,) are not above its own; 0 where it is not better by a standard error."""
+    bounds = errors(naive)
+    weights = np.full(len(bounds), 1.0 / len(bounds)) if weights is None else weights
+    if choose(["own", "naive"], -np.column_stack([errors(own), bounds]), weights).chosen == "own":
+        return 0.0
     low, high = 0.0, 1.0
     for _ in range(20):
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if error((1.0 - middle) * own + middle * naive) <= bound else (middle, high)
-    kept = tuple(replace(line, share=(1.0 - high) * line.share) for line in lines)
-    return (1.0 - high) * own + high * naive, (*kept, Line(transform, 0, high))
+        enough = weights @ errors((1.0 - middle) * own + middle * naive) <= weights @ bounds
+        low, high = (low, middle) if enough else (middle, high)
+    return high

@@ -25,19 +25,22 @@ class Line:
     share: float = 1.0  # of the whole forecast
 
     def of(self, values: Array) -> LineLaw | None:
-        """Its law after a series (T,) with gaps; None where that is too short."""
+        """Its law after series (n, T), or one (T,), of one length with gaps at the same places; None where they are too short."""
         plain = replace(self.transform, log=False)
-        known = np.asarray(~np.isnan(values))
-        x = np.log(values) if self.transform.log else np.array(values, dtype=np.float64)
-        if len(x) < plain.lost + self.lags + 2 or known.sum() < 2:
-            return None
-        z, _ = plain.forward(x)
-        history, removed = plain.forward(x if known.all() else bridge_gaps(x, plain.season))
-        ridge = fit_window_ridge(z[plain.lost :], self.lags) if self.lags else _naive(z)
-        if ridge is None:
-            return None
-        window = history[len(history) - self.lags :][None]
-        return LineLaw(plain, self.transform.log, ridge, window, removed.at(len(x), plain.season), self.share)
+        found: list[tuple[WindowRidge, Array, Removed]] = []
+        for row in np.atleast_2d(values):
+            known = np.asarray(~np.isnan(row))
+            x = np.log(row) if self.transform.log else np.array(row, dtype=np.float64)
+            if len(x) < plain.lost + self.lags + 2 or known.sum() < 2:
+                return None
+            z, _ = plain.forward(x)
+            history, removed = plain.forward(x if known.all() else bridge_gaps(x, plain.season))
+            ridge = fit_window_ridge(z[plain.lost :], self.lags) if self.lags else _naive(z)
+            if ridge is None:
+                return None
+            found.append((ridge, history[len(history) - self.lags :][None], removed.at(len(x), plain.season)))
+        ridges, windows, starts = zip(*found)
+        return LineLaw(plain, self.transform.log, ridges, windows, starts, self.share)
 
 
 def _naive(z: Array) -> WindowRidge:
@@ -49,46 +52,53 @@ def _naive(z: Array) -> WindowRidge:
 
 @dataclass(frozen=True)
 class LineLaw:
-    """Where one series stands for a line: as a part of an `Outlook` with one member."""
+    """Where n series stand for a line: as a part of an `Outlook` with one member."""
 
     transform: SeriesTransform  # without the logarithm
     log: bool
-    ridge: WindowRidge
-    window: Array  # (1, lags)
-    start: Removed
+    ridges: tuple[WindowRidge, ...]  # one per series, as what follows
+    windows: tuple[Array, ...]  # (1, lags) each
+    starts: tuple[Removed, ...]
     share: float
 
     @property
-    def degrees(self) -> float:
-        return self.ridge.degrees
+    def lags(self) -> int:
+        return self.windows[0].shape[1]
+
+    @cached_property
+    def degrees(self) -> Array:
+        return np.array([[ridge.degrees] for ridge in self.ridges])
 
     @cached_property
     def noise(self) -> Array:
-        return np.full((1, 1), self.ridge.deviation)
+        return np.array([[ridge.deviation] for ridge in self.ridges])
 
     def mean(self, steps: int, inputs: Array | None = None) -> Array:
-        """(steps, 1, 1), of logarithms where those were taken."""
-        return self.transform.back(self.ridge.recursion(self.window, steps), self.start)[0][:, None, None]
+        """(steps, n, 1), of logarithms where those were taken."""
+        parts = zip(self.ridges, self.windows, self.starts)
+        found = [self.transform.back(ridge.recursion(window, steps), start)[0] for ridge, window, start in parts]
+        return np.stack(found, axis=1)[:, :, None]
 
-    def echoes(self, steps: int) -> Array:
+    def echoes(self, ridge: WindowRidge, steps: int) -> Array:
         """ψ (steps,): what a unit error leaves."""
-        season = self.transform.season
-        shifted = replace(self.ridge, mean=0.0, window_mean=np.zeros(len(self.ridge.coefficients)))
-        lags = len(self.ridge.coefficients)
+        season, lags = self.transform.season, self.lags
+        shifted = replace(ridge, mean=0.0, window_mean=np.zeros(lags))
         unit = np.zeros((1, max(lags, 1)))
         unit[0, -1] = 1.0
         later = shifted.recursion(unit[:, :lags], steps - 1) if lags else np.zeros((1, steps - 1))
         return self.transform.back(np.hstack([np.ones((1, 1)), later]), Removed(np.zeros((1, season)), np.zeros(1)))[0]
 
     def deviations(self, steps: int, inputs: Array | None = None) -> Array:
-        """(steps, 1, 1)."""
-        squares = np.cumsum(np.square(np.clip(self.echoes(steps), -1e100, 1e100)))
-        return np.asarray(self.ridge.deviation * np.sqrt(squares)[:, None, None])
+        """(steps, n, 1)."""
+        echoes = np.stack([self.echoes(ridge, steps) for ridge in self.ridges], axis=1)
+        squares = np.cumsum(np.square(np.clip(echoes, -1e100, 1e100)), axis=0)
+        return np.asarray((self.noise[:, 0] * np.sqrt(squares))[:, :, None])
 
     def draws(self, chosen: Array, steps: int, rng: Any) -> Array:
-        """(len(chosen), steps)."""
-        noise = self.ridge.deviation * np.sqrt(self.degrees / rng.chisquare(self.degrees, len(chosen)))
+        """(len(chosen), steps), of the first series."""
+        ridge = self.ridges[0]
+        noise = ridge.deviation * np.sqrt(ridge.degrees / rng.chisquare(ridge.degrees, len(chosen)))
         errors = noise[:, None] * rng.standard_normal((len(chosen), steps))
-        echoes = self.echoes(steps)
+        echoes = self.echoes(ridge, steps)
         later = np.arange(steps) - np.arange(steps)[:, None]
         return self.mean(steps)[:, 0, 0] + errors @ np.where(later >= 0, echoes[np.maximum(later, 0)], 0.0)

@@ -17,11 +17,11 @@ GRID = np.sinh(np.linspace(-9.0, 9.0, 721))
 
 @dataclass(frozen=True)
 class Laws:
-    """Student laws (..., G) of one number of degrees of freedom; ``log``: of logarithms."""
+    """Student laws (..., G) of one number of degrees of freedom, or of several (..., G); ``log``: of logarithms."""
 
     mean: Array
     scale: Array
-    degrees: float
+    degrees: float | Array
     log: bool
 
     def distribution(self, values: Array) -> Array:
@@ -29,11 +29,14 @@ class Laws:
         with np.errstate(divide="ignore", invalid="ignore"):
             x = np.log(np.maximum(values, 0.0)) if self.log else values
             z = (x[..., None] - self.mean) / self.scale
-        return np.interp(np.where(np.isnan(z), 0.0, z), GRID, _table(self.degrees), left=0.0, right=1.0)
+        z = np.where(np.isnan(z), 0.0, z)
+        if isinstance(self.degrees, float):
+            return np.interp(z, GRID, _table(self.degrees), left=0.0, right=1.0)
+        return np.asarray(stdtr(self.degrees, z))
 
     def quantile(self, level: float) -> Array:
         """(..., G)."""
-        found = self.mean + self.scale * float(stdtrit(self.degrees, level))
+        found = self.mean + self.scale * stdtrit(self.degrees, level)
         return np.exp(np.minimum(found, np.log(np.finfo(float).max))) if self.log else found
 
 

@@ -1,8 +1,7 @@
-"""Many series at once: one law of rates for all, a level, slope and season for each [8, 12].
+"""Many series at once: values laid out after each other on one clock, and their forecasts [8].
 
-What members of :mod:`gramian.series.smoothing` count before they are seen is judged on the last values of all series, and what inputs do is shrunk
-towards what they do in the others, so that short series borrow from long ones; what is left of a series is found anew from its values. So new series
-are forecast as those that were fitted, and nothing is kept but values.
+A level, slope and season of each series are found anew from its values; what all of them share is learned in :mod:`gramian.series.panel_law`. So new
+series are forecast as those that were fitted, and nothing is kept but values.
 """
 
 from __future__ import annotations
@@ -15,11 +14,7 @@ import numpy as np
 
 from gramian import policy
 from gramian._arrays import Array
-from gramian.evidence import Selection, choose
-from gramian.series.block import Effects
-from gramian.series.paths import spread_factors
-from gramian.series.recursion import RateLaw
-from gramian.series.smoothing import Outlook, Smoothing, weights
+from gramian.series.smoothing import Outlook, Smoothing
 from gramian.series.time_index import future_index, last_index
 
 
@@ -69,7 +64,7 @@ class Panel:
             most = max(1, 2**21 // len(rows[group[0]]) ** 2)  # errors of a group stay within some hundred megabytes
             for first in range(0, len(group), most):
                 some = group[first : first + most]
-                yield some, smoothing.outlook(np.stack([rows[i] for i in some]))
+                yield some, _of_length(smoothing, len(rows[some[0]])).outlook(np.stack([rows[i] for i in some]))
 
     def shortened(self, steps: int) -> tuple[Panel, Array, Array]:
         """The panel without the last values of its series, those (n, steps), and their inputs (n, steps, k); only of series that can spare them."""
@@ -157,6 +152,13 @@ class Panel:
         return pa.table(plain)
 
 
+def _of_length(smoothing: Smoothing, length: int) -> Smoothing:
+    """Without regressions where a series is too short for them."""
+    if length >= policy.WINDOWS.fewest:
+        return smoothing
+    return replace(smoothing, lines=tuple(line for line in smoothing.lines if not line.lags))
+
+
 # ---------------------------------------------------------------- forecasts
 
 
@@ -197,82 +199,3 @@ def inputs_ahead(past: Any, future: Array, smoothing: Smoothing) -> Array:
             own = Smoothing(smoothing.seasons, None).forecast(column[None], len(out))[0]
         out[:, j] = np.where(np.isnan(future[:, j]), own, future[:, j])
     return out
-
-
-# ---------------------------------------------------------------- what is learned over all
-
-
-@dataclass(frozen=True)
-class Learned:
-    """The smoothing of a panel, the factors (h, 1) of the width of its intervals, and why."""
-
-    smoothing: Smoothing
-    spread: Array
-    selection: Selection | None
-
-    @classmethod
-    def of(cls, panel: Panel, smoothing: Smoothing, horizon: int) -> Learned:
-        """From the last ``horizon`` values of series, which judge the law and the width, and from what inputs did in all of them."""
-        if panel.inputs.size:
-            smoothing = replace(smoothing, effects=shared_effects(panel, smoothing))
-        past, truth, ahead = panel.shortened(horizon)
-        if len(truth) < 2:
-            return cls(smoothing, np.ones((1, 1)), None)
-        selection = chosen_law(past, truth, ahead, smoothing)
-        smoothing = replace(smoothing, law=RateLaw(**selection.chosen))
-        levels = np.array([0.05, 0.95])
-        found = panel_forecasts(past, smoothing, horizon, levels, np.ones((1, 1)), ahead)
-        low, high = found.quantiles
-        widths = np.where(high > low, 0.5 * (high - low), np.nan)  # an interval that is held at zero says nothing
-        ratios = (truth - found.means) / widths
-        return cls(smoothing, spread_factors(ratios[:, :, None], np.ones((horizon, 1))), selection)
-
-
-def chosen_law(past: Panel, truth: Array, ahead: Array, smoothing: Smoothing) -> Selection:
-    """The law of rates: the usual one, unless another says the last values of series better by more than one standard error."""
-    usual = smoothing.law
-    laws = [usual] + [
-        RateLaw(drift, evidence)
-        for drift in (usual.drift, 0.5 * usual.drift, 0.5 + 0.5 * usual.drift)
-        for evidence in (usual.evidence, 0.5 * usual.evidence, 2.0 * usual.evidence)
-        if (drift, evidence) != (usual.drift, usual.evidence)
-    ]
-    losses = np.empty((len(truth), len(laws)))
-    tables = past.tables
-    for group, outlook in past.outlooks(smoothing):
-        known = None if tables[group[0]] is None else np.nan_to_num(ahead[group[0]], nan=0.0)
-        means = outlook.means(truth.shape[1], known)
-        steps = np.nanmean(np.abs(np.diff(outlook.values, axis=1)), axis=1)
-        for column, law in enumerate(laws):
-            found = outlook.held(np.einsum("hng,ng->nh", means, weights(outlook.fits(law))))
-            errors = np.nanmean(np.abs(found - truth[group]), axis=1)
-            losses[group, column] = errors / np.where(steps > 0, steps, 1.0)
-    candidates = [{"drift": law.drift, "evidence": law.evidence} for law in laws]
-    return choose(candidates, -losses, what="the law of rates", score="held-out error")
-
-
-def shared_effects(panel: Panel, smoothing: Smoothing) -> tuple[Effects, Effects]:
-    """What inputs do in the series of a panel, on their scale and on that of logarithms; one more series knows nothing of it."""
-    k = panel.inputs.shape[1]
-    found: dict[bool, list[Array]] = {False: [], True: []}
-    for _, outlook in panel.outlooks(replace(smoothing, effects=())):
-        shares, end = outlook.shares[0], 0
-        sums = {log: (np.zeros(k), 0.0) for log in (False, True)}
-        for block, part in zip(outlook.blocks, outlook.parts):
-            begin, end = end, end + part.noise.shape[1]
-            own = shares[begin:end] + np.finfo(float).tiny
-            effect, whole = sums[part.log]
-            sums[part.log] = effect + part.effects[:, 0] @ own / block.unit[0], whole + float(own.sum())
-        for log, (effect, whole) in sums.items():
-            if whole > 0:
-                found[log].append(effect / whole)
-    plain, logs = (_pooled(np.array(found[log]).reshape(-1, k)) for log in (False, True))
-    return plain, logs
-
-
-def _pooled(effects: Array) -> Effects:
-    """Mean and deviation of effects (n, k), with one more series that knows nothing."""
-    n = len(effects)
-    mean = effects.sum(axis=0) / (n + 1)
-    squares = np.square(effects - mean).sum(axis=0) + policy.RATES.season_spread**2
-    return Effects(mean, np.sqrt(squares / (n + 1)))

@@ -127,7 +127,7 @@ class Outlook:
     @cached_property
     def lines(self) -> list[LineLaw]:
         """The lines that a series is long enough for."""
-        return [law for line in self.smoothing.lines if (law := line.of(self.values[0])) is not None]
+        return [law for line in self.smoothing.lines if (law := line.of(self.values)) is not None]
 
     @property
     def all_parts(self) -> list[MemberPosterior | LineLaw]:
@@ -203,7 +203,7 @@ class Outlook:
         same = shares * (logs == (shares @ logs > 0.5))
         leading = max(self.lines, key=lambda law: law.share, default=None)
         return HeaviestMember(
-            leading.window.shape[1] if leading is not None and sum(law.share for law in self.lines) > 0.5 else 0,
+            leading.lags if leading is not None and sum(law.share for law in self.lines) > 0.5 else 0,
             season or None,
             "log" if shares @ logs > 0.5 else None,
             2 + season,

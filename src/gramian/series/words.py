@@ -43,6 +43,12 @@ def forecaster_words(model: Any, members: Sequence[Member | SmoothingMember]) ->
     return " ".join(filter(None, said))
 
 
+def panel_words(n_series: int, member: SmoothingMember) -> str:
+    """The text of `RKMForecaster.explain` for many series."""
+    said = f"{n_series} series: levels, slopes and seasons at a few rates for each, how much each rate counts learned over all of them."
+    return " ".join([said, *line_words(member)])
+
+
 def line_words(member: SmoothingMember) -> list[str]:
     """What stands beside smoothing."""
     windows, naive = (

@@ -72,7 +72,6 @@ def within_prior(covariance: Array) -> Array:
         return covariance
     seen = covariance[suspect].astype(np.float64)
     values, vectors = np.linalg.eigh(seen)
-    below = 1.0 - 8 * values.shape[-1] * EPS  # so that the product, and who looks at it, may round
     turned = (seen * ~np.eye(values.shape[-1], dtype=bool)).any(
         axis=(-2, -1)
     )  # a diagonal shows its variances themselves

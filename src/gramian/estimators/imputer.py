@@ -255,7 +255,7 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
             whole = self._seen(whole, names, reset=True)
         whole = self._settle_columns(X, whole)
         self._fit_features(model, whole, self._known_of(X, whole, X_std), sample_weight, aside)
-        plain = (self.estimator, self.censored, sample_weight, X_std) == (None,) * 4
+        plain = all(given is None for given in (self.estimator, self.censored, sample_weight, X_std))
         if aside is None and plain and frame_of(X) is not None and np.isnan(whole).any():
             table = self._columns_given(X)
             along = time_filling_of(X, table, self._coding or Preprocessing.fit([table]), self.aside_)

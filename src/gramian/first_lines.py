@@ -251,7 +251,7 @@ def report(data_or_model: Any, *, title: str | None = None) -> Page:
 
     given, name = data_or_model, title or "Report"
     if isinstance(given, str | os.PathLike):
-        name = title or os.fspath(given)
+        name = title or Path(given).name
         given = _read(given)
     if isinstance(given, TableModel | BaseEstimator):
         return Page(*model_page(as_table_model(given), title=name))

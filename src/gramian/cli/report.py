@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -52,14 +53,14 @@ def report(
     check_output(output, force, table=False)
     session = Session(as_json=as_json, quiet=quiet, outputs=[output])
     if is_model(table):
-        facts = write_model_report(output, load_model(table), title=title or table)
+        facts = write_model_report(output, load_model(table), title=title or os.path.basename(table))
         session.say({"output": output, **facts}, [f"report of a {facts['kind']} model -> {place(output)}"])
         return
     model = load_model(model_file) if model_file is not None else None
     opened = Input(session, table, options) if model is None else opened_for(model, session, table, options)
     whole = opened.table()
     prepare = opened.preprocessing([whole]) if model is None else model.preprocessing
-    name = title or ("Report" if table == "-" else table)
+    name = title or ("Report" if table == "-" else os.path.basename(table))
     facts = write_report(
         output,
         whole,

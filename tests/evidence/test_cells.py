@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 
 from gramian.evidence import cells
-from gramian.evidence.cell_choice import choose_by_cells, choose_noise_by_cells
+from gramian.evidence.cell_choice import (
+    choose_by_cells,
+    choose_noise_by_cells,
+    rows_within,
+    takes_for_exact,
+    with_column_noises,
+)
 from gramian.evidence.cells import STANDS_OUT, standing_out
-from gramian.latent.missing import fit_missing
+from gramian.latent.missing import MissingFit, fit_missing
+from gramian.policy import FILLING
 
 
 def table(kind, n=150):
@@ -79,3 +86,34 @@ def test_a_draw_hides_about_a_tenth_of_the_cells_and_draws_differ():
     first, second = (draw.hidden for draw in cells.hidden_draws(X, 2))
     assert 0.07 < first.mean() < 0.13
     assert (first & second).mean() < 0.03
+
+
+def test_a_noise_of_each_column_is_taken_where_noises_differ_and_not_where_they_are_one():
+    rng = np.random.default_rng(2)
+    signal = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 12))
+    for noises, kind in ((np.geomspace(0.2, 4.0, 12), str), (1.0, float)):
+        X = signal + noises * rng.standard_normal(signal.shape)
+        plain = choose_noise_by_cells(X, np.ones(300), 11)
+        found = with_column_noises(plain, X, np.ones(300), 11)
+        assert isinstance(found.selection.chosen["noise_variance"], kind)
+        assert found.selection.candidates[: len(plain.selection.candidates)] == plain.selection.candidates
+        assert found.said(found.selection.chosen) is not None
+        if kind is float:
+            assert found.selection.chosen == plain.selection.chosen
+
+
+def test_a_column_with_next_to_no_noise_of_its_own_is_taken_for_exact():
+    loadings = np.array([[1.0], [2.0], [0.0]])
+    for noises, exact in (([0.1, 0.1, 0.1], False), ([0.1, 3e-6, 0.1], True), ([0.1, 5e-6, 1e-9], False)):
+        model = MissingFit(np.zeros(3), loadings, np.array(noises), [], 0, True)
+        assert takes_for_exact(model) is exact
+
+
+@pytest.mark.parametrize("shape", [(64, 6830), (2000, 240), (5000, 30), (300, 20_000)])
+def test_the_work_of_a_noise_is_bounded_whatever_the_width(shape):
+    n, d = shape
+    rows = rows_within(n, d, min(n, d) - 1)
+    assert (
+        rows * d * min(rows, d) <= 1.01 * FILLING.noise_work or rows == 38
+    )  # at 20,000 columns: the square root of what is left
+    assert rows <= min(n, 2000)

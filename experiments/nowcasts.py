@@ -53,6 +53,10 @@ def own(known: pd.DataFrame) -> np.ndarray:
     return DynamicPPCA(random_state=0).fit(known).nowcast().to_numpy()[-1]
 
 
+def alone(known: pd.DataFrame) -> np.ndarray:
+    return DynamicPPCA(1, random_state=0).fit(known).nowcast().to_numpy()[-1]
+
+
 def peer(moving: bool) -> Callable[[pd.DataFrame], np.ndarray]:
     """With noise of each series that is its own past's (AR(1)), or not."""
 
@@ -77,6 +81,7 @@ def main() -> None:
         "DynamicFactorMQ, 2 factors": peer(False),
         "DynamicFactorMQ, 2 factors, AR(1) noise": peer(True),
         "DynamicPPCA": own,
+        "DynamicPPCA, 1 latent": alone,
     }
     lines = [
         "| panel | method | mean error of what is not out yet | of the last six | CPU s per fit |",

@@ -407,13 +407,13 @@ def _containers(X: Any) -> Iterator[tuple[str, Any]]:
     yield "Fortran order", np.asfortranarray(X)
     yield "pandas", pd.DataFrame(X, columns=names)
     yield "pandas nullable", pd.DataFrame(X, columns=names).convert_dtypes(convert_integer=False).astype("Float64")
-    yield "polars", pl.DataFrame(X, schema=names)
+    yield "polars", pl.DataFrame(X, schema=names, orient="row")
     yield "pyarrow", pa.table({name: pa.array(column, from_pandas=True) for name, column in zip(names, X.T)})
     yield "list", X.tolist()
     yield "masked", np.ma.masked_invalid(X)
     yield "objects", np.where(np.isnan(X), None, X.astype(object))  # type: ignore[call-overload]
     yield "pandas of Arrow", pd.DataFrame(X, columns=names).astype("double[pyarrow]")
-    yield "polars nulls", pl.DataFrame(X, schema=names).fill_nan(None)
+    yield "polars nulls", pl.DataFrame(X, schema=names, orient="row").fill_nan(None)
     with tempfile.TemporaryDirectory() as folder:
         mapped = np.memmap(Path(folder) / "m", dtype=np.float64, mode="w+", shape=X.shape)
         mapped[:] = X

@@ -132,7 +132,7 @@ def typed_files(found: dict[str, Any]) -> list[str]:
         f"`python -m benchmarks.soak_typed_files`: {found['files']} live models with one value changed (seed {found['seed']}): of another kind, shape or dtype, swapped "
         "with another part, inside itself, nested deep, left out; written with a right checksum, loaded, saved again, and asked everything their class can be "
         f"asked: {len(found['broken'])} broken promises. Before state was checked by what classes declare, this mutator broke 22 promises in its first 800 files "
-        "(cycles 12, undeclared attributes 5, parameters of other kinds 5).",
+        "(cycles 12, undeclared attributes 5, parameters of other kinds 5); the last run before this one broke 3 in its first 5,700 files (seed 2719), which are mended.",
         "",
         *table(["outcome", "files"], rows),
         *_listed(found["broken"]),

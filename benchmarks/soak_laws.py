@@ -290,7 +290,7 @@ def seen_cells_stand(plan: Plan) -> None:
     if np.isnan(X).all(axis=0).any():
         return
     model: Any = {
-        "LatentImputer": lambda: LatentImputer(PPCA(1, random_state=0)),
+        "LatentImputer": lambda: LatentImputer(PPCA(1, random_state=0), keep_codes=[-1, -9, -99, -999]),
         "PPCA": lambda: PPCA(1, random_state=0),
         "KernelPPCA": lambda: KernelPPCA(1, random_state=0),
         "PPCAMixture": lambda: PPCAMixture(2, 1, random_state=0),

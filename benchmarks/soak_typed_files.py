@@ -244,9 +244,8 @@ def outcome(name: str, path: Path) -> tuple[str, str]:
                 return "BROKEN use", words
             said = said or words
             continue
-        unknown = (
-            isinstance(answer, Anomaly) and answer.limit_spe == np.inf and (answer.p_spe == 1).all()
-        )  # which is said
+        # limits that are not known are said to be infinite
+        unknown = isinstance(answer, Anomaly) and np.all(answer.limit_spe == np.inf) and (answer.p_spe == 1).all()
         if not unknown and not all(np.isfinite(part).all() for part in numbers(answer)):
             return "BROKEN use", f"{method}: a silent NaN"
     return ("loaded, one method said no", said) if said else ("loaded, finite answers", "")

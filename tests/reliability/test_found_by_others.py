@@ -374,3 +374,13 @@ def test_cells_whose_squares_overflow_are_wild_without_a_warning():
         warnings.simplefilter("error", RuntimeWarning)
         with pytest.raises(ValueError, match="rescale"):
             model.transform(np.where(np.arange(4) == 2, np.nan, 1e200 * X[:3]))
+
+
+@pytest.mark.parametrize("model", [PPCA(1), KernelPPCA(1), LatentImputer(PPCA(1))], ids=lambda one: type(one).__name__)
+def test_a_polars_frame_of_as_many_rows_as_columns_is_not_turned(model):
+    pl = pytest.importorskip("polars")
+    rows = X[:4]
+    frame = pl.DataFrame(rows, schema=list("abcd"), orient="row")
+    fitted = model.fit(frame)
+    filled = fitted.transform(frame) if isinstance(model, LatentImputer) else fitted.impute(frame)
+    assert_allclose(np.asarray(filled), rows)

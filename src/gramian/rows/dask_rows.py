@@ -274,6 +274,8 @@ def _client() -> Any:
 
 def _workers(client: Any) -> dict[str, Any]:
     """What the scheduler says of each worker, asked anew: the client's own copy names none of them while it is renewed."""
+    if client.status == "closed":
+        return {}
     found: dict[str, Any] = client.sync(client.scheduler.identity)["workers"]
     return found
 

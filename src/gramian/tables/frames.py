@@ -167,7 +167,7 @@ def like(X: Any, values: Array) -> Any:
     if hasattr(X, "iloc") and hasattr(X, "columns"):
         return type(X)(values, index=X.index, columns=X.columns)
     if module == "polars" and hasattr(X, "columns"):
-        return type(X)(values, schema=list(X.columns))
+        return type(X)(values, schema=list(X.columns), orient="row")
     if module == "pyarrow" and hasattr(X, "schema"):
         return type(X).from_arrays([*values.T], names=list(X.schema.names))
     return values

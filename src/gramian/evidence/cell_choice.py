@@ -151,7 +151,11 @@ def with_column_noises(
     draws = cell_draws(X, weights, n_draws, None, center, np.arange(d), n_rows)
     search = _Search(draws, True, "model")
     for q in ladder(1, largest):
-        said = [draw.at(q) for draw in draws]
+        # a column without noise, which ends the search, divides by it
+        with np.errstate(over="ignore", invalid="ignore"):
+            said = [draw.at(q) for draw in draws]
+        if not all(np.isfinite(one.means).all() for one in said):
+            break
         candidate = {"n_components": q, "noise_variance": "per-column"}
         if any(takes_for_exact(draw.model) for draw in draws) or search.ends_with(candidate, said):
             break

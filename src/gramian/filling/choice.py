@@ -24,7 +24,7 @@ from gramian.latent.interval import Interval
 from gramian.latent.known_errors import Known
 from gramian.latent.missing import MissingFit
 from gramian.latent.units import Units
-from gramian.policy import LOOK
+from gramian.policy import FILLING, LOOK
 from gramian.rows import as_rows
 from gramian.single.hole_fit import takes_holes
 from gramian.single.robust_fit import RobustFit
@@ -87,7 +87,11 @@ class FillingChoice(FilledColumns):
         told_as_is = self._units is None and self._coding is None
         if self.margins is None or self.n_folds is None or told_as_is or "selection_" not in vars(self):
             return None
-        d = table.shape[1]
+        n, d = table.shape
+        if (
+            n * d * max(self.estimator_.n_components_, 1) * LOOSE_STEPS > FILLING.noise_work
+        ):  # a second fit would cost too much
+            return None
         errors, cut = np.zeros(d, dtype=bool), np.zeros(d, dtype=bool)
         if known is not None and known.std is not None:
             errors = np.asarray(known.std.any(axis=0))

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from gramian._arrays import Array
+from gramian._checks import LARGEST, SMALLEST
 from gramian.evidence.cell_choice import CellChoice, choose_by_cells, choose_noise_by_cells, with_column_noises
 from gramian.evidence.cells import LOOSE_STEPS
 from gramian.evidence.folds import as_folds
@@ -97,7 +98,8 @@ class FillingChoice(FilledColumns):
             errors = np.asarray(known.std.any(axis=0))
         if known is not None and known.interval is not None:
             cut = np.asarray(known.interval.cells.any(axis=0))
-        numbers = self._number_features(d) & ~errors
+        ordinary = (self._spreads >= SMALLEST) & (self._spreads <= LARGEST)  # maps are made in the units of the table
+        numbers = self._number_features(d) & ~errors & ordinary
         kinds = [(("log",) if cut[j] else ("log", "scores")) if numbers[j] else () for j in range(d)]
         fitted = self.estimator_
         noise = fitted.noise_variance

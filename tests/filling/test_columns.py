@@ -182,3 +182,15 @@ def test_pooled_intervals_are_wider_than_those_of_one_filled_table():
     single = sm.OLS(one[:, 0], sm.add_constant(one[:, 1:])).fit()
     assert (pooled.std > single.bse).all()
     assert ((pooled.fraction_missing > 0) & (pooled.fraction_missing < 1)).all()
+
+
+def test_flags_of_a_frame_are_of_its_columns():
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((150, 2))
+    frame = pd.DataFrame(z @ rng.standard_normal((2, 5)) + 0.2 * rng.standard_normal((150, 5)), columns=list("abcde"))
+    frame.insert(2, "kind", np.where(z[:, 0] > 0.5, "high", np.where(z[:, 0] < -0.5, "low", "middle")))
+    frame.loc[7, "c"] += 60
+    frame.loc[3, "a"] = np.nan
+    model = LatentImputer().fit(frame)
+    assert model.flags_.shape == frame.shape
+    assert [(int(i), frame.columns[j]) for i, j in np.argwhere(model.flags_)] == [(7, "c")]

@@ -146,8 +146,12 @@ class FillingChoice(FilledColumns):
         """``flags_`` and ``row_weights_`` for all rows that were given, those without weight or cells too."""
         if "flags_" not in self.__dict__:
             return
-        flags, weights = np.zeros((len(kept), self.flags_.shape[1]), dtype=bool), np.ones(len(kept))
-        flags[kept], weights[kept] = self.flags_, self.row_weights_
+        found = self.flags_
+        if self._coding is not None:  # of columns of the frame, not of features
+            owner = np.asarray(self._coding.owner)
+            found = np.column_stack([found[:, owner == j].any(axis=1) for j in range(len(self._coding.names))])
+        flags, weights = np.zeros((len(kept), found.shape[1]), dtype=bool), np.ones(len(kept))
+        flags[kept], weights[kept] = found, self.row_weights_
         self.flags_, self.row_weights_ = flags, weights
 
     def _in_units(self, model: Any, table: Array, usual: Array, weights: Array) -> Array:

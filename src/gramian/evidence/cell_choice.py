@@ -154,7 +154,7 @@ def with_column_noises(
         # a column without noise, which ends the search, divides by it
         with np.errstate(over="ignore", invalid="ignore"):
             said = [draw.at(q) for draw in draws]
-        if not all(np.isfinite(one.means).all() for one in said):
+        if not all(one is not None and np.isfinite(one.means).all() for one in said):
             break
         candidate = {"n_components": q, "noise_variance": "per-column"}
         if any(takes_for_exact(draw.model) for draw in draws) or search.ends_with(candidate, said):

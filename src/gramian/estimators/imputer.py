@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -27,19 +25,18 @@ from gramian._checks import (
     shown_rows,
 )
 from gramian._types import Batches, RandomState, Table, Weights
-from gramian.estimators.forecaster import RKMForecaster
 from gramian.estimators.imputer_family import choose_family
 from gramian.estimators.ppca import PPCA
-from gramian.estimators.time_filling import TimeFilling, feature_of, fill_by_time, weave
+from gramian.estimators.time_filling import TimeFilling, fill_by_time
+from gramian.estimators.woven_laws import WovenLaws
 from gramian.evidence.folds import check_folds
 from gramian.evidence.robustness import check_robust
 from gramian.evidence.selection import Selection
 from gramian.filling.aside import columns_aside, is_wide
 from gramian.filling.calibration import filled_by
-from gramian.filling.categories import FilledCategories
-from gramian.filling.choice import FilledFit, FillingChoice, fit_above_noise, silence_unasked
+from gramian.filling.choice import FilledFit, fit_above_noise, silence_unasked
 from gramian.filling.columns import ShownRows
-from gramian.filling.draws import DrawnTables, digest
+from gramian.filling.draws import digest
 from gramian.latent.known_errors import Known
 from gramian.latent.units import Units
 from gramian.policy import LOOK
@@ -49,9 +46,8 @@ from gramian.rows.draws import smallest_rows
 from gramian.single.answers import BaseEstimator, atomic, forget, keep_columns
 from gramian.single.standardizing import check_standardize
 from gramian.tables.clocks import Clock
-from gramian.tables.frames import as_table, frame_of
+from gramian.tables.frames import frame_of
 from gramian.tables.front_door import clock_of
-from gramian.tables.margins import IDENTITY, Margins
 from gramian.tables.preprocessing import Preprocessing
 
 PRIVATE = (
@@ -75,7 +71,7 @@ PRIVATE = (
 """What a fit keeps beside its public attributes."""
 
 
-class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMixin, BaseEstimator):
+class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
     """Fills missing entries with their expectation given the observed ones, as a transformer for pipelines [5].
 
     Columns are brought to unit variance, and the noise is chosen on cells that are hidden from the model, by how well those are filled: the
@@ -164,12 +160,7 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
     """
 
     model_selection_: Selection
-    ways_: dict[str, str]
-
     _others: LatentImputer | None = None
-    _forecasters: dict[str, RKMForecaster] = {}  # noqa: RUF012 (of columns that the clock helps to fill)
-    _time_scales: dict[str, float] = {}  # noqa: RUF012
-    _clock_step: str = ""
 
     def __init__(
         self,
@@ -264,27 +255,6 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
             self._clock_step = repr(along.clock.step)
         return self
 
-    def _columns_given(self, X: Any) -> Any:
-        """The columns of a frame, codes of missing as missing."""
-        return self._without_codes(as_table(X)) if self._coding is None else self._table(X)
-
-    def _told(self, X: Any, X_std: Any = None) -> ShownRows:
-        told = super()._told(X, X_std)
-        if not self._forecasters or frame_of(X) is None:
-            return told
-        table, coding, timed = self._columns_given(X), self._coding, {}
-        clock = clock_of(X, table)
-        if clock is None or repr(clock.step) != self._clock_step:
-            return told
-        shown = [n for n in table.names if n not in self._empty_columns(table.names)]
-        for name, model in self._forecasters.items():
-            values, spreads = (np.asarray(part) for part in model.impute(table[name], return_std=True))
-            j = shown.index(name) if coding is None else feature_of(coding, name)
-            mean, scale = (0.0, 1.0) if coding is None else (coding.mean[j], coding.scale[j])
-            both = self._time_scales[name] if self.ways_[name] == "both" else None
-            timed[j] = ((values - mean) / scale, spreads / scale, both)
-        return replace(told, timed=timed)
-
     def _fit_coded(
         self, coding: Preprocessing, table: Any, limits: dict[str, Array], aside: list[str] | None = None
     ) -> LatentImputer:
@@ -356,73 +326,6 @@ class LatentImputer(FillingChoice, FilledCategories, DrawnTables, TransformerMix
         of_kept = None if known is None else known[:, kept]
         others._fit_features(others._checked(), whole[:, kept], of_kept, sample_weight, [])
         self._others = others
-
-    @property
-    def _is_kept(self) -> Array:
-        """Which features are those of the model of the others."""
-        coding = self._coding
-        assert coding is not None
-        return ~np.isin(coding.owner, [coding.names.index(name) for name in self.aside_])
-
-    def _told_others(self, told: ShownRows) -> ShownRows:
-        """The rows as the model of the others is told of them."""
-        assert self._others is not None
-        kept = self._is_kept
-        return self._others._told_of(told.table[:, kept], None if told.known is None else told.known[:, kept])
-
-    def _law(self, told: ShownRows) -> tuple[Array, Array]:
-        mean, std = super()._law(told)
-        if self._others is not None:
-            mean[:, self._is_kept], std[:, self._is_kept] = self._others._law(self._told_others(told))
-        margins = self._margins_of_columns
-        for j, (values, spreads, scale) in told.timed.items():  # in units of the table
-            if margins is not None:
-                ends = margins.low[j], margins.high[j]
-                mean[:, j], std[:, j] = margins.columns[j].moments(mean[:, j], std[:, j], *ends)
-            mean[:, j], std[:, j] = weave(values, spreads, mean[:, j], std[:, j], scale)
-        return mean, std
-
-    def _margins_of_law(self, told: ShownRows) -> Margins | None:
-        margins = self._margins_of_columns
-        if margins is None or not told.timed:
-            return margins
-        columns = [IDENTITY if j in told.timed else margin for j, margin in enumerate(margins.columns)]
-        return replace(margins, columns=tuple(columns))
-
-    @property
-    def _margins_of_columns(self) -> Margins | None:
-        """The laws of all columns, those of the others among them."""
-        if self._others is None or (self._margins is None and self._others._margins is None):
-            return self._margins
-        kept, (low, high, _) = self._is_kept, self._feature_ends(len(self._is_kept))
-        own = [IDENTITY] * len(kept) if self._margins is None else list(self._margins.columns)
-        others = [IDENTITY] * int(kept.sum()) if self._others._margins is None else self._others._margins.columns
-        for j, margin in zip(np.flatnonzero(kept), others):
-            own[j] = margin
-        return Margins(tuple(own), low, high)
-
-    def _calibrated(self, features: Array) -> dict[str, Array]:
-        found = super()._calibrated(features)
-        return found if self._others is None else found | self._others._calibrated(features[:, self._is_kept])
-
-    def _drawn(self, told: ShownRows, m: int, rng: np.random.Generator) -> Iterator[tuple[Array, dict[str, Array]]]:
-        drawn = super()._drawn(told, m, rng)
-        others = repeat(None) if self._others is None else self._others._drawn(self._told_others(told), m, rng)
-        law = self._law(told) if told.timed else None
-        for (features, texts), other in zip(drawn, others):
-            if other is not None:
-                features[:, self._is_kept], texts = other[0], texts | other[1]
-            if law is not None:
-                at = np.isnan(told.table) & np.isin(np.arange(features.shape[1]), list(told.timed))
-                features[at] = law[0][at] + law[1][at] * rng.standard_normal(int(at.sum()))
-            yield features, texts
-
-    @property
-    def aside_(self) -> list[str]:
-        """The categories that take no part in the model of the others, as hidden cells of these are filled as well without them."""
-        if self._others is None or self._coding is None or self._others._coding is None:
-            return []
-        return [name for name in self._coding.names if name not in self._others._coding.names]
 
     def _take_best_family(self, found: FilledFit) -> None:
         """A mixture or a kernel model in the place of PPCA, where hidden cells prefer it."""

@@ -69,7 +69,7 @@ def test_series_below_fifty_values_have_no_regression():
 
 
 @pytest.mark.parametrize(("off", "shown"), [(0.0, False), (9.0, True)])
-def test_naive_has_a_share_where_it_is_clearly_better(off, shown):
+def test_naive_has_a_share_where_it_is_better(off, shown):
     past = as_panel(list(WALKS[:, :-4]), PanelNames())
     truth, last = WALKS[:, -4:], WALKS[:, -5:-4]
     own = np.repeat(last, 4, axis=1) + off

@@ -146,7 +146,8 @@ def _choose_smoothing(
                 {**best.told, "share": round(share, 3)},
                 own.plan.joined(best.plan, share),
                 mean,
-                trial.fold_errors(mean),
+                errors := trial.fold_errors(mean),
+                contends=bool(trial.weights @ errors <= trial.weights @ own.errors),  # which does not lose to naive
                 halfway=True,
             )
             rows += [both, *(replace(row, contends=False) for row in curved)]

@@ -1,4 +1,4 @@
-"""What lines count beside smoothing, by held-out stretches: errors to a power, and not worse than naive by more than one standard error [10].
+"""What lines count beside smoothing, by held-out stretches: errors to a power, and never worse than naive [10].
 
 No line is chosen: the best of many is partly luck. Their mean counts by its error beside that of smoothing, which is believed before anything is seen.
 """
@@ -12,7 +12,6 @@ import numpy as np
 
 from gramian import policy
 from gramian._arrays import Array
-from gramian.evidence import choose
 from gramian.series.candidates import Candidate, SeriesOptions, lags_to_try
 from gramian.series.lines import Line
 from gramian.series.transform import SeriesTransform
@@ -55,7 +54,7 @@ def beside_smoothing(trial: SeriesTrial, own: Array, rows: Sequence[Screened]) -
 def no_worse_than_naive(
     trial: SeriesTrial, own: Array, lines: tuple[Line, ...], seasons: Sequence[int]
 ) -> tuple[Array, tuple[Line, ...]]:
-    """The same; where the best naive forecast is better by more than one standard error, with the least share of it that mends this.
+    """The same; where the best naive forecast is better, with the least share of it that mends this.
 
     The error is convex in the share, so the least share is found by halving.
     """
@@ -74,14 +73,17 @@ def no_worse_than_naive(
 
 
 def least_share(own: Array, naive: Array, errors: Callable[[Array], Array], weights: Array | None = None) -> float:
-    """The least share of the naive forecast with which errors (folds,) are not above its own; 0 where it is not better by a standard error."""
-    bounds = errors(naive)
-    weights = np.full(len(bounds), 1.0 / len(bounds)) if weights is None else weights
-    if choose(["own", "naive"], -np.column_stack([errors(own), bounds]), weights).chosen == "own":
+    """The least share of the naive forecast with which errors (folds,) are not above its own in the mean; 0 where they are not."""
+
+    def mean(forecasts: Array) -> float:
+        return float(np.average(errors(forecasts), weights=weights))
+
+    bound = mean(naive)
+    if mean(own) <= bound:
         return 0.0
     low, high = 0.0, 1.0
     for _ in range(20):
         middle = 0.5 * (low + high)
-        enough = weights @ errors((1.0 - middle) * own + middle * naive) <= weights @ bounds
+        enough = mean((1.0 - middle) * own + middle * naive) <= bound
         low, high = (low, middle) if enough else (middle, high)
     return high

@@ -44,7 +44,7 @@ COMPLETE = {
     "kernel mixture, units, fraction": KernelPPCAMixture(
         2, 0.9, standardize=True, approximation="nystroem", n_landmarks=30, random_state=0
     ),
-    "imputer": LatentImputer(robust=False),  # wild cells are looked for in memory only
+    "imputer": LatentImputer(),
 }
 HOLES = {name: COMPLETE[name] for name in ("PPCA auto", "PPCA", "mixture auto", "mixture", "imputer")}
 CASES = [(name, False) for name in COMPLETE] + [(name, True) for name in HOLES]

@@ -34,15 +34,13 @@ from gramian.evidence.robustness import check_robust
 from gramian.evidence.selection import Selection
 from gramian.filling.aside import columns_aside, is_wide
 from gramian.filling.calibration import filled_by
-from gramian.filling.choice import FilledFit, fit_above_noise, silence_unasked
+from gramian.filling.choice import FilledFit, fit_above_noise
 from gramian.filling.columns import ShownRows
 from gramian.filling.draws import digest
 from gramian.latent.known_errors import Known
-from gramian.latent.units import Units
 from gramian.policy import LOOK
 from gramian.rows import BatchRows, Rows, as_rows, is_dask, lazily
-from gramian.rows.converted import rows_in_units
-from gramian.rows.draws import smallest_rows
+from gramian.rows.draws import rows_if_few
 from gramian.single.answers import BaseEstimator, atomic, forget, keep_columns
 from gramian.single.standardizing import check_standardize
 from gramian.tables.clocks import Clock
@@ -94,11 +92,11 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
     robust : False, "rows", "cells" or "auto", default="auto"
         "cells": cells that the others of their row contradict are not believed, at fit and when cells are filled; observed cells stay as
         they are. A row that is wild as a whole counts for nothing. "rows": rows count by their weight in a multivariate t. "auto": "cells" where some cell
-        stands far out of its column and hidden cells are predicted clearly better without such cells [14]. Only where the estimator is PPCA and rows are in memory;
+        stands far out of its column and hidden cells are predicted clearly better without such cells [14]. Only where the estimator is PPCA; "rows" of more than 2,000 rows only in memory;
         other estimators have a ``robust`` of their own.
     keep_codes : list of float, optional
         Numbers such as -999 or 99 that stand far from all others of their column and repeat are taken as missing, with a `DataWarning`, unless
-        they are given here. Rows in memory only.
+        they are given here.
     bounds : "auto", None or dict, default="auto"
         What values may be filled in. "auto": what the columns show (whole numbers, no negative values, shares between 0 and 1); a dict
         column -> (low, high) with None for no end; None: any.
@@ -288,7 +286,12 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
         given_weights = check_weights(sample_weight, whole)
         kept = (given_weights > 0) & ~np.isnan(whole).all(axis=1)
         table, weights = shown_rows(*positive_rows(whole, given_weights))
-        if isinstance(model, PPCA):
+        many = len(table) > LOOK.rows and known is None and self.robust != "rows" and not is_auto(self.estimator)
+        if isinstance(model, PPCA) and many:
+            self._fit_many(model, as_rows(table, weights))
+            self._keep_flags(table)
+            self._keep_beliefs(kept)
+        elif isinstance(model, PPCA):
             found = self._fit_linear(model, table, weights, None if known is None else known[kept])
             if is_auto(self.estimator):
                 self._take_best_family(found)
@@ -349,7 +352,8 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
     def fit_batches(self, source: Batches) -> LatentImputer:
         """Fit on all rows of batches that can be read again (a list, or a function that opens an iterator), out of core; PPCA only [5, 13].
 
-        Every cell is believed, as with ``robust=False``: wild cells are looked for in tables in memory only.
+        The same rows in memory give the same model. Up to 2,000 rows are gathered; of more, what is open is settled on the 2,000 of smallest hash, in memory
+        too. ``flags_`` are kept of gathered rows, in the order in which they were read.
 
         Parameters
         ----------
@@ -377,24 +381,18 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
         return self._fit_rows(model, BatchRows.of(source))
 
     def _fit_rows(self, model: Any, rows: Rows) -> LatentImputer:
+        """Batches or Dask rows: few are gathered, many are only summed over."""
         if not isinstance(model, PPCA):
             raise TypeError(
                 f"estimator={model!r} cannot be fitted to batches or Dask rows here. Use PPCA (the default), or fit on a table in memory."
             )
         keep_columns(self, rows)
-        units = Units.of(rows)
-        self._spreads = units.scale
-        self._units = units if self._scales(model) else None
-        if self._units is not None:
-            rows = rows_in_units(rows, self._units.mean, self._units.scale)
-        drawn = smallest_rows(rows, LOOK.rows)
-        shown = ~np.isnan(drawn.rows).all(axis=1)
-        scaled, weights = drawn.rows[shown].astype(np.float64), drawn.weights[shown]
-        model, choice = self._with_q(model, scaled, weights)
-        with silence_unasked(choice):
-            self.estimator_ = fit_above_noise(model, choice, lambda it: it._fit_rows(rows, self._begun(choice)))
-        self.estimator_.__dict__.pop("feature_names_in_", None)  # it is handed arrays, in units of the columns
-        self._calibrate(None if choice is None else choice.said(choice.selection.chosen), scaled)
+        few = rows_if_few(rows, LOOK.rows)
+        if few is None:
+            self._fit_many(model, self._settle_rows(rows))
+            return self
+        table, weights = few
+        self._fit_features(model, self._settle_columns(table, self._seen(table, (), reset=True)), None, weights)
         return self
 
     def _checked(self) -> Any:

@@ -69,15 +69,20 @@ def believe_cells(X: Array, weights: Array, kind: str, able: Array | None = None
     >>> found.kind, np.argwhere(found.flags).tolist()
     ('cells', [[3, 1]])
     """
-    drawn = SmallestRows.of(X, weights, LOOK.rows)
-    seer = CellSeer.of(np.asarray(drawn.rows, dtype=np.float64), drawn.weights, able)
-    selection = None
-    if kind == "auto":
-        selection = _selection(seer, drawn)
-        if selection is None or selection.chosen is False:
-            return Robust.everything(X, selection)
+    seer, selection = find_seer(SmallestRows.of(X, weights, LOOK.rows), kind, able)
+    if seer is None:
+        return Robust.everything(X, selection)
     flags, rows = split_rows(X, seer.flags(X, weights))
     return Robust("cells", flags, np.where(rows, 0.0, 1.0), selection=selection, seer=seer)
+
+
+def find_seer(drawn: SmallestRows, kind: str, able: Array | None = None) -> tuple[CellSeer | None, Selection | None]:
+    """What tells wild cells, from the rows of smallest hash, None where all are believed; and what hidden cells said, where they were asked."""
+    seer = CellSeer.of(np.asarray(drawn.rows, dtype=np.float64), drawn.weights, able)
+    if kind != "auto":
+        return seer, None
+    selection = _selection(seer, drawn)
+    return (None if selection is None or selection.chosen is False else seer), selection
 
 
 def _selection(seer: CellSeer, drawn: SmallestRows) -> Selection | None:

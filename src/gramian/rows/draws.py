@@ -22,6 +22,35 @@ def smallest_rows(rows: Rows, limit: int) -> SmallestRows:
     return rows.fold(_smallest, limit)
 
 
+def rows_if_few(rows: Rows, limit: int) -> tuple[Array, Array] | None:
+    """All rows of positive weight and their weights, where there are at most ``limit``; else None: one pass."""
+    found = rows.fold(gather_block, limit)
+    return None if found.X is None else (found.X, found.weights)
+
+
+@dataclass(frozen=True)
+class GatheredRows:
+    """All rows, as long as there are at most ``limit``; merges with ``+``."""
+
+    limit: int
+    X: Array | None
+    weights: Array
+
+    def __add__(self, other: GatheredRows) -> GatheredRows:
+        if self.X is None or other.X is None or len(self.X) + len(other.X) > self.limit:
+            return GatheredRows(self.limit, None, np.empty(0))
+        return GatheredRows(
+            self.limit, np.concatenate([self.X, other.X]), np.concatenate([self.weights, other.weights])
+        )
+
+
+def gather_block(block: Block, limit: int) -> GatheredRows:
+    kept = block.weights > 0
+    if np.count_nonzero(kept) > limit:
+        return GatheredRows(limit, None, np.empty(0))
+    return GatheredRows(limit, np.array(block.X[kept]), np.asarray(block.weights[kept]))
+
+
 def exact_rows(rows: Rows, limit: int) -> Array:
     """At most ``limit`` distinct rows, told apart by every digit, where hashes see those of a float32: one pass."""
     return rows.fold(_exact, limit).rows

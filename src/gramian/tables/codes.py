@@ -11,6 +11,7 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._checks import is_real
 from gramian.exceptions import DataWarning, warn
+from gramian.rows.base import Block, Rows
 from gramian.tables.table import Table
 
 FEWEST_OTHERS = 10
@@ -148,6 +149,30 @@ def cells_as_missing(table: Table, codes: Mapping[str, Sequence[float]]) -> Tabl
         for name, column in zip(table.names, table.columns)
     ]
     return replace(table, columns=columns)
+
+
+def count_codes(rows: Rows, codes: Sequence[Code]) -> list[Code]:
+    """The codes with how often they stand in all of these rows: one pass, where there are any."""
+    if not codes:
+        return []
+    counts = rows.fold(CodeCounts.of, tuple(codes)).counts
+    return [replace(code, count=int(count)) for code, count in zip(codes, counts)]
+
+
+@dataclass(frozen=True)
+class CodeCounts:
+    """How often each code stands in its columns; merges with ``+``."""
+
+    counts: Array
+
+    @classmethod
+    def of(cls, block: Block, codes: tuple[Code, ...]) -> CodeCounts:
+        """Of the rows of one block that have a weight."""
+        X = block.X[block.weights > 0]
+        return cls(np.array([np.count_nonzero(X[:, list(code.columns)] == code.value) for code in codes]))
+
+    def __add__(self, other: CodeCounts) -> CodeCounts:
+        return CodeCounts(self.counts + other.counts)
 
 
 def without_codes(columns: Array, codes: Sequence[Code]) -> Array:

@@ -1,5 +1,6 @@
 """KernelPPCAMixture: ZH's mixture, its objective, its starts, and the faults it must survive."""
 
+import dataclasses
 import pickle
 import warnings
 
@@ -13,9 +14,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gramian import KernelPPCA, KernelPPCAMixture, NumericalWarning
 from gramian.datasets import make_c_shapes, make_moons
+from gramian.estimators import kernel_mixture as module
 from gramian.kernels import RBF, Linear
 from gramian.mixtures.kernel_kmeans import Neighbours, graph_cut, kernel_kmeans
-from gramian.policy import MIXTURES
+from gramian.policy import KERNELS, MIXTURES
 
 
 def agreement(labels, truth):
@@ -549,3 +551,17 @@ def test_clean_data_raises_no_warning(shapes):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         KernelPPCAMixture(kernel=RBF(8.0), random_state=0).fit(shapes[0]).sample(3)
+
+
+def test_many_rows_are_seen_from_landmarks_unless_all_are_asked_for(shapes, monkeypatch):
+    X = shapes[0]
+    kinds = {"exact": {}, "landmarks": {}, "all": {"approximation": None}, "solver": {"solver": "eigh"}}
+    found = {}
+    for name, options in kinds.items():
+        limit = len(X) if name == "exact" else len(X) - 1
+        monkeypatch.setattr(module, "KERNELS", dataclasses.replace(KERNELS, exact_rows=limit, landmarks=30))
+        found[name] = KernelPPCAMixture(2, 2, random_state=0, **options).fit(X)
+    assert [len(model.X_fit_) for model in found.values()] == [len(X), 30, len(X), len(X)]
+    assert_allclose(found["exact"].responsibilities_, found["all"].responsibilities_)
+    alike = KernelPPCAMixture(2, 2, random_state=0, approximation="nystroem", n_landmarks=30).fit(X)
+    assert_allclose(found["landmarks"].responsibilities_, alike.responsibilities_)

@@ -7,6 +7,7 @@ from scipy.stats import t
 
 from gramian import RKMForecaster, load, save
 from gramian.policy import RATES
+from gramian.series.block import inverse_roots
 from gramian.series.mixture_quantiles import Laws, mixture_quantiles
 from gramian.series.recursion import filter_series, season_basis
 from gramian.series.smoothing import Smoothing, weights
@@ -200,3 +201,22 @@ def test_no_member_is_sure_of_itself_however_long_the_series():
     shares = np.exp(np.concatenate([part.ravel() for part in outlook.fits(outlook.smoothing.law)]))
     shares /= shares.sum()
     assert 1.0 / np.square(shares).sum() > 3.0  # so many members count; by all 200 values it would be 1.4
+
+
+def test_a_long_series_outlasts_rates_whose_beginnings_grow_without_bound():
+    steps = np.arange(3_020)
+    wave = np.sin(steps / 5.0) + 0.3 * np.cos(steps / 1.7)
+    values = wave[:3_000] + 0.1 * np.random.default_rng(0).standard_normal(3_000)
+    told = np.ravel(RKMForecaster().fit(values).predict(20))  # a season of 32 seen 94 times: precisions up to 1e22
+    assert np.sqrt(np.mean(np.square(told - wave[3_000:]))) < 0.1
+
+
+def test_inverse_roots_are_those_of_the_precision_also_where_rounding_left_it_indefinite():
+    A = np.random.default_rng(0).standard_normal((4, 3, 9))
+    precision = np.eye(3) + A @ A.transpose(0, 2, 1)
+    root = inverse_roots(precision)
+    assert_allclose(root @ root.transpose(0, 2, 1), np.linalg.inv(precision), atol=1e-12)
+    spoilt = np.stack([precision[0], np.diag([1e22, 5.0, -6e4])])
+    root = inverse_roots(spoilt)
+    assert_allclose(root[0] @ root[0].T, np.linalg.inv(precision[0]), atol=1e-12)
+    assert_allclose(root[1] @ root[1].T, np.diag([1e-22, 0.2, 1.0]), atol=1e-12)

@@ -105,6 +105,8 @@ def estimator_for(kind: str, options: Mapping[str, Any], prepare: Preprocessing,
             raise ValueError(f"--{OPTIONS[name]} is not an option of --model {kind}.")
     if "n_clusters" in takes and kind == "mixture":
         given.setdefault("n_clusters", "auto")
+    if options.get("landmarks") == 0 and "approximation" in takes:
+        given["approximation"] = None
     common = {"random_state": options.get("seed", 0), "verbose": verbose}
     return made(**given, **{name: value for name, value in common.items() if name in takes})
 

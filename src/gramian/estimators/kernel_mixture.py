@@ -83,8 +83,9 @@ class KernelPPCAMixture(DualMixture):
         the inputs. An array: responsibilities.
     n_init : int, default=1
         Starts, each a different one; the best objective is kept.
-    approximation : None, "nystroem" or "rff", default=None
-        Components live in the features of ``n_landmarks`` landmarks (or in so many random features), at a cost linear in N.
+    approximation : "auto", None, "nystroem" or "rff", default="auto"
+        Components live in the features of ``n_landmarks`` landmarks (or in so many random features), at a cost linear in N. None: in those of all
+        rows, exactly; "auto": exactly up to 2,000 rows, or where a ``solver`` is asked for, and from landmarks beyond.
     n_landmarks : int or None
         None is min(N, 500).
     preimage : {"smoother", "fixed_point", "mds", "ridge", "gradient"} or object, default="smoother"
@@ -146,7 +147,7 @@ class KernelPPCAMixture(DualMixture):
         standardize: bool | str = False,
         init: Any = "kernel_kmeans",
         n_init: int = 1,
-        approximation: Any = None,
+        approximation: Any = AUTO,
         n_landmarks: int | None = None,
         preimage: Any = "smoother",
         tol: float = 1e-4,
@@ -189,7 +190,7 @@ class KernelPPCAMixture(DualMixture):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or the Gram matrix with ``kernel="precomputed"``
-            With an approximation also a Dask array or frame, whose rows stay where they are; no ``responsibilities_`` are kept then.
+            Unless ``approximation=None`` also a Dask array or frame, whose rows stay where they are; no ``responsibilities_`` are kept then.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Integer weights equal repeated rows, zero weight a removed row.
@@ -242,7 +243,7 @@ class KernelPPCAMixture(DualMixture):
 
     @atomic
     def fit_batches(self, source: Batches) -> KernelPPCAMixture:
-        """Fit on all rows of batches, out of core, with an approximation; equal to `fit` on the concatenated rows [6, 13].
+        """Fit on all rows of batches, out of core, from landmarks or random features; equal to `fit` on the concatenated rows [6, 13].
 
         Parameters
         ----------
@@ -327,8 +328,8 @@ class KernelPPCAMixture(DualMixture):
                 raise ValueError("init='kmeans' must have inputs, not a precomputed kernel. Use 'kernel_kmeans'.")
         check_count("n_init", self.n_init, 1)
         if self.approximation is not None:
-            check_choice("approximation", self.approximation, approximations())
-            if is_precomputed(self.kernel):
+            check_choice("approximation", self.approximation, (AUTO, *approximations()))
+            if is_precomputed(self.kernel) and not is_auto(self.approximation):
                 raise ValueError(
                     f"approximation={self.approximation!r} needs the inputs, not a precomputed Gram matrix."
                 )
@@ -355,7 +356,7 @@ class KernelPPCAMixture(DualMixture):
 
     def _rows(self, table: Array, weights: Array, rng: np.random.Generator) -> DualRows | FeatureRows:
         self.kernel_ = resolved_kernel(RBF("local") if is_auto(self.kernel) else self.kernel, table)
-        if self.approximation is None:
+        if self._exact(len(table)):
             gram = stored_gram(self.kernel_, table, ADVICE)
             shares = weights / weights.sum()
             size = float(shares @ np.diagonal(gram))
@@ -365,16 +366,23 @@ class KernelPPCAMixture(DualMixture):
             return DualRows(self.kernel_, None if self._columns is not None else table, gram)
         return self._feature_rows(table, weights, rng)
 
+    def _exact(self, n_rows: int) -> bool:
+        """Whether components live in the span of all rows, and not in that of landmarks."""
+        if not is_auto(self.approximation):
+            return self.approximation is None
+        return n_rows <= KERNELS.exact_rows or is_precomputed(self.kernel) or not is_auto(self.solver)
+
     def _feature_rows(self, table: Array, weights: Array, rng: np.random.Generator) -> FeatureRows:
         n_landmarks = min(len(table), KERNELS.landmarks) if self.n_landmarks is None else int(self.n_landmarks)
-        if n_landmarks > len(table) and self.approximation == "nystroem":
+        name = "nystroem" if is_auto(self.approximation) else self.approximation
+        if n_landmarks > len(table) and name == "nystroem":
             warn(
                 f"n_landmarks={n_landmarks} exceeds the {len(table)} distinct training rows: all of them are landmarks.",
                 NumericalWarning,
             )
             n_landmarks = len(table)
         seed = int(rng.integers(2**31 - 1))
-        return FeatureRows.of(self.approximation, self.kernel_, table, n_landmarks, weights, seed)
+        return FeatureRows.of(name, self.kernel_, table, n_landmarks, weights, seed)
 
     def _restarts(self, n_clusters: int, asked: list[int | float] | None, rng: np.random.Generator) -> Restarts:
         """How the EM is run."""

@@ -22,6 +22,7 @@ from gramian.evidence.robustness import believe_cells, check_robust
 from gramian.evidence.selection import Selection, votes
 from gramian.evidence.tables import choose_for_detector
 from gramian.exceptions import NumericalWarning
+from gramian.latent.missing import MissingFit
 from gramian.latent.units import Units
 from gramian.policy import DEFAULTS, DETECTOR, LOOK
 from gramian.single.answers import BaseEstimator, atomic, forget, settle
@@ -184,14 +185,15 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
             with warnings.catch_warnings():
                 if not usual.all():
                     warnings.filterwarnings("ignore", message=ONE_VALUE, category=NumericalWarning)
-                self.estimator_ = _fitted(model, rows[usual], None if sample_weight is None else weights[usual])
+                near = vars(self).get("estimator_")
+                self.estimator_ = _fitted(model, rows[usual], None if sample_weight is None else weights[usual], near)
                 warnings.filterwarnings("ignore", message=ONE_VALUE, category=NumericalWarning)
                 self._fold_models = []
                 for held in parts:
                     kept = usual & (fold != held)
                     inside = None if sample_weight is None else weights[kept]
                     part = self._fold_model(float(weights[usual].sum()))
-                    self._fold_models.append(_fitted(part, rows[kept], inside))
+                    self._fold_models.append(_fitted(part, rows[kept], inside, self.estimator_))
             self._by_residual = any(_is_noise_free(each) for each in (self.estimator_, *self._fold_models))
             scores = self._scores(table)
             found = votes(-scores, weights)
@@ -435,7 +437,11 @@ def _enough(table: Array, usual: Array, fold: Array, parts: range) -> bool:
     return all(len(rows) > 1 and not np.isnan(rows).all(axis=0).any() for rows in kept)
 
 
-def _fitted(model: Any, rows: Array, sample_weight: Weights) -> Any:
+def _fitted(model: Any, rows: Array, sample_weight: Weights, near: Any = None) -> Any:
+    """The model fitted to rows; where they have holes EM begins at a model that is ``near``, of other rows of the same table, and still ends at its own maximum."""
+    if isinstance(near, PPCA) and isinstance(model, PPCA) and model.robust is False and has_nan(rows):
+        begin = MissingFit(near._model.subspace.mean, near._loadings, near._column_noise, [], 0, True)
+        return model._fit(rows, sample_weight, begin)
     return model.fit(rows) if sample_weight is None else model.fit(rows, sample_weight=sample_weight)
 
 

@@ -268,8 +268,9 @@ class CenteredGram(SelfAdjoint):
 
     def _sketch(self, n_vectors: int, rng: np.random.Generator) -> tuple[Array, Array] | None:
         weights = np.asarray(self.centering.weights, dtype=np.float64)
-        # 7 √N landmarks: their N m² work is that of a product
-        n_landmarks = min(int(7 * np.sqrt(self.size)), int(np.count_nonzero(weights)))
+        # 7 √N landmarks: their N m² work is that of a product; of many vectors the last need landmarks beyond their number
+        n_landmarks = max(int(7 * np.sqrt(self.size)), 3 * n_vectors // 2)
+        n_landmarks = min(n_landmarks, int(np.count_nonzero(weights)))
         n_vectors = min(n_vectors, n_landmarks)
         chosen = np.sort(rng.choice(self.size, n_landmarks, replace=False, p=weights))
         corner = self.raw.columns(chosen, np.float64, rows=chosen)  # of which only the lower half is read

@@ -147,9 +147,7 @@ class Block:
         T = self.scaled.shape[1]
         begun = self.beginnings(T)
         n, unit, k = self.n, self.unit[:, None], len(self.effects.mean)
-        root = np.linalg.inv(np.linalg.cholesky(begun.precision)).transpose(
-            2, 1, 0
-        )  # (p, p, G): L⁻ᵀ, columns last but one
+        root = inverse_roots(begun.precision).transpose(1, 2, 0)  # (p, p, G)
         units = np.stack([self.end[0][n:], self.end[1][n:], *(row[n:] for row in self.end[2])])  # (2 + season, p, G)
         moves = np.einsum("gpn,spg->sng", begun.mean, units)
         states = [self.end[0][:n], self.end[1][:n], *(row[:n] for row in self.end[2])]
@@ -200,3 +198,16 @@ class Block:
         means = onwards(self.block, 0, (level, slope, profile), steps)
         fits = [part.fit(self.block, law)[0] for part in begun]
         return means.transpose(1, 0, 2) * self.unit[0] + self.shift[0], np.stack([fits[row] for row, _ in where])
+
+
+def inverse_roots(precision: Array) -> Array:
+    """(G, p, p) -> R with R Rᵀ the inverse of each; every precision is at least one.
+
+    Rates that no long series can have let beginnings grow without bound: rounding then leaves their precision indefinite, so that its
+    eigenvalues are taken to be what they are at least.
+    """
+    try:
+        return np.linalg.inv(np.linalg.cholesky(precision)).transpose(0, 2, 1)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(precision)
+        return np.asarray(vectors / np.sqrt(np.maximum(values, 1.0))[:, None, :])

@@ -115,6 +115,9 @@ class Frame:
 
 def _independent(gram: Array, floor: float) -> tuple[list[int], Array]:
     """The columns that add more than ``floor`` of their squared length to those before them, and the inverse of Cholesky's factor."""
+    factor, failed = linalg.lapack.dpotrf(gram, lower=1, clean=1)
+    if not failed and len(gram) and np.diagonal(factor).min() ** 2 > floor:  # all of them, as a rule
+        return list(range(len(gram))), linalg.lapack.dtrtri(factor, lower=1)[0].T
     rest, kept, sides = gram.copy(), [], []
     for column in range(len(rest)):
         if rest[column, column] > floor:

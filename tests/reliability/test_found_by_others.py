@@ -1,5 +1,6 @@
 """Smallest forms of what an independent generator found, each kept: few rows, far rows, none, one at a time, extremes, memory, constants."""
 
+import re
 import warnings
 from functools import partial
 
@@ -267,6 +268,27 @@ def test_a_limit_of_memory_may_be_a_text():
     for wrong in ("much", "-1MB", "0", "1 XB", ""):
         with pytest.raises(ValueError, match="memory_limit"):
             KernelPPCA(2, memory_limit=wrong).fit(rows)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"solver": "krylov"}, {"solver": "eigh", "n_components": 80}, {"approximation": "nystroem"}]
+)
+def test_what_a_refusal_for_memory_advises_is_enough(options):
+    """With q open too: the number of components and the bytes that it names are those at which the fit goes through."""
+    rows = np.random.default_rng(3).standard_normal((2000, 3))
+
+    def asked(**more):
+        return KernelPPCA(**{**options, "memory_limit": 300_000, "random_state": 0, **more})
+
+    with pytest.raises(MemoryError, match="may be used") as refused:
+        asked().fit(rows)
+    fewer = re.search(r"(solver='krylov' with )?n_components=(\d+) or fewer", str(refused.value))
+    least = re.search(r"memory_limit to (\d+) bytes", str(refused.value))
+    solver = {"solver": "krylov"} if fewer[1] else {}
+    assert asked(n_components=int(fewer[2]), **solver).fit(rows).n_components_ == int(fewer[2])
+    with pytest.raises(MemoryError, match="may be used"):
+        asked(n_components=int(fewer[2]) + 1, **solver).fit(rows)
+    asked(memory_limit=int(least[1]), **({"solver": "krylov"} if options.get("solver") == "eigh" else {})).fit(rows)
 
 
 # ---------------------------------------------------------------- extremes

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from gramian import KernelPPCA, KernelPPCAMixture, NumericalWarning
+from gramian import KernelPPCA, KernelPPCAClassifier, KernelPPCAMixture, NumericalWarning
 from gramian.kernels import RBF, Linear, Polynomial, Sigmoid
 from gramian.kernels.gram_checks import warn_of_offset
 
@@ -54,3 +54,22 @@ def test_half_of_the_digits_is_the_limit():
         assert warn_of_offset(Polynomial(2), 1.0, 1.4e-8)
         assert not warn_of_offset(Polynomial(2), 1.0, 1.6e-8)
         assert not warn_of_offset(RBF(1.0), 1.0, 0.0)
+
+
+@pytest.mark.parametrize("rows", [40, 1500])
+@pytest.mark.parametrize("rule", ["median", "local"])
+def test_a_width_is_that_of_the_rows_wherever_they_stand_and_in_any_unit(rule, rows):
+    """Far from zero hashes do not tell rows apart, and other units have other ones."""
+    table = np.round(np.random.default_rng(1).normal(size=(rows, 3)), 4)
+    width = RBF(rule).resolve(table).length_scale
+    assert RBF(rule).resolve(table + 2.0**27).length_scale == pytest.approx(width, rel=2e-2 if rows > 1000 else 1e-6)
+    if rows < 1000:  # above, other rows are drawn
+        assert RBF(rule).resolve(table * 2.0**20).length_scale == width * 2.0**20
+
+
+def test_classes_far_from_zero_do_not_seem_to_share_rows():
+    def fit(kernel, table):
+        KernelPPCAClassifier(1, noise_variance=0.01, kernel=kernel, n_folds=None).fit(table, np.arange(60) % 2)
+
+    assert messages(fit, RBF(2.0), X + 1e8) == []
+    assert "rows of another class" in messages(fit, RBF(2.0), np.repeat(X[:30], 2, axis=0) + 1e8)[0]

@@ -131,3 +131,17 @@ def test_a_row_off_an_all_but_exact_subspace_has_no_likelihood_and_no_warning():
     with np.errstate(all="raise"):
         found = log_likelihoods_of_each_q(np.array([1.0, 1e-310]), 1.0 + 1e-310, 3, np.array([1.0, 0.0]), 5.0)
     assert np.isneginf(found[1:]).all()
+
+
+@pytest.mark.parametrize("noise", [1e-4, 1e-6, 1e-9])
+def test_the_density_of_one_cell_has_its_digits_whatever_the_noise(noise):
+    """N(x; mu, WW' + noise) of one number: fewer cells than components, where the inverse of q x q has few digits."""
+    model = latent_model(MEAN, W, noise)
+    loadings = model.subspace.loadings(model.gaussian.gains)
+    rows = np.full((6, len(MEAN)), np.nan)
+    rows[range(6), [j % len(MEAN) for j in range(6)]] = np.linspace(-2.0, 3.0, 6)
+    for x, found in zip(rows, model.gaussian.log_density(model.subspace.project(rows))):
+        j = int(np.flatnonzero(~np.isnan(x))[0])
+        variance = loadings[j] @ loadings[j] + noise
+        wanted = -0.5 * (np.log(2 * np.pi * variance) + (x[j] - MEAN[j]) ** 2 / variance)
+        assert found == pytest.approx(wanted, rel=1e-15 / noise * 100, abs=1e-10)

@@ -31,3 +31,13 @@ def test_a_tail_is_told_without_the_cells_that_may_be_wild():
     ones = np.ones(400)
     assert Tails.of(X, ones, ROBUST.share).bends.max() < 0.2
     assert Tails.of(X, ones, ROBUST.share).into(np.array([[30.0]])) > 10.0
+
+
+def test_no_cell_is_so_far_that_its_square_leaves_float64():
+    tails = Tails(np.zeros(2), np.array([[0.0, 0.7], [0.0, 0.0]]), np.full((2, 2), 1e-9), np.full(2, 1e-3))
+    far = np.array([[1e308, 1e308], [-1e308, np.nan], [np.finfo(float).max, 1.0]])
+    with np.errstate(all="raise"):
+        found = tails.into(far)
+        assert np.isfinite(np.square(found[~np.isnan(far)])).all()
+    assert np.isnan(found[1, 1])
+    assert found[0, 0] > 1e100 > found[0, 1] > 0 > found[1, 0]

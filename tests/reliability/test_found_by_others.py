@@ -1,5 +1,7 @@
 """Smallest forms of what an independent generator found, each kept: few rows, far rows, none, one at a time, extremes, memory, constants."""
 
+import pickle
+import re
 import warnings
 from functools import partial
 
@@ -8,6 +10,7 @@ import pytest
 from benchmarks.promises import outcome
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.base import clone
 
 from gramian import (
     PPCA,
@@ -24,6 +27,8 @@ from gramian import (
     kernels,
 )
 from gramian.exceptions import NumericalWarning
+from gramian.features import RandomFourier
+from gramian.kernels import RBF
 from gramian.latent.gaussian import within_prior
 
 X = np.random.default_rng(0).standard_normal((30, 4))
@@ -269,6 +274,27 @@ def test_a_limit_of_memory_may_be_a_text():
             KernelPPCA(2, memory_limit=wrong).fit(rows)
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"solver": "krylov"}, {"solver": "eigh", "n_components": 80}, {"approximation": "nystroem"}]
+)
+def test_what_a_refusal_for_memory_advises_is_enough(options):
+    """With q open too: the number of components and the bytes that it names are those at which the fit goes through."""
+    rows = np.random.default_rng(3).standard_normal((2000, 3))
+
+    def asked(**more):
+        return KernelPPCA(**{**options, "memory_limit": 300_000, "random_state": 0, **more})
+
+    with pytest.raises(MemoryError, match="may be used") as refused:
+        asked().fit(rows)
+    fewer = re.search(r"(solver='krylov' with )?n_components=(\d+) or fewer", str(refused.value))
+    least = re.search(r"memory_limit to (\d+) bytes", str(refused.value))
+    solver = {"solver": "krylov"} if fewer[1] else {}
+    assert asked(n_components=int(fewer[2]), **solver).fit(rows).n_components_ == int(fewer[2])
+    with pytest.raises(MemoryError, match="may be used"):
+        asked(n_components=int(fewer[2]) + 1, **solver).fit(rows)
+    asked(memory_limit=int(least[1]), **({"solver": "krylov"} if options.get("solver") == "eigh" else {})).fit(rows)
+
+
 # ---------------------------------------------------------------- extremes
 
 EXTREME = [
@@ -372,8 +398,10 @@ def test_cells_whose_squares_overflow_are_wild_without_a_warning():
     model = LatentImputer(robust="cells").fit(np.vstack([X, 1e3 * X[:1]]))
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        with pytest.raises(ValueError, match="rescale"):
-            model.transform(np.where(np.arange(4) == 2, np.nan, 1e200 * X[:3]))
+        far = np.where(np.arange(4) == 2, np.nan, 1e200 * X[:3])
+        filled = model.transform(far)
+    assert (filled[:, [0, 1, 3]] == far[:, [0, 1, 3]]).all()
+    assert_allclose(filled[:, 2], model.transform(np.full((3, 4), np.nan))[:, 2])  # nothing of the row is believed
 
 
 @pytest.mark.parametrize("model", [PPCA(1), KernelPPCA(1), LatentImputer(PPCA(1))], ids=lambda one: type(one).__name__)
@@ -384,3 +412,47 @@ def test_a_polars_frame_of_as_many_rows_as_columns_is_not_turned(model):
     fitted = model.fit(frame)
     filled = fitted.transform(frame) if isinstance(model, LatentImputer) else fitted.impute(frame)
     assert_allclose(np.asarray(filled), rows)
+
+
+# ---------------------------------------------------------------- batches
+
+STREAMED = {
+    "random features": KernelPPCA(3, approximation="rff", n_landmarks=30, random_state=0),
+    "landmarks": KernelPPCA(3, approximation="nystroem", n_landmarks=30, random_state=0),
+    "kernel mixture": KernelPPCAMixture(2, n_components=2, approximation="nystroem", n_landmarks=30, random_state=0),
+    "views": MultiViewRKM(2, views={"a": [0, 1], "b": [2, 3]}, n_folds=None, random_state=0),
+    "views by maps": MultiViewRKM(
+        2,
+        views={"a": [0, 1], "b": [2, 3]},
+        kernel=[RandomFourier(RBF(1.0), 20, random_state=0), "linear"],
+        n_folds=None,
+        random_state=0,
+    ),
+    "regressor": RKMRegressor(n_components=3, approximation="nystroem", n_landmarks=30, random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", STREAMED)
+def test_batches_leave_nothing_of_the_size_of_the_table_and_their_cuts_are_no_matter(name):
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((8000, 4))
+    target = rows[:, 0] + 0.1 * rng.standard_normal(8000)
+
+    def fitted(*edges):
+        pieces = [slice(a, b) for a, b in zip((0, *edges), edges)]
+        source = [(rows[piece], target[piece]) if name == "regressor" else rows[piece] for piece in pieces]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return clone(STREAMED[name]).fit_batches(source)
+
+    def answers(model):
+        return model.predict(rows[:50]) if name == "regressor" else model.transform(rows[:50])
+
+    half, whole = fitted(1500, 4000), fitted(1500, 8000)
+    assert len(pickle.dumps(whole)) < 1.02 * len(pickle.dumps(half))
+    assert_allclose(answers(fitted(1, 4000, 8000)), answers(whole), rtol=1e-9, atol=1e-9)
+
+
+def test_draws_of_a_mixture_of_float32_rows_are_float32():
+    rows = np.random.default_rng(0).standard_normal((40, 3)).astype(np.float32)
+    assert PPCAMixture(2, 1, random_state=0).fit(rows).sample(3, random_state=0)[0].dtype == np.float32

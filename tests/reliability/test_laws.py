@@ -14,6 +14,12 @@ FOUND = {
     ),
     "series in Fortran order": Plan("containers", "DynamicPPCA", 20, 2, 1, -3, None, "constant column", 251),
     "a mixture with holes in Fortran order": Plan("containers", "PPCAMixture", 40, 6, 2, 0, 3, "many holes", 889),
+    "names of clusters in another unit": Plan("units", "KernelPPCAMixture", 20, 3, 1, -9, 0, "few values", 300),
+    "a width far from zero": Plan("units", "KernelPPCA", 13, 4, 3, 0, 8, "repeats", 800),
+    "likelihood of one cell with little noise": Plan("conditioning", "PPCA", 40, 3, 2, 0, None, "many holes", 235),
+    "the logarithm of one value": Plan("containers", "LatentImputer", 40, 4, 1, 0, None, "constant column", 0),
+    "one value in a view": Plan("seen cells", "MultiViewRKM", 3, 9, 2, 3, 0, "few values", 637),
+    "tails of far rows": Plan("far rows", "LatentImputer", 20, 4, 1, 0, None, "wild cell", 694),
 }
 
 

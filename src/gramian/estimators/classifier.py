@@ -279,7 +279,7 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
         first, _, total = distinct_rows(rows, weights, codes)
         rows, codes = rows[first], codes[first]
         hashes = row_hashes(rows)
-        self._warn_shared(hashes, codes, total)
+        self._warn_shared(rows, hashes, total)
         if self._coding is None and standardizes(self.standardize, self.kernel):
             units = Units.of(rows, total)
             self._shift, self._scale = units.mean, units.scale
@@ -287,11 +287,12 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
         kernel = resolved_kernel("rbf" if is_auto(self.kernel) else self.kernel, rows)
         return LabelledRows(kernel, rows, codes, total, hashes)
 
-    def _warn_shared(self, hashes: Array, codes: Array, weights: Array) -> None:
+    def _warn_shared(self, rows: Array, hashes: Array, weights: Array) -> None:
         """Where classes hold the same rows, no rule can tell them apart there."""
         _, inverse = np.unique(hashes, return_inverse=True)
-        several = np.bincount(inverse)[inverse] > 1  # rows are distinct within a class
-        share = float(weights[several].sum() / weights.sum())
+        alike = np.flatnonzero(np.bincount(inverse)[inverse] > 1)  # rows are distinct within a class
+        _, same, times = np.unique(rows[alike], axis=0, return_inverse=True, return_counts=True)
+        share = float(weights[alike[times[same.ravel()] > 1]].sum() / weights.sum())
         if share > SHARED:
             warn(
                 f"{100 * share:.0f} % of the rows are also rows of another class: no classifier can tell those apart. "

@@ -82,9 +82,11 @@ class Tally:
 
     @classmethod
     def of(cls, values: Array, weights: Array, freedom: float | None = None) -> Tally:
+        if not 1.0 + weights.sum() > 1.0:  # less than a rounding of one row: nothing is known
+            values, weights = values[:0], weights[:0]
         order = np.argsort(values)
         values, weights = values[order], weights[order]
-        if freedom is None and weights.sum() > 0:  # Box: the chi-squared law of the same mean and variance
+        if freedom is None and len(values):  # Box: the chi-squared law of the same mean and variance
             mean = np.average(values, weights=weights)
             spread = np.average((values - mean) ** 2, weights=weights)
             freedom = float(np.clip(2 * mean**2 / spread, 1.0, 1e6)) if spread > 0 else 1.0

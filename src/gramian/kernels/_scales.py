@@ -93,6 +93,11 @@ def _drawn_rows(X: Points) -> tuple[Any, float]:
     leave the range of float64."""
     rows = X[smallest_positions(row_hashes(X), LOOK.gram)]
     if not sparse.issparse(rows):
+        if len(rows) < min(len(X), LOOK.gram):  # far from zero, hashes do not tell all rows apart
+            rows = np.unique(X, axis=0)
+            rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), LOOK.gram)).astype(np.intp)]
+        else:  # another unit has other hashes, but the same sums in the same order
+            rows = rows[np.lexsort(np.asarray(rows).T[::-1])]
         rows = np.asarray(rows, dtype=np.float64) - np.mean(rows, axis=0, dtype=np.float64)
     largest = abs(rows).max() if rows.shape[0] > 1 else 0.0
     if not largest > 0:

@@ -284,15 +284,17 @@ class LatentGaussian:
     # ------------------------------------------------------------ distances and densities
 
     def mahalanobis(self, seen: Projection) -> Array:
-        """(φ - μ)ᵀ(WWᵀ + σ²I)⁻¹(φ - μ) over what was seen ([ZH] eq. 12) [2]."""
+        """(φ - μ)ᵀ(WWᵀ + σ²I)⁻¹(φ - μ) over what was seen ([ZH] eq. 12): |φ - μ - Wz|²/σ² + |z|² at z = E[z | o], where it is least and rounding of z costs nothing [2]."""
         self.require_noise("mahalanobis")
         self, seen = self.with_noise(seen)
         if seen.overlap is None:
             return self.t_squared(seen) + self.residual(seen) / self.noise_variance
         targets = seen.scores * self.gains
         inverse, _ = self._inverse(seen.overlap)
-        explained = np.einsum("ni,ni->n", targets, _apply(inverse, targets))
-        return np.maximum(seen.squared_norm - explained, 0.0) / self.noise_variance
+        latent = _apply(inverse, targets)
+        signal = _apply(seen.overlap * np.outer(self.gains, self.gains), latent)
+        left = seen.squared_norm + np.einsum("ni,ni->n", latent, signal - 2.0 * targets)
+        return np.maximum(left, 0.0) / self.noise_variance + np.einsum("ni,ni->n", latent, latent)
 
     def log_density(self, seen: Projection) -> Array:
         """log p of what was seen, with q x q systems only [2]."""

@@ -62,12 +62,17 @@ class Tails:
         return replace(self, scale=self.scale * scale)
 
     def into(self, X: Array) -> Array:
-        """The u of every cell, over the scale; NaN stays."""
-        centred = X - self.middle
+        """The u of every cell, over the scale; NaN stays, and no cell is so far that its square leaves float64."""
         found = np.zeros(X.shape)
-        for sign, bends, units in zip(SIDES, self.bends, self.units):
-            away = np.maximum(sign * centred, 0.0) / units
-            bent = bends > LEAST_BEND
-            away[:, bent] = lambertw(bends[bent] * away[:, bent]).real / bends[bent]
-            found += sign * away
-        return found / self.scale
+        with np.errstate(over="ignore"):
+            centred = X - self.middle
+            for sign, bends, units in zip(SIDES, self.bends, self.units):
+                away = np.maximum(sign * centred, 0.0) / units
+                bent = bends > LEAST_BEND
+                away[:, bent] = (
+                    lambertw(np.minimum(bends[bent] * away[:, bent], np.finfo(float).max)).real / bends[bent]
+                )
+                found += sign * away
+            found /= self.scale
+        farthest = np.sqrt(np.finfo(float).max) / 2**20
+        return np.clip(found, -farthest, farthest)

@@ -365,7 +365,7 @@ class DualInputsMixin(DriftMixin, DualMixin):
         t2, spe, limits = self._gaussian.t_squared(seen), self._gaussian.residual(seen), self._limits
         if not limits.spe.total > 0:
             warn(
-                f"Limits and p-values of T² and SPE are unknown: {self._held_source().n_distinct()} distinct rows are too few to hold some out. "
+                f"Limits and p-values of T² and SPE are unknown: {self._held_source().n_distinct()} distinct rows are too few, or weigh too little, to hold some out. "
                 "The limits are infinite and the p-values 1. Fit more rows.",
                 NumericalWarning,
             )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from gramian._checks import check_seed, check_tolerance
 from gramian._memory import memory_budget, require_memory
 from gramian._precision import ROUNDING
@@ -149,17 +151,20 @@ class Budgeted(Solver):
             options = {name: getattr(self.solver, name) for name in ("tol", "max_iter", "random_state")}
             solver = Krylov(**{name: value for name, value in options.items() if value is not None})._within(budget)
             needed = solver.bytes_needed(size, n_components)
-        require_memory(
-            needed, budget, f"solver={type(solver).__name__} on {size} points", _advice(size, n_components, budget)
-        )
+        advice = _advice(solver, size, n_components, budget)
+        require_memory(needed, budget, f"solver={type(solver).__name__} on {size} points", advice)
         return solver, reason
 
 
-def _advice(size: int, n_components: int, budget: int) -> str:
+def _advice(solver: Solver, size: int, n_components: int, budget: int) -> str:
     """What would fit, and nothing else."""
-    free: dict[str, Solver] = {"krylov": Krylov()._within(budget), "em": Em(), "stiefel": Stiefel()}
+    small = Krylov()._within(budget)
+    free: dict[str, Solver] = {"krylov": small, "em": Em(), "stiefel": Stiefel()}
     needed = {name: solver.bytes_needed(size, n_components) for name, solver in free.items()}
     fitting = [f"solver={name!r}" for name, stored in needed.items() if stored <= budget]
-    least = f"raise memory_limit to {min(needed.values())} bytes at least"
-    fitting += ["approximation='nystroem'", "fewer components"]
-    return f"Use {', '.join(fitting)}, or {least}."
+    fewer = bisect_right(range(1, n_components), budget, key=lambda q: small.bytes_needed(size, q))
+    with_krylov = "" if type(solver) is Krylov else "solver='krylov' with "
+    fitting += (
+        [f"{with_krylov}n_components={fewer} or fewer"] if fewer else ["approximation='nystroem' with few landmarks"]
+    )
+    return f"Use {', '.join(fitting)}, or raise memory_limit to {min(needed.values())} bytes at least."

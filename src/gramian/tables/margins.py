@@ -89,7 +89,7 @@ def log_margin(column: Array, origin: float = 0.0) -> Margin | None:
     if len(seen) < LOOK.fewest or seen.min() <= origin:
         return None
     logs = np.log(seen - origin)
-    if logs.std() <= 0:
+    if logs.min() == logs.max() or seen.min() == seen.max():  # their deviations may be rounding
         return None
     scale = float(seen.std() / logs.std())
     return Margin("log", float(seen.mean() - scale * logs.mean()), scale, origin)

@@ -84,9 +84,14 @@ def fit_missing_views(
     are those of `fit_missing`.
     """
     variances = np.array([partial.variance for partial in partials])
-    scales = view_scales(variances, shared)
+    units = view_units(variances, shared)
+    scales = power_of_two(units)
     table, blocks = _stacked(partials, scales, len(weights))
-    q = n_components if isinstance(n_components, int) else _fraction(table, weights, n_components)
+    q = (
+        n_components
+        if isinstance(n_components, int)
+        else _fraction(table * (units / scales)[blocks], weights, n_components)
+    )
     found = fit_missing(table, q, weights=weights, blocks=None if shared else blocks, **options)
     axes = CanonicalAxes.of(found, blocks, len(partials))
     chunk = masked_chunk(Block(table, weights), found.mean, 1.0, axes.parameters.blocks)
@@ -107,10 +112,15 @@ def fit_missing_views(
     return axes.turned(signs).model(scales, variances == 0, dims, entries, latents * signs, subspace)
 
 
-def view_scales(variances: Array, shared: bool) -> Array:
+def view_units(variances: Array, shared: bool) -> Array:
     """Every view in units of its own spread, or of the largest where they share a noise: the EM's floor for the noises is one for all."""
     units = np.full(len(variances), variances.max(initial=0.0)) if shared else variances
     return np.asarray(1.0 / np.sqrt(np.where(units > 0, units, 1.0)))
+
+
+def power_of_two(units: Array) -> Array:
+    """The nearest powers of two: by these a view is scaled there and back to the last digit, so that a column of one value keeps it."""
+    return np.asarray(np.exp2(np.round(np.log2(units))))
 
 
 def _stacked(partials: list[PartialView], scales: Array, n: int) -> tuple[Array, Array]:

@@ -17,7 +17,7 @@ from gramian.latent.subspace import Subspace
 from gramian.operators.moments import Moments
 from gramian.rows import Block, Rows
 from gramian.rows.converted import ConvertedRows, LaterBlock
-from gramian.views.missing import CanonicalAxes, components_of_fraction, view_scales
+from gramian.views.missing import CanonicalAxes, components_of_fraction, power_of_two, view_units
 from gramian.views.moments import FarthestScores, MomentView, StackedViews
 from gramian.views.noise import NoiseFit
 
@@ -73,9 +73,10 @@ class HoledViews:
 
     def fit(self, n_components: int | float, *, shared: bool, **options: Any) -> NoiseFit:
         """As `fit_missing_views`; no latents of rows are kept."""
-        scales = view_scales(self.variances, shared)
+        units = view_units(self.variances, shared)
+        scales = power_of_two(units)
         rows, blocks = self.scaled(scales), self.blocks
-        q = n_components if isinstance(n_components, int) else self._fraction(rows, n_components)
+        q = n_components if isinstance(n_components, int) else self._fraction(self.scaled(units), n_components)
         found = fit_missing(rows, q, blocks=None if shared else blocks, **options)
         axes = CanonicalAxes.of(found, blocks, len(self.views))
         ends = rows.fold(farthest_latents, found.mean, axes.parameters, axes.rotation)

@@ -58,6 +58,24 @@ def test_arrays_and_dictionaries_are_filled_by_the_imputer(frame):
     assert not np.isnan(filled["b"]).any()
 
 
+def test_a_column_without_a_value_stays_as_it_is(frame):
+    holed = frame.assign(nothing=np.nan)
+    holed.loc["r3", "count"] = pandas.NA
+    full, quality = gramian.fill(holed, return_quality=True)
+    assert list(full.columns) == list(holed.columns)
+    assert full["nothing"].isna().all()
+    assert full.drop(columns="nothing").equals(gramian.fill(holed.drop(columns="nothing")))
+    assert "nothing" not in quality["column"].tolist()
+    X = np.column_stack([frame["size"], np.full(120, np.nan), 3 * frame["size"]])
+    X[5, 2] = np.nan
+    filled = gramian.fill(X)
+    assert np.isnan(filled[:, 1]).all()
+    assert_allclose(filled[:, [0, 2]], gramian.fill(X[:, [0, 2]]))
+    polars = pytest.importorskip("polars")
+    made = polars.from_pandas(holed)
+    assert gramian.fill(made).columns == made.columns
+
+
 def test_polars_stays_polars(frame):
     polars = pytest.importorskip("polars")
     made = polars.DataFrame({"size": frame["size"].tolist(), "kind": [None, *frame["kind"].tolist()[1:]]})

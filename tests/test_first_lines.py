@@ -86,12 +86,15 @@ def test_polars_stays_polars(frame):
 
 
 def test_what_the_mean_fills_better_is_filled_with_the_mean(frame, monkeypatch):
+    frame["rooms"] = np.arange(120.0) // 13
+    frame.loc["r5", "rooms"] = np.nan
     frame.loc["r6", "noise"] = np.nan
     frame.loc["r7", "kind"] = None
-    bad = {name: fill_quality.ColumnQuality(name, 9, 2.0, 1.0, 0.9) for name in ("noise", "kind")}
+    bad = {name: fill_quality.ColumnQuality(name, 9, 2.0, 1.0, 0.9) for name in ("noise", "kind", "rooms")}
     monkeypatch.setattr(fill_quality, "fill_quality", lambda *_: bad)
     full = gramian.fill(frame)
     assert_allclose(full.loc["r6", "noise"], frame["noise"].mean())
+    assert full.loc["r5", "rooms"] == round(frame["rooms"].mean())  # a possible value
     assert full.loc["r7", "kind"] == frame["kind"].mode()[0]
 
 

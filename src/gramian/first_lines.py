@@ -357,7 +357,8 @@ def _with_means(filled: Any, table: Table, holes: dict[str, Array]) -> Any:
 def _mean(column: Array, holes: Array) -> Any:
     seen = column[~holes]
     if column.dtype != object:
-        return float(seen[0] + (seen - seen[0]).mean())  # of equal values exactly theirs
+        mean = np.array([seen[0] + (seen - seen[0]).mean()])  # of equal values exactly theirs
+        return float(Bounds.of([seen], ["mean"], "auto").held(0, mean)[0])
     values, counts = np.unique(seen.astype(str), return_counts=True)
     return str(values[counts.argmax()])
 

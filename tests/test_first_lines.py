@@ -58,6 +58,24 @@ def test_arrays_and_dictionaries_are_filled_by_the_imputer(frame):
     assert not np.isnan(filled["b"]).any()
 
 
+def test_a_column_without_a_value_stays_as_it_is(frame):
+    holed = frame.assign(nothing=np.nan)
+    holed.loc["r3", "count"] = pandas.NA
+    full, quality = gramian.fill(holed, return_quality=True)
+    assert list(full.columns) == list(holed.columns)
+    assert full["nothing"].isna().all()
+    assert full.drop(columns="nothing").equals(gramian.fill(holed.drop(columns="nothing")))
+    assert "nothing" not in quality["column"].tolist()
+    X = np.column_stack([frame["size"], np.full(120, np.nan), 3 * frame["size"]])
+    X[5, 2] = np.nan
+    filled = gramian.fill(X)
+    assert np.isnan(filled[:, 1]).all()
+    assert_allclose(filled[:, [0, 2]], gramian.fill(X[:, [0, 2]]))
+    polars = pytest.importorskip("polars")
+    made = polars.from_pandas(holed)
+    assert gramian.fill(made).columns == made.columns
+
+
 def test_polars_stays_polars(frame):
     polars = pytest.importorskip("polars")
     made = polars.DataFrame({"size": frame["size"].tolist(), "kind": [None, *frame["kind"].tolist()[1:]]})
@@ -68,12 +86,15 @@ def test_polars_stays_polars(frame):
 
 
 def test_what_the_mean_fills_better_is_filled_with_the_mean(frame, monkeypatch):
+    frame["rooms"] = np.arange(120.0) // 13
+    frame.loc["r5", "rooms"] = np.nan
     frame.loc["r6", "noise"] = np.nan
     frame.loc["r7", "kind"] = None
-    bad = {name: fill_quality.ColumnQuality(name, 9, 2.0, 1.0, 0.9) for name in ("noise", "kind")}
+    bad = {name: fill_quality.ColumnQuality(name, 9, 2.0, 1.0, 0.9) for name in ("noise", "kind", "rooms")}
     monkeypatch.setattr(fill_quality, "fill_quality", lambda *_: bad)
     full = gramian.fill(frame)
     assert_allclose(full.loc["r6", "noise"], frame["noise"].mean())
+    assert full.loc["r5", "rooms"] == round(frame["rooms"].mean())  # a possible value
     assert full.loc["r7", "kind"] == frame["kind"].mode()[0]
 
 

@@ -13,7 +13,16 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._checks import check_flag, check_number
 from gramian.tables.bounds import Bounds
-from gramian.tables.frames import as_table, frame_like, frame_of, orders_of, with_cells
+from gramian.tables.frames import (
+    as_table,
+    chosen_columns,
+    frame_like,
+    frame_of,
+    is_narwhals,
+    orders_of,
+    other_columns,
+    with_cells,
+)
 from gramian.tables.preprocessing import Preprocessing, Roles
 from gramian.tables.table import Table
 
@@ -27,7 +36,7 @@ def fill(X: Any, *, return_quality: bool = False) -> Any:
     """The table with its holes filled, in its own container: dtypes, categories and possible values stay.
 
     `LatentImputer` fills it, along the clock where there is one (a column of dates, or an index of pandas) and hidden cells say that it helps. Where
-    hidden cells of a column are filled at least as well by its mean (its commonest value), that fills it.
+    hidden cells of a column are filled at least as well by its mean (its commonest value), that fills it. A column without a single value stays as it is.
 
     Parameters
     ----------
@@ -67,6 +76,13 @@ def fill(X: Any, *, return_quality: bool = False) -> Any:
 
     check_flag("return_quality", return_quality)
     table, prepare = _prepared(X)
+    empty = [name for name in table.names if _holes(table[name]).all()]
+    if (
+        empty and len(empty) < len(table.names) and not isinstance(X, dict | Table)
+    ):  # nothing is known of them: they stay as they are
+        rest = [name for name in table.names if name not in empty]
+        found = fill(_some_columns(X, table, rest), return_quality=return_quality)
+        return (_put_back(X, table, rest, found[0]), found[1]) if return_quality else _put_back(X, table, rest, found)
     features = prepare.matrix(table)
     apart = columns_apart(prepare, features)
     along = time_filling_of(X, table, prepare, apart.columns) if np.isnan(features).any() else None
@@ -135,7 +151,8 @@ def odd_rows(X: Any, level: float = 0.99) -> Any:
     odd = np.flatnonzero(scores < detector.offset_)
     odd = odd[np.argsort(scores[odd], kind="stable")]
     reasons = _reasons(detector, given, table, odd)
-    labels = X.index[odd].to_numpy() if hasattr(X, "iloc") else odd
+    index = getattr(X.to_native() if is_narwhals(X) else X, "index", None)
+    labels = index[odd].to_numpy() if hasattr(index, "to_numpy") else odd
     columns = [np.asarray(labels), scores[odd], *(_texts(part) for part in zip(*reasons))] if len(odd) else None
     columns = columns or [np.empty(0, dtype=int), np.empty(0), *([_texts([])] * 3)]
     return _frame(X, ["row", "score", "columns", "seen", "expected"], columns)
@@ -309,6 +326,21 @@ def _filled_columns(
     }
 
 
+def _some_columns(X: Any, table: Table, names: Sequence[str]) -> Any:
+    if frame_of(X) is not None:
+        return chosen_columns(X, names)
+    return np.asarray(X)[:, [table.names.index(name) for name in names]]
+
+
+def _put_back(X: Any, table: Table, names: Sequence[str], filled: Any) -> Any:
+    """X with these of its columns as they were filled."""
+    if frame_of(X) is not None:
+        return other_columns(X, filled)
+    out = np.array(X, dtype=np.asarray(filled).dtype)
+    out[:, [table.names.index(name) for name in names]] = filled
+    return out
+
+
 def _with_means(filled: Any, table: Table, holes: dict[str, Array]) -> Any:
     """The filled table with the mean, or the commonest value, in these holes."""
     means = {name: _mean(table[name], at) for name, at in holes.items()}
@@ -325,14 +357,15 @@ def _with_means(filled: Any, table: Table, holes: dict[str, Array]) -> Any:
 def _mean(column: Array, holes: Array) -> Any:
     seen = column[~holes]
     if column.dtype != object:
-        return float(seen[0] + (seen - seen[0]).mean())  # of equal values exactly theirs
+        mean = np.array([seen[0] + (seen - seen[0]).mean()])  # of equal values exactly theirs
+        return float(Bounds.of([seen], ["mean"], "auto").held(0, mean)[0])
     values, counts = np.unique(seen.astype(str), return_counts=True)
     return str(values[counts.argmax()])
 
 
 def _frame(X: Any, names: Sequence[str], columns: Sequence[Any]) -> Any:
     """Columns as a frame of the library that X is of; else of pandas, or a dictionary without it."""
-    if type(X).__module__.partition(".")[0] in ("pandas", "polars"):
+    if type(X).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow", "narwhals"):
         return frame_like(X, names, columns)
     try:
         import pandas

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from gramian._answers import Answer, Shown
 from gramian._arrays import Array
 from gramian._checks import check_number
 
 
-@dataclass(frozen=True)
-class Pooled:
+@dataclass(frozen=True, repr=False)
+class Pooled(Answer):
     """Coefficients pooled over completed tables.
 
     Attributes
@@ -37,6 +38,17 @@ class Pooled:
     df: Array
     fraction_missing: Array
     n_tables: int
+
+    def _shown(self) -> Shown:
+        ends = zip(*self.interval())
+        rows = [
+            (name, float(mean), float(std), float(df), f"{low:.4g} to {high:.4g}", f"{100 * share:.0f} %")
+            for name, mean, std, df, (low, high), share in zip(
+                self.names, self.estimate, self.std, self.df, ends, self.fraction_missing
+            )
+        ]
+        heads = ("coefficient", "estimate", "error", "df", "95 % interval", "due to holes")
+        return Shown(f"{len(rows)} coefficients pooled over {self.n_tables} tables", heads, rows)
 
     @property
     def std(self) -> Array:

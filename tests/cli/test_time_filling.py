@@ -64,6 +64,35 @@ def test_a_column_that_others_explain_is_filled_from_them(gramian, tmp_path):
     assert np.abs(found["sales"] - SALES)[GAPS].mean() < 10
 
 
+@pytest.mark.parametrize("others", [False, True], ids=["a series alone", "beside other columns"])
+def test_draws_of_gaps_lie_about_what_the_clock_says(gramian, tmp_path, others):
+    rng = np.random.default_rng(0)
+    series = with_gaps(SALES + 2 * rng.standard_normal(N))
+    cause = rng.standard_normal(N)
+    names, columns = ["month", "sales"], [MONTHS, series]
+    if others:
+        effect = with_gaps(2 * cause + 0.01 * rng.standard_normal(N), [3, 40])
+        names, columns = [*names, "a", "b"], [*columns, cause, effect]
+    write_table(tmp_path / "t.csv", names, columns, digits=17)
+    assert gramian("impute", "t.csv", "-o", "o.csv", "--std", "s.csv", "--digits", "17").code == 0
+    m = 30
+    ran = gramian("impute", "t.csv", "-o", "d.csv", "--draws", str(m), "--digits", "17", "--json")
+    assert ran.code == 0, ran
+    assert json.loads(ran.out)["ways"]["sales"] == "clock"
+    mean, std = (read_table(tmp_path / name)["sales"] for name in ("o.csv", "s.csv"))
+    tables = [read_table(tmp_path / f"d_{k}.csv") for k in range(1, m + 1)]
+    drawn = np.array([table["sales"] for table in tables])
+    seen = np.isfinite(series)
+    assert (drawn[:, seen] == series[seen]).all()
+    far = (drawn.mean(axis=0) - mean)[GAPS] / std[GAPS]
+    assert (np.abs(far) < 4.5 / np.sqrt(m)).all()
+    wide = drawn.std(axis=0, ddof=1)[GAPS] / std[GAPS]
+    assert_allclose(np.sqrt(np.mean(wide**2)), 1.0, atol=0.25)  # six gaps of thirty draws: a standard error of .05
+    if others:
+        assert_allclose([table["b"][3] for table in tables], 2 * cause[3], atol=0.5)
+        assert len({table["b"][3] for table in tables}) == m
+
+
 def test_text_along_a_clock_is_filled_from_the_columns(gramian, tmp_path):
     word = np.where(np.median(SALES) < SALES, "many", "few").astype(object)
     truth = word.copy()

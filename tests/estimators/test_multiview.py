@@ -643,3 +643,35 @@ def test_views_with_holes_that_share_a_noise_of_zero_are_rebuilt_exactly_in_any_
 
 def _parts(rebuilt):
     return rebuilt.values() if isinstance(rebuilt, dict) else rebuilt if isinstance(rebuilt, list) else [rebuilt]
+
+
+@pytest.mark.parametrize("as_table", [False, True], ids=["frames", "one frame"])
+def test_a_predicted_view_keeps_names_and_index(as_table, tmp_path):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((60, 2))
+    left = pd.DataFrame(z @ rng.standard_normal((2, 3)), columns=["a", "b", "c"], index=[f"r{i}" for i in range(60)])
+    right = pd.DataFrame(z @ rng.standard_normal((2, 2)) + 0.1, columns=["x", "y"], index=left.index)
+    whole = pd.concat([left, right], axis=1)
+    noisy = whole + 0.1 * rng.standard_normal(whole.shape)
+    views = {"left": ["a", "b", "c"], "right": ["x", "y"]}
+    if as_table:
+        X, model = noisy, MultiViewRKM(2, views=views).fit(noisy)
+    else:
+        X = {name: noisy[columns] for name, columns in views.items()}
+        model = MultiViewRKM(2).fit({"left": X["left"], "right": X["right"].sample(frac=1, random_state=0)})
+    plain = MultiViewRKM(2).fit({name: noisy[columns].to_numpy() for name, columns in views.items()})
+    expected = plain.predict_view({"left": noisy[views["left"]].to_numpy()}, "right")
+    gramian.save(model, tmp_path / "views.model")
+    for fitted in (model, gramian.load(tmp_path / "views.model")):
+        mean, std = fitted.predict_view(X, "right", return_std=True)
+        for frame in (mean, std, fitted.predict_view(X, "right")):
+            assert list(frame.columns) == ["x", "y"]
+            assert frame.index.equals(noisy.index)
+        assert_allclose(mean, expected, rtol=1e-6, atol=1e-9)
+    if not as_table:
+        holed = {"left": X["left"], "right": X["right"].mask(rng.random(X["right"].shape) < 0.1)}
+        full, std = model.impute(holed, return_std=True)
+        assert list(full["right"].columns) == list(std["right"].columns) == ["x", "y"]
+        assert full["right"].index.equals(noisy.index)
+        assert_allclose(full["right"].where(holed["right"].notna()), holed["right"])

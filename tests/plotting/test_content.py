@@ -410,3 +410,30 @@ def test_a_fan_of_several_series_with_dates_has_a_panel_for_each_and_dates_below
     assert axes[1].get_legend() is None
     with pytest.raises(ValueError, match="series='both'"):
         plotting.forecast_fan(model, 6, series="both")
+    one = plotting.forecast_fan(model, 6, series="coffee", n_past=24)
+    assert_allclose(one.lines[0].get_ydata(), frame["coffee"][-24:])
+
+
+def test_a_fan_of_a_panel_has_the_times_of_each_series_below():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    lengths = {"tea": 60, "coffee": 40}
+    rows = [
+        (name, time, 5 + np.sin(time.month / 2) + 0.1 * rng.standard_normal())
+        for name, length in lengths.items()
+        for time in pd.date_range("2020-01-01", periods=60, freq="MS")[60 - length :]
+    ]
+    table = pd.DataFrame(rows, columns=["shop", "month", "sold"])
+    model = RKMForecaster(random_state=0).fit(table, id="shop", time="month", value="sold")
+    axes = plotting.forecast_fan(model, 6, series="all", levels=(0.9,))
+    names = [ax.get_ylabel() for ax in axes]
+    assert sorted(names) == sorted(lengths)
+    ahead = model.predict(6).set_index("shop")
+    for name, ax in zip(names, axes):
+        past, mean = (line.get_ydata() for line in ax.lines[:2])
+        assert_allclose(past, table.sold[table.shop == name])
+        assert_allclose(mean[1:], ahead["mean"][name])
+        written = ax.xaxis.get_major_formatter()
+        assert [written(x) for x in (0, 1, 6)] == ["2024-12-01", "2025-01-01", "2025-06-01"]
+        assert written(1 - lengths[name]) == str(table.month[table.shop == name].iloc[0])[:10]
+    assert_allclose(plotting.forecast_fan(model, 6, series="tea").lines[1].get_ydata()[1:], ahead["mean"]["tea"])

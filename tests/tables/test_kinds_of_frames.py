@@ -1,5 +1,7 @@
 """Thirty kinds of data frames through seven estimators: the numbers of the plain frame, and of the file through the command."""
 
+import narwhals as nw
+import narwhals.stable.v2 as stable
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -80,6 +82,9 @@ KINDS = {
     "pyarrow, float32": lambda f: arrow(f, size=pa.float32(), weight=pa.float32()),
     "pyarrow, chunks": lambda f: pa.concat_tables([arrow(f).slice(0, 20), arrow(f).slice(20)]),
     "record batch": lambda f: arrow(f).combine_chunks().to_batches()[0],
+    "narwhals, pandas": lambda f: nw.from_native(f),
+    "narwhals, polars": lambda f: nw.from_native(pl.from_pandas(f)),
+    "narwhals, stable, pyarrow": lambda f: stable.from_native(arrow(f)),
 }
 
 MODELS = {
@@ -132,8 +137,8 @@ def through_the_command(tmp_path_factory):
     return pd.read_csv(folder / "full.csv")
 
 
-def test_there_are_thirty():
-    assert len(KINDS) == 30
+def test_there_are_thirty_and_those_of_narwhals():
+    assert len(KINDS) == 33
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -151,3 +156,17 @@ def test_the_imputer_of_every_kind_fills_as_the_command_fills_the_file(kind, thr
         assert_allclose(np.array(full[name], dtype=float), through_the_command[name], rtol=1e-5, atol=1e-5)
     assert_array_equal(np.array(full["level"], dtype=str), through_the_command["level"].to_numpy(str))
     assert_array_equal(np.array(full["rooms"], dtype=float), through_the_command["rooms"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_comes_back_is_of_the_same_kind(kind):
+    X = KINDS[kind](plain())
+    full = gramian.fill(X)
+    assert type(full) is type(X)
+    inner = X.to_native() if kind.startswith("narwhals") else X
+    assert type(full.to_native() if kind.startswith("narwhals") else full) is type(inner)
+
+
+def test_a_query_that_has_not_been_run_is_refused_in_words():
+    with pytest.raises(TypeError, match="has not been run"):
+        gramian.fill(pl.from_pandas(plain()).lazy())

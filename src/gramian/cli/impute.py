@@ -174,14 +174,33 @@ class TableFiller:
         return full, std
 
     def draws(self, X: Any, m: int, below: Any) -> Iterator[dict[str, Any]]:
-        """Columns of m completed tables."""
+        """Columns of m completed tables; those that the clock fills are drawn about what it says."""
         import numpy as np
 
-        if self.is_coded:
-            yield from self.model.estimator._draws_coded(X, m, below)
+        by_table = self._drawn(X, m, below)
+        if self.along is None:
+            yield from by_table
             return
-        for drawn in self.model.estimator.draws(X, m, random_state=0):
-            yield self.columns_of(np.asarray(drawn))
+        full, std = X, np.zeros_like(X)
+        if self.model.estimator is not None and np.isnan(X).any():
+            full, std = self.filled(X, below)
+        full, std = self.along.put(self.model.preprocessing, self.said, slice(None), full, std)
+        rng = np.random.default_rng(0)
+        for columns in by_table:
+            drawn = self.columns_of(full + std * rng.standard_normal(full.shape))
+            yield {name: drawn[name] if name in self.said else columns[name] for name in drawn}
+
+    def _drawn(self, X: Any, m: int, below: Any) -> Iterator[dict[str, Any]]:
+        """Columns of m completed tables, by the model of the columns."""
+        import numpy as np
+
+        if self.model.estimator is None:
+            yield from [self.columns_of(X)] * m
+        elif self.is_coded:
+            yield from self.model.estimator._draws_coded(X, m, below)
+        else:
+            for drawn in self.model.estimator.draws(X, m, random_state=0):
+                yield self.columns_of(np.asarray(drawn))
 
 
 def _held(session: Any, opened: Any, kind: str, options: Any, bounds: Any) -> TableFiller:
@@ -333,7 +352,8 @@ def _write_draws(session: Any, opened: Any, filling: TableFiller, output: str, m
     from gramian.io.tables import TableWriter
 
     model = filling.model
-    if not hasattr(model.estimator, "draws") or output == "-":
+    can_draw = hasattr(model.estimator, "draws") or (model.estimator is None and filling.along is not None)
+    if not can_draw or output == "-":
         raise ValueError(
             "--draws needs a file as -o and the model that is fitted by default: leave --model, --components, --noise and -m out."
         )
@@ -347,8 +367,10 @@ def _write_draws(session: Any, opened: Any, filling: TableFiller, output: str, m
     for file, columns in zip(files, filling.draws(X, m, below)):
         with TableWriter(file, written_names(opened, whole.names, file), dialect=opened.dialect, **how) as out:
             out.write([_merged(whole[name], columns.get(name), _holes(whole[name])) for name in whole.names])
+    along = filling.along
+    timed = {} if along is None else {"clock": along.clock.name, "ways": along.ways}
     session.say(
-        {"outputs": files, "draws": m},
+        {"outputs": files, "draws": m, **timed},
         [f"{m} completed tables -> {files[0]} ... {files[-1]}" if m > 1 else f"1 completed table -> {files[0]}"],
     )
 

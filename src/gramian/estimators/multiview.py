@@ -316,6 +316,7 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
 
     def _keep_layout(self, layout: ViewLayout) -> None:
         self._container, self._columns, self._widths = layout.kind, layout.columns, layout.widths
+        self._labels = layout.labels
         self.view_names_ = layout.names
 
     def _with_kernels(self, options: ViewOptions, rows: ViewRows, weights: Array) -> ViewOptions:
@@ -458,7 +459,7 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
     def _layout(self) -> ViewLayout:  # type: ignore[override]
         columns = self._columns
         widths = self._widths if columns is None else [len(found) for found in columns]
-        return ViewLayout(self._container, self.view_names_, columns, widths)
+        return ViewLayout(self._container, self.view_names_, columns, widths, vars(self).get("_labels"))
 
     @property
     def _answers(self) -> ViewAnswers:

@@ -52,8 +52,7 @@ class WovenLaws(ManyRows, FilledCategories, DrawnTables):
             timed[j] = ((values - mean) / scale, spreads / scale, both)
         return replace(told, timed=timed)
 
-    @property
-    def _is_kept(self) -> Array:
+    def _kept_features(self) -> Array:
         """Which features are those of the model of the others."""
         coding = self._coding
         assert coding is not None
@@ -62,13 +61,14 @@ class WovenLaws(ManyRows, FilledCategories, DrawnTables):
     def _told_others(self, told: ShownRows) -> ShownRows:
         """The rows as the model of the others is told of them."""
         assert self._others is not None
-        kept = self._is_kept
+        kept = self._kept_features()
         return self._others._told_of(told.table[:, kept], None if told.known is None else told.known[:, kept])
 
     def _law(self, told: ShownRows) -> tuple[Array, Array]:
         mean, std = super()._law(told)
         if self._others is not None:
-            mean[:, self._is_kept], std[:, self._is_kept] = self._others._law(self._told_others(told))
+            kept = self._kept_features()
+            mean[:, kept], std[:, kept] = self._others._law(self._told_others(told))
         margins = self._margins_of_columns
         for j, (values, spreads, scale) in told.timed.items():  # in units of the table
             if margins is not None:
@@ -89,7 +89,8 @@ class WovenLaws(ManyRows, FilledCategories, DrawnTables):
         """The laws of all columns, those of the others among them."""
         if self._others is None or (self._margins is None and self._others._margins is None):
             return self._margins
-        kept, (low, high, _) = self._is_kept, self._feature_ends(len(self._is_kept))
+        kept = self._kept_features()
+        low, high, _ = self._feature_ends(len(kept))
         own = [IDENTITY] * len(kept) if self._margins is None else list(self._margins.columns)
         others = [IDENTITY] * int(kept.sum()) if self._others._margins is None else self._others._margins.columns
         for j, margin in zip(np.flatnonzero(kept), others):
@@ -98,7 +99,7 @@ class WovenLaws(ManyRows, FilledCategories, DrawnTables):
 
     def _calibrated(self, features: Array) -> dict[str, Array]:
         found = super()._calibrated(features)
-        return found if self._others is None else found | self._others._calibrated(features[:, self._is_kept])
+        return found if self._others is None else found | self._others._calibrated(features[:, self._kept_features()])
 
     def _drawn(self, told: ShownRows, m: int, rng: np.random.Generator) -> Iterator[tuple[Array, dict[str, Array]]]:
         drawn = super()._drawn(told, m, rng)
@@ -106,7 +107,7 @@ class WovenLaws(ManyRows, FilledCategories, DrawnTables):
         law = self._law(told) if told.timed else None
         for (features, texts), other in zip(drawn, others):
             if other is not None:
-                features[:, self._is_kept], texts = other[0], texts | other[1]
+                features[:, self._kept_features()], texts = other[0], texts | other[1]
             if law is not None:
                 at = np.isnan(told.table) & np.isin(np.arange(features.shape[1]), list(told.timed))
                 features[at] = law[0][at] + law[1][at] * rng.standard_normal(int(at.sum()))

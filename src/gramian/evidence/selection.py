@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from gramian._answers import Answer, Shown
 from gramian._arrays import Array
 from gramian._precision import ROUNDING
 from gramian.evidence.limits import weighted_quantile
 from gramian.policy import JURY, LOOK
 
 
-@dataclass(frozen=True)
-class Evidence:
+@dataclass(frozen=True, repr=False)
+class Evidence(Answer):
     """What was tried, and what each candidate lost on data that its model had not seen.
 
     Attributes
@@ -120,6 +121,12 @@ class Evidence:
         means = np.where(np.isfinite(losses), losses, 0.0) @ (self.weights / self.weights.sum())
         return np.asarray(np.where(np.isfinite(losses).all(axis=1), -means, -np.inf))
 
+    def _shown(self) -> Shown:
+        folds = range(1, self.losses.shape[1] + 1)
+        rows = [(one, *map(float, losses)) for one, losses in zip(self.candidates, self.losses)]
+        headline = f"{self.what}: {self.loss}, as losses of {len(self.candidates)} candidates (lower is better)"
+        return Shown(headline, ("candidate", *(f"fold {k}" for k in folds)), rows)
+
 
 def votes(losses: Array, weights: Array) -> Array:
     """Which rows vote, from their losses under the simplest candidate: all but those far beyond the others.
@@ -138,8 +145,8 @@ def votes(losses: Array, weights: Array) -> Array:
     return np.asarray(~(losses > high + JURY.fence * (high - low)))
 
 
-@dataclass(frozen=True)
-class Selection:
+@dataclass(frozen=True, repr=False)
+class Selection(Answer):
     """What was tried, how it scored on held-out data, and what was taken.
 
     Attributes
@@ -167,6 +174,14 @@ class Selection:
     def index(self) -> int:
         """Where the chosen candidate stands."""
         return self.candidates.index(self.chosen)
+
+    def _shown(self) -> Shown:
+        taken = [number == self.index for number in range(len(self.candidates))]
+        rows = [
+            (one, float(score), float(error), "taken" if this else "")
+            for one, score, error, this in zip(self.candidates, self.scores, self.errors, taken)
+        ]
+        return Shown(self.reason, ("candidate", "score", "error of the difference", ""), rows)
 
 
 def without_evidence(chosen: Any, reason: str) -> Selection:

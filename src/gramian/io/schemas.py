@@ -204,6 +204,7 @@ ROWS: Rows = {
             "preimages_*?": "Preimage",
             "_input_std?": "list v",
             "_container": "text",
+            "_labels?": "list v",
             "_dtype?": "dtype",
             "_counts?": "list v",
             "_counts?*": "+ *",

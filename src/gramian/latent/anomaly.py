@@ -9,12 +9,14 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import special
 
+from gramian._answers import Answer, Shown
 from gramian._arrays import Array
 from gramian.latent.gaussian import LatentGaussian, Projection
+from gramian.policy import PAGE
 
 
 @dataclass(frozen=True, repr=False)
-class Anomaly:
+class Anomaly(Answer):
     """How far rows lie along (T²) and off (SPE) the principal subspace.
 
     ``p_t2``, ``p_spe`` are the chances of a larger value for a new row of the model; ``limit_t2``, ``limit_spe`` the values
@@ -39,29 +41,11 @@ class Anomaly:
         """Rows beyond either limit."""
         return (self.p_t2 < 1 - self.level) | (self.p_spe < 1 - self.level)
 
-    def __repr__(self) -> str:
+    def _shown(self) -> Shown:
         """How many rows are flagged, and the oddest."""
-        lines = [
-            f"{int(self.flags.sum())} of {len(self.t2)} rows beyond the {100 * self.level:g} % limits; the oddest:"
-        ]
-        lines.append(f"{'row':>6} {'T2':>10} {'SPE':>10} {'chance':>9}  odd  column that tells most")
-        for row in self._oddest():
-            lines.append("{:>6} {:>10.4g} {:>10.4g} {:>9.2g}  {:<3}  {}".format(*row))
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        """The same as a table for notebooks."""
-        first, *_ = repr(self).splitlines()
-        head = "".join(f"<th>{name}</th>" for name in ("row", "T²", "SPE", "chance", "odd", "column that tells most"))
-        body = "".join(
-            f"<tr><td>{row}</td><td>{t2:.4g}</td><td>{spe:.4g}</td><td>{chance:.2g}</td><td>{odd}</td><td>{column}</td></tr>"
-            for row, t2, spe, chance, odd, column in self._oddest()
-        )
-        return f"<p>{first}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-    def _oddest(self, n_rows: int = 5) -> list[tuple[int, float, float, float, str, str]]:
         chance, flags = np.minimum(self.p_t2, self.p_spe), self.flags
-        return [
+        oddest = np.argsort(chance, kind="stable")[: PAGE.fewest]
+        rows = [
             (
                 int(i),
                 float(self.t2[i]),
@@ -70,8 +54,10 @@ class Anomaly:
                 "yes" if flags[i] else "no",
                 self._blamed(i),
             )
-            for i in np.argsort(chance, kind="stable")[:n_rows]
+            for i in oddest
         ]
+        headline = f"{int(flags.sum())} of {len(self.t2)} rows beyond the {100 * self.level:g} % limits; the oddest:"
+        return Shown(headline, ("row", "T²", "SPE", "chance", "odd", "column that tells most"), rows)
 
     def _blamed(self, row: int) -> str:
         """The column that tells most of a row: its name, or its position; none where the model knows no columns."""

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
+from gramian._answers import Answer, Shown
 from gramian._arrays import Array
 
 CHARTS = ("ewma_t2", "ewma_spe", "cusum_t2", "cusum_spe")
@@ -70,7 +71,7 @@ def _limit(chart: Chart, run_length: float) -> float:
 
 
 @dataclass(frozen=True, repr=False)
-class Drift:
+class Drift(Answer):
     """Four charts over rows in their order, and the limits that an alarm exceeds.
 
     ``ewma_t2``, ``ewma_spe``, ``cusum_t2``, ``cusum_spe`` have one entry per row; ``limit_ewma`` and ``limit_cusum`` one for both quantities.
@@ -112,13 +113,14 @@ class Drift:
         alarms = np.flatnonzero(self.alarms)
         return int(alarms[0]) if len(alarms) else None
 
-    def __repr__(self) -> str:
+    def _shown(self) -> Shown:
         """When the first alarm was, and of which charts."""
         ordinary = f"a false alarm per chart every {self.run_length:g} rows on average"
         if self.first is None:
-            return f"no alarm in {len(self.ewma_t2)} rows ({ordinary})"
+            return Shown(f"no alarm in {len(self.ewma_t2)} rows ({ordinary})")
         charts = [name for name in CHARTS if getattr(self, name)[self.first] > self.limit_of(name)]
-        return f"drift: the first alarm is at row {self.first} of {len(self.ewma_t2)} ({', '.join(charts)}); {int(self.alarms.sum())} rows beyond a limit ({ordinary})"
+        where = f"drift: the first alarm is at row {self.first} of {len(self.ewma_t2)} ({', '.join(charts)})"
+        return Shown(f"{where}; {int(self.alarms.sum())} rows beyond a limit ({ordinary})")
 
 
 def normal_scores(chances: Array) -> Array:

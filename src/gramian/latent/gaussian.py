@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from gramian._answers import Answer, Shown
 from gramian._arrays import Array, lower_triangle, symmetric_part
 from gramian._checks import check_count, check_random_state
 from gramian._precision import EPS, ROUNDING, SEEN, TINY
 from gramian._types import RandomState
 from gramian.exceptions import NumericalWarning, warn
+from gramian.policy import PAGE
 from gramian.solvers.spectrum import Spectrum
 
 
@@ -39,12 +41,24 @@ class Projection:
         return Projection(self.scores[rows], self.squared_norm[rows], dim, overlap, volume)
 
 
-@dataclass(frozen=True)
-class Posterior:
+@dataclass(frozen=True, repr=False)
+class Posterior(Answer):
     """z | x ~ N(mean, covariance): one row per point; the covariance is shared (q, q) or one per point (n, q, q)."""
 
     mean: Array
     covariance: Array
+
+    def _shown(self) -> Shown:
+        n, q = self.mean.shape
+        std = np.sqrt(np.diagonal(np.asarray(self.covariance), axis1=-2, axis2=-1))
+        first = np.broadcast_to(std, self.mean.shape)[: PAGE.fewest]
+        rows = [
+            (i, *(f"{m:.3g} ± {s:.2g}" for m, s in zip(means[: PAGE.components], deviations)))
+            for i, (means, deviations) in enumerate(zip(self.mean, first))
+        ]
+        shared = "one covariance for all rows" if np.ndim(self.covariance) == 2 else "a covariance for each row"
+        headline = f"{q} latents of {n} rows, {shared}; mean ± standard deviation of the first:"
+        return Shown(headline, ("row", *(f"z{k}" for k in range(1, min(q, PAGE.components) + 1))), rows)
 
     def sample(self, n_draws: int = 1, random_state: RandomState = None) -> Array:
         """Draws of the latents, shape (n_draws, n, q)."""

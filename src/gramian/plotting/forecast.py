@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from gramian._arrays import Array
 from gramian._checks import check_choice, check_count, check_number
 from gramian._types import Table
-from gramian.plotting._canvas import BLUE, RED, labels, legend, panels, plain, single
+from gramian.plotting._canvas import BLUE, RED, label, legend, panels, plain, single
+from gramian.tables.frames import frame_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +28,7 @@ def forecast_fan(
     actual: Any = None,
     X: Table | None = None,
     levels: Iterable[float] = (0.5, 0.8, 0.95),
-    series: int | str = 0,
+    series: Any = 0,
     n_past: int = 100,
     ax: Axes | None = None,
 ) -> Any:
@@ -43,14 +45,14 @@ def forecast_fan(
         What came to pass, drawn over the forecast, with the share of it inside the widest band.
     X : future inputs, where the model was fitted with some
     levels : of the bands, default 50, 80 and 95 %
-    series : int or "all", default=0
-        Which series of a multivariate forecast; "all": a panel for each.
+    series : int, name or "all", default=0
+        Which of several series (columns, or the ids of a panel); "all": a panel for each.
     n_past : int, default=100
     ax : matplotlib Axes, optional; with "all" an array of them, a Figure or a SubFigure
 
     Returns
     -------
-    matplotlib Axes, or an array of them for "all". Where a pandas series with dates was fitted, the dates are on the axis.
+    matplotlib Axes, or an array of them for "all". Where series with dates were fitted, the dates are on the axis.
 
     Examples
     --------
@@ -63,39 +65,90 @@ def forecast_fan(
     """
     check_is_fitted(model)
     steps = check_count("steps", steps, 1)
-    if isinstance(series, str):
-        check_choice("series", series, ("all",))
-        count = int(model.n_series_)
-        axes = panels(ax, (count, 1), (7.0, 2.6 * count + 0.6), sharex=True).ravel()
-        given = {"past": past, "actual": actual, "X": X, "levels": tuple(levels), "n_past": n_past}
-        columns = getattr(model.predict(steps, **({} if X is None else {"X": X})), "columns", None)
-        names = [f"series {j}" for j in range(count)] if columns is None else labels(columns)
-        for j, one in enumerate(axes):
-            forecast_fan(model, steps, series=j, ax=one, **given)
-            one.set_ylabel(names[j])
-            if j:
-                one.get_legend().remove()
-        return axes
-    series = check_count("series", series, 0)
     widths = sorted(
         (check_number("levels", one, 0.0, 1.0, open_low=True, open_high=True) for one in levels), reverse=True
     )
+    # the ends of all bands from one call: each costs a thousand paths
+    quantiles = [0.5 - level / 2 for level in widths] + [0.5 + level / 2 for level in reversed(widths)]
+    found = _foreseen(model, steps, quantiles, X)
+    drawn = {"past": past, "actual": actual, "widths": widths, "n_past": check_count("n_past", n_past, 1)}
+    if isinstance(series, str) and series == "all":
+        count = len(found.names)
+        axes = panels(ax, (count, 1), (7.0, 2.6 * count + 0.6), sharex=found.times is None).ravel()
+        for j, one in enumerate(axes):
+            _one_fan(one, model, found, j, **drawn)
+            one.set_ylabel(label(found.names[j]))
+            if j:
+                one.get_legend().remove()
+        return axes
+    if not isinstance(series, int | np.integer):
+        series = found.names.index(check_choice("series", series, ("all", *found.names)))
+    return _one_fan(single(ax, (7.0, 3.4)), model, found, check_count("series", series, 0), **drawn)
+
+
+@dataclass(frozen=True)
+class _Foreseen:
+    """Forecasts of all series, (steps, n_series) each: the mean and quantiles; the past of each and its times, where they are known."""
+
+    names: list[Any]
+    mean: Array
+    ends: list[Array]
+    past: list[Array] | None
+    times: list[Any] | None
+
+
+def _foreseen(model: Any, steps: int, quantiles: list[float], X: Any) -> _Foreseen:
     future = {} if X is None else {"X": X}
+    panel = getattr(model, "_panel", None)
+    ahead = model.predict(steps, **future)
+    ends = model.predict_quantiles(steps, quantiles, **future) if quantiles else []
+    if panel is not None:
+        n = len(panel.ids)
+        past = list(panel)
+        if panel.clock is not None:
+            clock = panel.index(steps)
+            starts = [int(first) for first in panel.firsts]
+            times = [clock[first : first + len(row) + steps] for first, row in zip(starts, past)]
+        else:
+            times = None
+
+        def by_series(table: Any, name: str) -> Array:
+            return np.asarray(frame_of(table)[name].to_numpy(), dtype=float).reshape(n, steps).T
+
+        columns = [by_series(ends, f"{level:g}") for level in quantiles]
+        return _Foreseen(list(panel.ids), by_series(ahead, "mean"), columns, past, times)
+    mean = np.asarray(ahead, dtype=float).reshape(steps, -1)
+    before = getattr(model, "_series", None)
+    n = mean.shape[1]
+    names = list(getattr(ahead, "columns", [f"series {j}" for j in range(n)]))
+    index, times = getattr(ahead, "index", None), None
+    if getattr(index, "freq", None) is not None and hasattr(index, "strftime"):
+        earlier = 0 if before is None else len(before)
+        times = [[*(index[0] - k * index.freq for k in range(earlier, 0, -1)), *index]] * n
+    past = None if before is None else [one_series(before, j) for j in range(n)]
+    return _Foreseen(names, mean, [np.asarray(end, dtype=float).reshape(steps, -1) for end in ends], past, times)
+
+
+def _one_fan(
+    ax: Axes, model: Any, found: _Foreseen, series: int, *, past: Any, actual: Any, widths: list[float], n_past: int
+) -> Axes:
+    """The fan of one series."""
+    steps = len(found.mean)
+    mean = one_series(found.mean, series)
     ahead = np.arange(1, steps + 1)
-    ax = plain(single(ax, (7.0, 3.4)))
+    plain(ax)
     join: Array = np.empty(0)
-    past = getattr(model, "_series", None) if past is None else past
+    before = None if found.past is None else found.past[series]
     if past is not None:
-        before = one_series(past, series)[-check_count("n_past", n_past, 1) :]
+        before = one_series(past, series)
+    if before is not None:
+        before = before[-n_past:]
         ax.plot(np.arange(1 - len(before), 1), before, color="black", lw=1.2, label="past")
         join = before[-1:][np.isfinite(before[-1:])]
     start = np.arange(1 - len(join), steps + 1)
     inside = ""
-    # the ends of all bands from one call: each costs a thousand paths
-    quantiles = [0.5 - level / 2 for level in widths] + [0.5 + level / 2 for level in reversed(widths)]
-    ends = model.predict_quantiles(steps, quantiles, **future) if widths else []
     for i, level in enumerate(widths):
-        lower, upper = (one_series(end, series) for end in (ends[i], ends[-1 - i]))
+        lower, upper = (end[:, series] for end in (found.ends[i], found.ends[-1 - i]))
         shade = 0.16 + 0.5 * i / max(len(widths), 2)
         ax.fill_between(
             start,
@@ -111,8 +164,6 @@ def forecast_fan(
             known = np.isfinite(truth)
             held = (truth >= lower[: len(truth)]) & (truth <= upper[: len(truth)])
             inside = f" ({int(held[known].sum())} of {int(known.sum())} in {100 * level:g} %)"
-    ahead_of = model.predict(steps, **future)
-    mean = one_series(ahead_of, series)
     ax.plot(start, np.append(join, mean), color=BLUE, lw=1.6, label="forecast")
     if actual is not None:
         truth = one_series(actual, series)[:steps]
@@ -122,19 +173,17 @@ def forecast_fan(
     ax.set(xlabel="step", ylabel="value")
     ax.margins(x=0.01)
     legend(ax, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-    _put_dates(ax, getattr(ahead_of, "index", None), int(-ax.get_xlim()[0]) + 1)
+    if found.times is not None:
+        _put_dates(ax, list(found.times[series]), steps)
     return ax
 
 
-def _put_dates(ax: Axes, index: Any, n_past: int) -> None:
-    """Dates in the place of steps, where the forecast has an index of dates in equal steps."""
-    step = getattr(index, "freq", None)
-    if step is None or not hasattr(index, "strftime"):
-        return
-    times = [*(index[0] - k * step for k in range(n_past, 0, -1)), *index]
+def _put_dates(ax: Axes, times: list[Any], steps: int) -> None:
+    """Times in the place of steps: those of the past and of the forecast, which has so many."""
+    last = len(times) - steps - 1  # where step 0 stands
 
     def written(x: float, _: Any = None) -> str:
-        at = round(x) - 1 + n_past
+        at = round(x) + last
         return str(times[at])[:10] if 0 <= at < len(times) and abs(x - round(x)) < 1e-6 else ""
 
     from matplotlib.ticker import MaxNLocator

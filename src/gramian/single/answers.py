@@ -21,6 +21,7 @@ from gramian.latent.gaussian import LatentGaussian, Posterior, Projection, withi
 from gramian.latent.model import LatentModel
 from gramian.policy import SIZES
 from gramian.rows import Rows, is_dask, lazily
+from gramian.single.shown import learned, page_of
 from gramian.solvers.auto import Auto
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -86,7 +87,17 @@ def keep_columns(estimator: Any, rows: Rows) -> None:
 
 
 class BaseEstimator(SklearnEstimator):
-    """scikit-learn's, with the evidence of what was chosen."""
+    """scikit-learn's, with the evidence of what was chosen, and what was learned below the parameters in a notebook."""
+
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + learned(self)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**options)
+        return {kind: text + learned(self) if kind == "text/html" else text for kind, text in bundle.items()}
+
+    def _get_doc_link(self) -> str:
+        return page_of(self)
 
     @property
     def evidence_(self) -> Evidence:

@@ -20,7 +20,10 @@ def frame_of(X: Any) -> Any:
     """X as a narwhals frame with unique names that are texts; None where it is not a data frame in memory."""
     if isinstance(X, np.ndarray | list | tuple | Mapping | Table) or is_dask(X):
         return None
-    if not hasattr(X, "columns") and not hasattr(X, "__narwhals_dataframe__"):
+    if is_narwhals(X):
+        X = X.to_native()
+    _refuse_unread(X)
+    if not hasattr(X, "columns"):
         return None
     import narwhals.stable.v2 as nw
 
@@ -36,6 +39,14 @@ def frame_of(X: Any) -> Any:
         raise ValueError(f"X has duplicate column names: {', '.join(twice)}. Rename or drop them.")
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _refuse_unread(X: Any) -> None:
+    """A query that has not been run holds no rows to learn from."""
+    if type(X).__name__ == "LazyFrame" or type(X).__module__.startswith("duckdb"):
+        raise TypeError(
+            f"X is a {type(X).__name__}, a query that has not been run. Run it first: .collect() of polars, .pl() or .df() of DuckDB."
+        )
 
 
 def holds_only_numbers(frame: Any) -> bool:
@@ -161,21 +172,38 @@ def _is_nothing(cell: Any) -> bool:
 # ---------------------------------------------------------------- back
 
 
-def like(X: Any, values: Array) -> Any:
-    """``values`` as a frame with the names (and index) of X, if X is one; else as they are."""
+def like(X: Any, values: Array, names: Sequence[Any] | None = None) -> Any:
+    """``values`` as a frame with the names (or those given) and the index of X, if X is one; else as they are."""
+    if is_narwhals(X):
+        return wrapped(X, like(X.to_native(), values, names))
     module = type(X).__module__.partition(".")[0]
     if hasattr(X, "iloc") and hasattr(X, "columns"):
-        return type(X)(values, index=X.index, columns=X.columns)
+        return type(X)(values, index=X.index, columns=X.columns if names is None else list(names))
     if module == "polars" and hasattr(X, "columns"):
-        return type(X)(values, schema=list(X.columns), orient="row")
+        return type(X)(values, schema=[str(name) for name in (names or X.columns)], orient="row")
     if module == "pyarrow" and hasattr(X, "schema"):
-        return type(X).from_arrays([*values.T], names=list(X.schema.names))
+        return type(X).from_arrays([*values.T], names=[str(name) for name in (names or X.schema.names)])
     return values
+
+
+def is_narwhals(X: Any) -> bool:
+    """Whether X is a frame of narwhals, around one of another library."""
+    return type(X).__module__.partition(".")[0] == "narwhals" and hasattr(X, "to_native")
+
+
+def wrapped(X: Any, frame: Any) -> Any:
+    """A frame in the wrapper of narwhals that X is."""
+    import narwhals
+    import narwhals.stable.v2 as stable
+
+    return (stable if type(X).__module__.startswith("narwhals.stable") else narwhals).from_native(frame)
 
 
 def with_cells(X: Any, cells: Mapping[str, tuple[Array, Sequence[Any]]]) -> Any:
     """A frame with some cells changed: ``cells[name] = (flags of rows, their values)``. Container, names, index, dtypes and
     categories stay; whole numbers stay whole."""
+    if is_narwhals(X):
+        return wrapped(X, with_cells(X.to_native(), cells))
     frame = frame_of(X)
     names = list(getattr(X, "column_names", X.columns))
     found = {str(name): name for name in names}
@@ -217,8 +245,23 @@ def chosen_columns(X: Any, names: Sequence[str]) -> Any:
     return X.select(list(names))
 
 
+def other_columns(X: Any, filled: Any) -> Any:
+    """A frame with the columns of another one of its kind in the place of its own."""
+    if is_narwhals(X):
+        return wrapped(X, other_columns(X.to_native(), filled.to_native()))
+    if hasattr(X, "iloc"):
+        out = X.copy()
+        for name in filled.columns:
+            out[name] = filled[name]
+        return out
+    frame, other = frame_of(X), frame_of(filled)
+    return frame.with_columns(*(other[name] for name in other.columns)).to_native()
+
+
 def with_columns(X: Any, columns: Mapping[str, Array]) -> Any:
     """A frame with further columns."""
+    if is_narwhals(X):
+        return wrapped(X, with_columns(X.to_native(), columns))
     if hasattr(X, "iloc"):
         return X.assign(**columns)
     if type(X).__module__.startswith("pyarrow"):
@@ -282,6 +325,8 @@ def _moment(seconds: float, *, whole: bool, day: bool, zone: Any) -> Any:
 
 def frame_like(X: Any, names: Sequence[str], columns: Sequence[Array]) -> Any:
     """Columns in the container that X is: a pandas or polars frame, a dictionary, a Table, or an array."""
+    if is_narwhals(X):
+        return wrapped(X, frame_like(X.to_native(), names, columns))
     module = type(X).__module__.partition(".")[0]
     if module == "pandas":
         import pandas

@@ -80,6 +80,7 @@ class ViewPredictions(ViewLatents):
         Returns
         -------
         ndarray of shape (n_samples, number of columns of the view), or (mean, std), or draws
+            Of frames a frame: the index of the rows given, and the names that the columns of the view had at `fit`.
 
         Examples
         --------
@@ -98,13 +99,14 @@ class ViewPredictions(ViewLatents):
         given = self._rows(layout.without(X, v))
         rows, dtype, answers = given.without(v), given.dtype, self._answers
         if not return_std and n_draws is None:
-            return answers.expected(rows, v, small_sample=small_sample).astype(dtype, copy=False)
+            return layout.framed(X, v, answers.expected(rows, v, small_sample=small_sample).astype(dtype, copy=False))
         found = answers.predicted(rows, v, small_sample=small_sample)
         if n_draws is not None:
             rng = check_random_state(self.random_state if random_state is None else random_state)
             draws = answers.draws(found, v, check_count("n_draws", n_draws, 1), rng)
             return draws.astype(dtype, copy=False)
-        return found.mean.astype(dtype, copy=False), found.std.astype(dtype, copy=False)
+        mean, std = (layout.framed(X, v, part.astype(dtype, copy=False)) for part in (found.mean, found.std))
+        return mean, std
 
     @views_lazily
     def impute(self, X: Views, return_std: bool = False, *, small_sample: bool = True) -> Any:

@@ -202,6 +202,7 @@ class ViewLayout:
     names: list[Any]
     columns: list[Array] | None
     widths: list[int]
+    labels: list[list[str] | None] | None = None  # names of the columns of each view, where a frame told them
 
     @classmethod
     def read(cls, estimator: Any, X: Any, views: Any) -> tuple[ViewLayout, ViewRows]:
@@ -218,8 +219,10 @@ class ViewLayout:
                     "take no part. Leave the view out, or give numbers."
                 )
             names_of_features = getattr(estimator, "_feature_names", getattr(estimator, "feature_names_in_", None))
+            names_of_features = None if names_of_features is None else np.asarray(names_of_features, dtype=object)
             _say_uncovered(columns, table.shape[1], names_of_features)
-            layout = cls(kind, names, columns, [len(found) for found in columns])
+            labels = [None if names_of_features is None else _texts(names_of_features[found]) for found in columns]
+            layout = cls(kind, names, columns, [len(found) for found in columns], labels)
             return layout, ViewRows.of([table[:, found] for found in columns])
         if views is not None:
             raise ValueError(
@@ -236,7 +239,9 @@ class ViewLayout:
             )
         widths = [int(array.shape[1]) for array in arrays]
         estimator.n_features_in_ = sum(widths)
-        return cls(kind, names, None, widths), ViewRows.of(arrays)
+        frames = [frame_of(view) for view in (X.values() if isinstance(X, Mapping) else X)]
+        labels = [None if frame is None else _texts(frame.columns) for frame in frames]
+        return cls(kind, names, None, widths, labels), ViewRows.of(arrays)
 
     def rows(self, estimator: Any, X: Any) -> ViewRows:
         """The rows of new views in any container, in the fitted order."""
@@ -270,16 +275,22 @@ class ViewLayout:
     def put_back(self, estimator: Any, X: Any, views: list[Array], contained: Callable[[Any, Array], Any]) -> Any:
         """Views in the container of X; a table keeps its other columns, a frame its names, as ``contained`` says."""
         kind = kind_of(X)
-        if kind == "dict":
-            return dict(zip(self.names, views))
-        if kind == "list":
-            return views
+        if kind != "table":
+            found = [self.framed(X, v, view) for v, view in enumerate(views)]
+            return dict(zip(self.names, found)) if kind == "dict" else found
         if self.columns is None:
             return like(X, views[0])
         table = np.array(check_table(estimator, X, reset=False, missing=True, min_samples=0), dtype=views[0].dtype)
         for found, view in zip(self.columns, views):
             table[:, found] = view
         return contained(X, table)
+
+    def framed(self, X: Any, v: int, values: Array) -> Any:
+        """A view as a frame with the names that its columns had at `fit` and the index of the rows given, where both are known; else as it is."""
+        given = X.values() if isinstance(X, Mapping) else X if kind_of(X) == "list" else [X]
+        first = next((view for view in given if frame_of(view) is not None), None)
+        labels = None if self.labels is None else self.labels[v]
+        return values if first is None or labels is None or values.ndim != 2 else like(first, values, labels)
 
     def position(self, view: Any) -> int:
         """The position of a view given by name or position."""
@@ -297,6 +308,10 @@ class ViewLayout:
             return {name: value for name, value in X.items() if name != self.names[v]}
         others = kind == "list" and len(X) == len(self.names) and any(x is not None for i, x in enumerate(X) if i != v)
         return [None if i == v else item for i, item in enumerate(X)] if others else X
+
+
+def _texts(names: Any) -> list[str]:
+    return [str(name) for name in names]
 
 
 def _say_uncovered(columns: list[Array], n_columns: int, names: Any) -> None:

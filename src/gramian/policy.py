@@ -561,6 +561,12 @@ class Robustness:
         "Where one value fills half of a column: the others are rare by nature, and how far they go cannot be told.",
         "experiments.robustness",
     )
+    doubt: float = number(
+        2.0,
+        "standard errors",
+        "A bolder search believes by so much less in heavy tails, and in no rare values; hidden cells say whether it is right.",
+        "experiments.robustness",
+    )
     rows_per_component: int = number(10, "rows", "Of that model; fewer rows do not tell an axis.")
     components: int = number(20, "components", "Of that model at most: its work grows with their square.")
     bound: float = number(

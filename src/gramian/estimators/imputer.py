@@ -530,8 +530,9 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
     def draws(self, X: Table, m: int = 20, *, random_state: RandomState = None) -> list[Any]:
         """m completed tables, each from parameters of its own: for estimates that are to carry the uncertainty of the holes [16].
 
-        The rows are weighted anew (exponential weights, a smooth bootstrap), the model takes a few EM steps from the fitted one, and
-        what is missing is drawn. Fit the same analysis to every table, and `gramian.pool` the fits.
+        With five rows per column or more, parameters of a Gaussian of all columns and what is missing are drawn in turns (data augmentation). With fewer, or where
+        more is known of cells, the rows are weighted anew (a smooth bootstrap), the model takes a few EM steps from the fitted one, and what is missing is
+        drawn. Fit the same analysis to every table, and `gramian.pool` the fits.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
 """Whether the wild cells of a table are believed, decided on hidden cells by a loss that wild cells cannot own [10, 14].
 
-The candidates are to believe everything, and to take cells that the others of their row contradict as holes. The loss is the squared error of
+The candidates are to believe everything, and to take cells that the others of their row contradict as holes; where that is taken, a bolder look is one more. The loss is the squared error of
 hidden cells in the units of the columns' own tails, each no larger than a bound; not to believe must gain some of it, because heavy tails may be real.
 """
 
@@ -20,6 +20,8 @@ from gramian.latent.cell_seer import CellSeer
 from gramian.latent.wild_cells import NORMAL_MAD, split_rows, weighted_quantile
 from gramian.policy import LOOK, ROBUST
 
+BOLD = "more cells"
+"""What a bolder look finds, as a candidate."""
 STEPS = 2
 """Cycles of EM in a trial, from the model of the believed cells."""
 
@@ -72,44 +74,50 @@ def believe_cells(X: Array, weights: Array, kind: str, able: Array | None = None
     seer, selection = find_seer(SmallestRows.of(X, weights, LOOK.rows), kind, able)
     if seer is None:
         return Robust.everything(X, selection)
-    flags, rows = split_rows(X, seer.flags(X, weights))
-    return Robust("cells", flags, np.where(rows, 0.0, 1.0), selection=selection, seer=seer)
+    flags, whole = split_rows(X, seer.flags(X, weights))
+    return Robust("cells", flags, np.where(whole, 0.0, 1.0), selection=selection, seer=seer)
 
 
 def find_seer(drawn: SmallestRows, kind: str, able: Array | None = None) -> tuple[CellSeer | None, Selection | None]:
     """What tells wild cells, from the rows of smallest hash, None where all are believed; and what hidden cells said, where they were asked."""
-    seer = CellSeer.of(np.asarray(drawn.rows, dtype=np.float64), drawn.weights, able)
+    rows = np.asarray(drawn.rows, dtype=np.float64)
+    seer = CellSeer.of(rows, drawn.weights, able)
     if kind != "auto":
         return seer, None
-    selection = _selection(seer, drawn)
-    return (None if selection is None or selection.chosen is False else seer), selection
+    bold = CellSeer.of(rows, drawn.weights, able, bold=True)
+    selection = _selection((seer, bold), drawn)
+    if selection is None or selection.chosen is False:
+        return None, selection
+    return (bold if selection.chosen == BOLD else seer), selection
 
 
-def _selection(seer: CellSeer, drawn: SmallestRows) -> Selection | None:
+def _selection(seers: tuple[CellSeer, CellSeer], drawn: SmallestRows) -> Selection | None:
     """What hidden cells say; None where no cell is wild, or none can be hidden."""
-    X, weights = np.asarray(drawn.rows, dtype=np.float64), drawn.weights
-    wild, rows = seer.flags(X, weights), seer.tails.into(X)
+    X, weights, seer = np.asarray(drawn.rows, dtype=np.float64), drawn.weights, seers[0]
+    flags, rows = [each.flags(X, weights) for each in seers], seer.tails.into(X)
     hidden = [hidden_cells(X, number, drawn.hashes) for number in range(LOOK.draws)]
-    if not wild.any() or not all(cells.any() for cells in hidden):
+    if not any(wild.any() for wild in flags) or not all(cells.any() for cells in hidden):
         return None
+    wild = [np.zeros(X.shape, dtype=bool), *flags]
+    names = (False, "cells", BOLD)
     values, means, counts = [], [], []
     for number, cells in enumerate(hidden):
         said = []
-        for holes in (cells, cells | wild):
-            draw = CellDraw.of(rows, cells, np.where(holes, np.nan, rows), weights, number, ROBUST.noise)
+        for holes in wild:
+            draw = CellDraw.of(rows, cells, np.where(cells | holes, np.nan, rows), weights, number, ROBUST.noise)
             said.append(draw.beginning_at(seer.model, STEPS))
         values.append(said[0].values)
         means.append([each.means for each in said])
         counts.append(said[0].weights)
-    return choose_by_hidden_cells((False, "cells"), values, [list(each) for each in zip(*means)], counts)
+    return choose_by_hidden_cells(names, values, [list(each) for each in zip(*means)], counts, further=1)
 
 
 def choose_by_hidden_cells(
-    candidates: Sequence[Any], values: list[Array], means: list[list[Array]], weights: list[Array]
+    candidates: Sequence[Any], values: list[Array], means: list[list[Array]], weights: list[Array], further: int = 0
 ) -> Selection:
     """By the bounded squared error of hidden cells; what is believed changes only where that gains enough.
 
-    ``values`` and ``weights`` hold the hidden cells of each draw, ``means`` what each candidate says of them, draw by draw.
+    The last ``further`` candidates go on from there: they are asked where it does, and then the least error is enough. ``values`` and ``weights`` hold the hidden cells of each draw, ``means`` what each candidate says of them, draw by draw.
     """
     errors = [[value - mean for value, mean in zip(values, each)] for each in means]
     every = np.concatenate(weights)
@@ -123,9 +131,14 @@ def choose_by_hidden_cells(
     found = choose(
         list(candidates), np.array(scores).T, sizes, what="robust", score="bounded squared error of hidden cells"
     )
-    best = int(found.scores.argmax())
+    first = len(candidates) - further
+    chosen = best = int(found.scores[:first].argmax())
     gain = 1.0 - found.scores[best] / found.scores[0] if found.scores[0] < 0 else 0.0
-    chosen = best if gain >= ROBUST.gain else 0
+    if gain < ROBUST.gain:
+        chosen = 0
+    elif found.scores[first:].max(initial=-np.inf) > found.scores[best]:
+        chosen = best = first + int(found.scores[first:].argmax())
+        gain = 1.0 - found.scores[best] / found.scores[0]
     reason = f"robust={candidates[best]!r} gains {gain:.0%} of the bounded squared error of hidden cells"
     if chosen != best:
         reason += f", less than the {ROBUST.gain:.0%} that are asked"

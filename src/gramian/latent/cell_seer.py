@@ -36,10 +36,11 @@ class CellSeer:
     rare: Array
 
     @classmethod
-    def of(cls, X: Array, weights: Array, able: Array | None = None) -> CellSeer:
+    def of(cls, X: Array, weights: Array, able: Array | None = None, *, bold: bool = False) -> CellSeer:
         """From a table with NaN in the holes, farthest cells first: tails and model are told again without those before the next.
 
         ``able`` says which columns can hold wild cells. Those of two values cannot; where one value fills half of a column the others are rare by nature, and wild only far beyond.
+        A ``bold`` one believes in heavy tails only where they are clear, and in no rare values.
 
         >>> import numpy as np
         >>> rng = np.random.default_rng(0)
@@ -51,13 +52,14 @@ class CellSeer:
         n, d = X.shape
         able = np.isfinite(column_thresholds(X, 1.0)) & (True if able is None else able)
         rare = weights @ (medians(X, weights)[0] == X) >= 0.5 * (weights @ ~np.isnan(X))
+        rare, doubt = (np.zeros(d, dtype=bool), ROBUST.doubt) if bold else (rare, 0.0)
         limits = _limits(able, rare)
         q = max(min(d - 1, n // ROBUST.rows_per_component, ROBUST.components), 0)
         flags, share = np.zeros(X.shape, dtype=bool), ROBUST.share
         model: MissingFit | None = None
         options: dict[str, Any] = {"weights": weights, "noise_variance": ROBUST.noise}
         for threshold in ROBUST.thresholds:
-            tails = Tails.of(np.where(flags, np.nan, X), weights, share)
+            tails = Tails.of(np.where(flags, np.nan, X), weights, share, doubt)
             rows = tails.into(X)
             first = flags | first_flags(rows, weights, threshold * limits)
             tails = tails.told_over(Units.of(np.where(first, np.nan, rows), weights).scale)

@@ -31,8 +31,8 @@ class Tails:
     scale: Array
 
     @classmethod
-    def of(cls, X: Array, weights: Array, share: float = 0.0) -> Tails:
-        """Of a table with NaN in the holes; of each side the farthest ``share`` may be wild.
+    def of(cls, X: Array, weights: Array, share: float = 0.0, doubt: float = 0.0) -> Tails:
+        """Of a table with NaN in the holes; of each side the farthest ``share`` may be wild. A bend is believed by what it is beyond ``doubt`` standard errors.
 
         >>> import numpy as np
         >>> z = np.random.default_rng(0).standard_normal((2000, 1))
@@ -53,7 +53,10 @@ class Tails:
                 if np.count_nonzero(~np.isnan(column)) < LOOK.fewest // 2:
                     continue
                 inner, outer = (weighted_quantile(column, weights, level * (1.0 - share)) for level in levels)
-                bends[side, j] = max(np.log(outer * near / (inner * far)) / (far - near), 0.0)
+                error = 1.0 / np.sqrt(
+                    np.count_nonzero(~np.isnan(column))
+                )  # of the logarithm that follows, of a normal side
+                bends[side, j] = max((np.log(outer * near / (inner * far)) - doubt * error) / (far - near), 0.0)
                 units[side, j] = inner / near * np.exp(-bends[side, j] * near)
         return cls(middle, bends, units, np.ones(len(middle)))
 

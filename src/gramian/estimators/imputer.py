@@ -94,8 +94,8 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
     robust : False, "rows", "cells" or "auto", default="auto"
         "cells": cells that the others of their row contradict are not believed, at fit and when cells are filled; observed cells stay as
         they are. A row that is wild as a whole counts for nothing. "rows": rows count by their weight in a multivariate t. "auto": "cells" where some cell
-        stands far out of its column and hidden cells are predicted clearly better without such cells [14]. Only where the estimator is PPCA and rows are in memory;
-        other estimators have a ``robust`` of their own.
+        stands far out of its column and hidden cells are predicted clearly better without such cells [14]. Only where the estimator is PPCA, and "rows" only
+        of rows in memory; other estimators have a ``robust`` of their own.
     keep_codes : list of float, optional
         Numbers such as -999 or 99 that stand far from all others of their column and repeat are taken as missing, with a `DataWarning`, unless
         they are given here. Rows in memory only.
@@ -135,7 +135,7 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
     robust_ : False, "cells" or "rows"
         What was taken; this and the following only where ``robust`` is not False.
     flags_ : ndarray of bool of shape (n_samples, n_features)
-        Cells taken as holes at fit.
+        Cells taken as holes at fit because the others of their row contradict them; rows in memory only. Codes of missing are no flags: they are in ``codes_``.
     row_weights_ : ndarray of shape (n_samples,)
         How much each row counted; 0 for rows that are wild as a whole ("cells"), E[u] of the t ("rows").
     degrees_of_freedom_ : float
@@ -349,7 +349,8 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
     def fit_batches(self, source: Batches) -> LatentImputer:
         """Fit on all rows of batches that can be read again (a list, or a function that opens an iterator), out of core; PPCA only [5, 13].
 
-        Every cell is believed, as with ``robust=False``: wild cells are looked for in tables in memory only.
+        Wild cells are found as in memory, but that more than a quarter of a column may be wild, and no ``flags_`` are kept; codes of missing and laws of columns
+        are looked for in tables in memory only.
 
         Parameters
         ----------
@@ -382,6 +383,7 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
                 f"estimator={model!r} cannot be fitted to batches or Dask rows here. Use PPCA (the default), or fit on a table in memory."
             )
         keep_columns(self, rows)
+        rows = self._believed_rows(model, rows)
         units = Units.of(rows)
         self._spreads = units.scale
         self._units = units if self._scales(model) else None
@@ -392,6 +394,8 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
         scaled, weights = drawn.rows[shown].astype(np.float64), drawn.weights[shown]
         model, choice = self._with_q(model, scaled, weights)
         with silence_unasked(choice):
+            if self._seer is not None:  # rows that are wild as a whole
+                warnings.filterwarnings("ignore", message=".*show no value at all and are dropped from the fit")
             self.estimator_ = fit_above_noise(model, choice, lambda it: it._fit_rows(rows, self._begun(choice)))
         self.estimator_.__dict__.pop("feature_names_in_", None)  # it is handed arrays, in units of the columns
         self._calibrate(None if choice is None else choice.said(choice.selection.chosen), scaled)

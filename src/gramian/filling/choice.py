@@ -26,7 +26,9 @@ from gramian.latent.known_errors import Known
 from gramian.latent.missing import MissingFit
 from gramian.latent.units import Units
 from gramian.policy import FILLING, LOOK
-from gramian.rows import as_rows
+from gramian.rows import Rows, as_rows
+from gramian.rows.converted import rows_believed
+from gramian.rows.draws import smallest_rows
 from gramian.single.hole_fit import takes_holes
 from gramian.single.robust_fit import RobustFit
 from gramian.single.standardizing import standardizes
@@ -61,8 +63,7 @@ class FillingChoice(FilledColumns):
 
     def _fit_linear(self, model: Any, table: Array, weights: Array, known: Known | None) -> FilledFit:
         """Fit to floats with NaN in what is to be filled, every row with a weight and a cell: first as they are, then in the laws of the columns."""
-        for name in {"robust_", "flags_", "row_weights_", "degrees_of_freedom_"} & vars(self).keys():
-            delattr(self, name)
+        self._forget_beliefs()
         usual = table
         if self.robust is not False and takes_holes(model.n_components) and (known is None or known.std is None):
             usual = self._believed(model, table, weights)
@@ -82,6 +83,11 @@ class FillingChoice(FilledColumns):
         if known is not None and known.interval is not None:
             known = replace(known, interval=Interval(known.interval.low, margins.into(known.interval.high)))
         return self._fit_in_units(model, margins.into(table), margins.into(usual), weights, known)
+
+    def _forget_beliefs(self) -> None:
+        """What an earlier fit has said of cells and rows."""
+        for name in {"robust_", "flags_", "row_weights_", "degrees_of_freedom_"} & vars(self).keys():
+            delattr(self, name)
 
     def _chosen_margins(self, table: Array, weights: Array, known: Known | None) -> Margins | None:
         """The law of each column, by hidden cells; None where none is looked for: columns that are told as they are, or nothing hidden."""
@@ -141,6 +147,18 @@ class FillingChoice(FilledColumns):
         self.robust_, self.flags_, self.row_weights_ = found.kind, found.flags, found.row_weights
         self._seer = found.seer
         return usual
+
+    def _believed_rows(self, model: Any, rows: Rows) -> Rows:
+        """The rows without wild cells, which are looked for among those of smallest hash, as in memory."""
+        self._forget_beliefs()
+        if self.robust == "rows":
+            raise ValueError("robust='rows' needs rows in memory. Use 'cells', 'auto' or False with batches and Dask.")
+        if self.robust is False or not takes_holes(model.n_components):
+            return rows
+        drawn = smallest_rows(rows, LOOK.rows)
+        found = believe_cells(np.asarray(drawn.rows, dtype=np.float64), drawn.weights, str(self.robust))
+        self.robust_, self._seer = found.kind, found.seer
+        return rows if found.seer is None else rows_believed(rows, found.flags_of_rows)
 
     def _keep_beliefs(self, kept: Array) -> None:
         """``flags_`` and ``row_weights_`` for all rows that were given, those without weight or cells too."""

@@ -74,3 +74,23 @@ class InUnits:
 def rows_in_units(rows: Rows, mean: Array, scale: Array) -> ConvertedRows:
     """(x - mean) / scale of other rows."""
     return ConvertedRows(rows, InUnits(mean, scale), rows.n_columns, rows.feature_names)
+
+
+@dataclass(frozen=True)
+class Believed:
+    """The rows without the cells that ``flags(X)`` names."""
+
+    flags: Callable[[Array], Array]
+
+    def __call__(self, block: Block) -> LaterBlock:
+        return LaterBlock(block, self.values)
+
+    def values(self, block: Block) -> Array:
+        """Of all rows of the block."""
+        X = np.asarray(block.X, dtype=np.float64)
+        return np.where(self.flags(X), np.nan, X)
+
+
+def rows_believed(rows: Rows, flags: Callable[[Array], Array]) -> ConvertedRows:
+    """Other rows, with holes where ``flags`` of them are."""
+    return ConvertedRows(rows, Believed(flags), rows.n_columns, rows.feature_names)

@@ -15,7 +15,7 @@ from gramian.evidence.cells import CellDraw, HiddenDraw, hidden_draws
 from gramian.evidence.selection import Evidence, choose_by
 from gramian.latent.missing import MissingFit
 from gramian.latent.units import Units
-from gramian.policy import DEFAULTS, FILLING, JURY, LOOK
+from gramian.policy import DEFAULTS, JURY, LOOK
 from gramian.rows import as_rows
 from gramian.tables.margins import IDENTITY, Margin, Margins, log_margin, score_margin
 
@@ -50,13 +50,13 @@ class MarginTrial:
 
     def chosen(self) -> Margins:
         """The map of each column: the line where nothing is better by more than a standard error. All are lines where the maps together are
-        not better by more than two, or the squared error would grow, or the work of a look is large."""
+        not better by more than two, or the squared error would grow."""
         d = self.table.shape[1]
         lines = Margins((IDENTITY,) * d, self.low, self.high)
         open_ = [kind for kind in KINDS[1:] if any(kind in allowed for allowed in self.kinds)]
         drawn = SmallestRows.of(self.table, self.weights, LOOK.rows)
         rows, weights = drawn.rows.astype(np.float64), drawn.weights
-        if not open_ or self.q == 0 or len(rows) < LOOK.fewest or len(rows) * d * self.q * STEPS > FILLING.noise_work:
+        if not open_ or self.q == 0 or len(rows) < LOOK.fewest:
             return lines
         hidden = hidden_draws(rows, self.n_draws)
         if len(hidden) < 2:
@@ -137,7 +137,8 @@ class MarginTrial:
             unit = float(np.nanstd(rows[:, j])) or 1.0
             score[at] = (above - below + 2 / (1 - DEFAULTS.cover) * missed) / unit
             filled = np.clip(margin.moments(m, s, self.low[j], self.high[j])[0], self.low[j], self.high[j])
-            squared[at] = np.square((filled - truth[at]) / unit)
+            with np.errstate(over="ignore"):  # a law that is so far off has lost
+                squared[at] = np.square((filled - truth[at]) / unit)
         return MarginLosses(columns, np.full(len(mean), number), score, squared)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._content import SmallestRows
-from gramian.evidence.cells import CellDraw, hidden_cells
+from gramian.evidence.cells import CellDraw, HiddenPredictions, hidden_cells
 from gramian.evidence.selection import Selection, choose
 from gramian.latent.cell_seer import CellSeer
 from gramian.latent.wild_cells import NORMAL_MAD, split_rows, weighted_quantile
@@ -80,36 +80,42 @@ def believe_cells(X: Array, weights: Array, kind: str, able: Array | None = None
 
 def find_seer(drawn: SmallestRows, kind: str, able: Array | None = None) -> tuple[CellSeer | None, Selection | None]:
     """What tells wild cells, from the rows of smallest hash, None where all are believed; and what hidden cells said, where they were asked."""
-    rows = np.asarray(drawn.rows, dtype=np.float64)
-    seer = CellSeer.of(rows, drawn.weights, able)
+    seer = CellSeer.of(np.asarray(drawn.rows, dtype=np.float64), drawn.weights, able)
     if kind != "auto":
         return seer, None
-    bold = CellSeer.of(rows, drawn.weights, able, bold=True)
-    selection = _selection((seer, bold), drawn)
-    if selection is None or selection.chosen is False:
-        return None, selection
-    return (bold if selection.chosen == BOLD else seer), selection
+    selection, seer = _selection(seer, drawn, able)
+    return (None if selection is None or selection.chosen is False else seer), selection
 
 
-def _selection(seers: tuple[CellSeer, CellSeer], drawn: SmallestRows) -> Selection | None:
-    """What hidden cells say; None where no cell is wild, or none can be hidden."""
-    X, weights, seer = np.asarray(drawn.rows, dtype=np.float64), drawn.weights, seers[0]
-    flags, rows = [each.flags(X, weights) for each in seers], seer.tails.into(X)
+def _selection(seer: CellSeer, drawn: SmallestRows, able: Array | None) -> tuple[Selection | None, CellSeer]:
+    """What hidden cells say, and who sees wild cells then; None where no cell is wild, or none can be hidden."""
+    X, weights = np.asarray(drawn.rows, dtype=np.float64), drawn.weights
+    rows, wild = seer.tails.into(X), seer.flags(X, weights)
     hidden = [hidden_cells(X, number, drawn.hashes) for number in range(LOOK.draws)]
-    if not any(wild.any() for wild in flags) or not all(cells.any() for cells in hidden):
-        return None
-    wild = [np.zeros(X.shape, dtype=bool), *flags]
-    names = (False, "cells", BOLD)
-    values, means, counts = [], [], []
-    for number, cells in enumerate(hidden):
-        said = []
-        for holes in wild:
-            draw = CellDraw.of(rows, cells, np.where(cells | holes, np.nan, rows), weights, number, ROBUST.noise)
-            said.append(draw.beginning_at(seer.model, STEPS))
-        values.append(said[0].values)
-        means.append([each.means for each in said])
-        counts.append(said[0].weights)
-    return choose_by_hidden_cells(names, values, [list(each) for each in zip(*means)], counts, further=1)
+    if not wild.any() or not all(cells.any() for cells in hidden):
+        return None, seer
+
+    def said_without(holes: Array) -> list[HiddenPredictions]:
+        draws = (
+            CellDraw.of(rows, cells, np.where(cells | holes, np.nan, rows), weights, number, ROBUST.noise)
+            for number, cells in enumerate(hidden)
+        )
+        return [draw.beginning_at(seer.model, STEPS) for draw in draws]
+
+    found = [said_without(np.zeros(X.shape, dtype=bool)), said_without(wild)]
+    values, counts = [each.values for each in found[0]], [each.weights for each in found[0]]
+
+    def judged(names: tuple[Any, ...], further: int) -> Selection:
+        means = [[each.means for each in said] for said in found]
+        return choose_by_hidden_cells(names, values, means, counts, further)
+
+    selection = judged((False, "cells"), 0)
+    if selection.chosen is False:
+        return selection, seer
+    bold = CellSeer.of(X, weights, able, bold=True)
+    found.append(said_without(bold.flags(X, weights)))
+    selection = judged((False, "cells", BOLD), 1)
+    return selection, bold if selection.chosen == BOLD else seer
 
 
 def choose_by_hidden_cells(

@@ -61,8 +61,7 @@ class FillingChoice(FilledColumns):
 
     def _fit_linear(self, model: Any, table: Array, weights: Array, known: Known | None) -> FilledFit:
         """Fit to floats with NaN in what is to be filled, every row with a weight and a cell: first as they are, then in the laws of the columns."""
-        for name in {"robust_", "flags_", "row_weights_", "degrees_of_freedom_"} & vars(self).keys():
-            delattr(self, name)
+        self._forget_beliefs()
         usual = table
         if self.robust is not False and takes_holes(model.n_components) and (known is None or known.std is None):
             usual = self._believed(model, table, weights)
@@ -82,6 +81,11 @@ class FillingChoice(FilledColumns):
         if known is not None and known.interval is not None:
             known = replace(known, interval=Interval(known.interval.low, margins.into(known.interval.high)))
         return self._fit_in_units(model, margins.into(table), margins.into(usual), weights, known)
+
+    def _forget_beliefs(self) -> None:
+        """What an earlier fit has said of cells and rows."""
+        for name in {"robust_", "flags_", "row_weights_", "degrees_of_freedom_"} & vars(self).keys():
+            delattr(self, name)
 
     def _chosen_margins(self, table: Array, weights: Array, known: Known | None) -> Margins | None:
         """The law of each column, by hidden cells; None where none is looked for: columns that are told as they are, or nothing hidden."""

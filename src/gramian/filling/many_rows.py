@@ -5,6 +5,7 @@ Batches of few rows are gathered and fitted as a table in memory; larger tables 
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,7 +46,8 @@ class ToldCells:
         X = without_codes(block.X, self.codes)
         X = X if self.columns is None else X[:, self.columns]
         if self.seer is not None:
-            X = np.where(self.seer.flags(X), np.nan, X)
+            flags, whole = split_rows(X, self.seer.flags(X))
+            X = np.where(flags | whole[:, None], np.nan, X)
         return X if self.margins is None else self.margins.into(X)
 
     def rows(self, rows: Rows) -> Rows:
@@ -77,8 +79,7 @@ class ManyRows(FillingChoice):
 
     def _fit_many(self, model: Any, rows: Rows) -> None:
         """Fit to rows with NaN in what is to be filled: first as they are, then in the laws of the columns."""
-        for name in {"robust_", "flags_", "row_weights_", "degrees_of_freedom_"} & vars(self).keys():
-            delattr(self, name)
+        self._forget_beliefs()
         drawn = smallest_rows(rows, LOOK.rows)
         if self.robust is not False and takes_holes(model.n_components):
             if self.robust == "rows":
@@ -122,6 +123,8 @@ class ManyRows(FillingChoice):
         scaled, weights = drawn.rows[shown].astype(np.float64), drawn.weights[shown]
         model, choice = self._with_q(model, scaled, weights)
         with silence_unasked(choice):
+            if self._seer is not None:  # rows that are wild as a whole
+                warnings.filterwarnings("ignore", message=".*show no value at all and are dropped from the fit")
             self.estimator_ = fit_above_noise(model, choice, lambda it: it._fit_rows(rows, self._begun(choice)))
         self.estimator_.__dict__.pop("feature_names_in_", None)  # it is handed arrays, in units of the columns
         self._calibrate(None if choice is None else choice.said(choice.selection.chosen), scaled)

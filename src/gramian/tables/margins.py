@@ -71,7 +71,11 @@ class Margin:
         weights = weights / weights.sum()
         values = np.clip(self.back(mean[..., None] + std[..., None] * nodes), low, high)
         found = values @ weights
-        return found, np.sqrt(np.maximum(np.square(values - found[..., None]) @ weights, 0.0))
+        apart = values - found[..., None]
+        size = np.maximum(
+            np.abs(apart).max(axis=-1, keepdims=True), np.finfo(float).tiny
+        )  # squares of large ones overflow
+        return found, size[..., 0] * np.sqrt(np.maximum(np.square(apart / size) @ weights, 0.0))
 
 
 IDENTITY = Margin()

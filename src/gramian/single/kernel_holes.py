@@ -246,8 +246,10 @@ class KernelHolesMixin(DualSamplesMixin):
         """What a model file may not say: no rows to hold out, or points of another width than the rows."""
         model, rows = self.__dict__.get("_model"), self.__dict__.get("X_fit_")
         points = None if model is None else vars(model.subspace).get("points")
-        if model is not None and self._held is None and (
-            self._weights is None or (rows is None and vars(model.subspace).get("gram") is None)
+        if (
+            model is not None
+            and self._held is None
+            and (self._weights is None or (rows is None and vars(model.subspace).get("gram") is None))
         ):
             return "_held is missing, and so are rows or their weights"
         if points is None or rows is None:

@@ -46,7 +46,9 @@ class Bounds:
     def _wrong_state(self) -> str | None:
         """What a model file may not say: bounds of some columns only, or none between which a value lies."""
         alike = np.shape(self.low) == np.shape(self.high) == np.shape(self.whole)
-        return None if alike and bool((self.low <= self.high).all()) else "low and high are not the bounds of the columns"
+        return (
+            None if alike and bool((self.low <= self.high).all()) else "low and high are not the bounds of the columns"
+        )
 
     @classmethod
     def of(cls, columns: Sequence[Array], names: Sequence[Any], bounds: Any) -> Bounds:

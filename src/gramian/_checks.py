@@ -19,6 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, validate
 from gramian._arrays import Array, is_dask, on_dask
 from gramian._types import RandomState, Weights
 from gramian.exceptions import NumericalWarning, warn
+from gramian.policy import SIZES
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 WHERE_DASK_WORKS = (
@@ -185,6 +186,9 @@ def check_table(
         "accept_sparse": ("csr", "csc") if accept_sparse else False,
         "ensure_all_finite": "allow-nan" if missing else True,
         "ensure_min_samples": min_samples,
+        "order": "C"
+        if 8 * np.size(X) <= SIZES.modest
+        else None,  # sums by rows have the same rounding whatever the order
         **options,
     }
     try:
@@ -230,7 +234,7 @@ def _is_ready(estimator: Any, X: Any, reset: bool, min_samples: int, finite: obj
     """
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype.char not in "df" or not X.dtype.isnative:
         return False
-    if X.shape[0] < min_samples or X.shape[1] == 0:
+    if X.shape[0] < min_samples or X.shape[1] == 0 or not (X.flags.c_contiguous or X.nbytes > SIZES.modest):
         return False
     if estimator is not None:
         same = reset or getattr(estimator, "n_features_in_", None) == X.shape[1]

@@ -38,6 +38,12 @@ class ClassAnswers(InputHoles, TakesFrames, ClassifierMixin, BaseEstimator):
     _scale: Array | None
     _approximation_told: str | None
 
+    def _wrong_state(self) -> str | None:
+        """What a model file may not say: the limiting rule without the noise that it is told in."""
+        state = vars(self)
+        limiting = "_models" in state and state.get("noise_variance_") == 0
+        return "calibrated_noise_ is missing" if limiting and "calibrated_noise_" not in state else None
+
     def _inputs(self, X: Array) -> Array:
         if self._shift is None or self._scale is None:
             return X

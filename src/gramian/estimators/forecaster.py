@@ -37,7 +37,7 @@ from gramian.series.paths import (
 from gramian.series.series import as_series
 from gramian.series.smoothing import Outlook, Smoothing
 from gramian.series.stretches import usual_horizon
-from gramian.series.time_index import describe_index, is_pandas, usual_seasons
+from gramian.series.time_index import describe_index, is_pandas, usual_seasons, wrong_index
 from gramian.series.transform import forward_table
 from gramian.series.window_model import WindowOptions, fit_windows
 from gramian.series.words import forecaster_words, panel_words
@@ -290,11 +290,9 @@ class RKMForecaster(Forecasts):
         """What a model file may not say: that nothing is there to forecast with."""
         state = vars(self)
         empty = "_members" in state and not state["_members"]
-        return (
-            "_members is an empty list"
-            if empty and state.get("_smoothing") is None and state.get("_panel") is None
-            else None
-        )
+        if empty and state.get("_smoothing") is None and state.get("_panel") is None:
+            return "_members is an empty list"
+        return wrong_index(state.get("_index"))
 
     def _check_params(self) -> None:
         if not is_auto(self.lags):

@@ -401,6 +401,7 @@ _SCALARS: dict[str, Any] = {
     "positive": lambda value: _real(value) and bool(np.isfinite(value)) and value > 0,
     "nonnegative": lambda value: _real(value) and bool(np.isfinite(value)) and value >= 0,
     "count": lambda value: _whole(value) and value >= 0,
+    "width": lambda value: _whole(value) and 0 <= value <= 2**20,
     "order": lambda value: _real(value) and bool(1 / ORDER_OF_ONE <= value <= ORDER_OF_ONE),
     "above zero": lambda value: _real(value) and bool(value > 0),
     "scales": lambda value: _scales(value),

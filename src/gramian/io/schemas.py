@@ -16,7 +16,7 @@ and ``name*`` is a list, of which every item is meant (``name*?`` where items ma
 ``"order"``        a number between 1e-100 and 1e100
 ``"=d"``           a whole number, equal to that letter
 ``"number"``       a finite number; also ``filled`` (a list of one or more), ``positive``, ``nonnegative``, ``above zero`` (or infinite), ``count`` (whole, not
-                   negative), ``natural`` (whole, above zero), ``dtype`` (a name), ``flag``, ``text``; ``fitted`` (an object that is); ``model`` (an object, or "auto"); ``map`` (a feature map); ``never``: what no file may hold
+                   negative), ``width`` (the same, at most 2**20), ``natural`` (whole, above zero), ``dtype`` (a name), ``flag``, ``text``; ``fitted`` (an object that is); ``model`` (an object, or "auto"); ``map`` (a feature map); ``never``: what no file may hold
 ``"Kernel"``       an object of that group (Kernel, GPKernel, Solver, Subspace, Preimage), or of the registered class of that
                    name
 =================  ====================================================================================================
@@ -58,9 +58,9 @@ MIXTURE = {
     "_components*": "latent.LatentModel",
     "weights_": "+ k",
     "n_components_": "list",
-    "n_components_*": "count",
+    "n_components_*": "width",
     "_units?.mean": "d",
-    "_width?": "count",
+    "_width?": "width",
     "n_features_in_": "=d",
     "_columns?": "#d *",
 }
@@ -129,7 +129,8 @@ ROWS: Rows = {
             "dual_coef_": "* q",
             "_law?": "single.InputLaw",
             "_law?.scales": "++ d",
-            "_weights?": "+ *",
+            "_weights!": "+ n",
+            "_kept": "any",
             "_preimage?": "Preimage",
             "n_features_in_": "count",
         },
@@ -160,7 +161,7 @@ ROWS: Rows = {
     "KernelPPCAMixture": {
         "*": {
             **MIXTURE,
-            "_width": "count",
+            "_width": "width",
             "noise_variance_": "nonnegative",
             "_gram!": "* *",
             "X_fit_!": "* *",
@@ -229,7 +230,7 @@ ROWS: Rows = {
             "residual_std_?": "+ d",
             "_spread": "+ h *",
             "_single": "flag",
-            "_seed?": "count",
+            "_seed": "count",
         },
     },
     "DynamicPPCA": {

@@ -90,8 +90,9 @@ class Squarem(Generic[Point, Sums]):
         levels = [level]
         evaluations, converged = 1, False
         rates: list[float] = []
+        ahead: Point | None = None  # the step from a leap, which says whether that is a point at all
         while len(levels) <= max_iter:
-            first = self.step(sums, point)
+            first = self.step(sums, point) if ahead is None else ahead
             if self.ends(first):
                 point, converged = first, True
                 break
@@ -113,18 +114,20 @@ class Squarem(Generic[Point, Sums]):
             before, rate = level, 0.0
             with np.errstate(all="ignore"):
                 far, rate = leap(self.coordinates(point), self.coordinates(first), self.coordinates(second))
-                accepted = False
+                accepted, ahead = False, None
                 if far is not None and self.leaps:
                     candidate = self.at(point, far)
                     if not self.ends(candidate):  # a leap beyond the end says nothing: EM itself must arrive there
                         candidate_sums = self.evaluate(candidate)
                         evaluations += 1
                         found = self.level(candidate_sums)
-                        accepted = bool(np.isfinite(found)) and found >= self.level(first_sums)
+                        if np.isfinite(found) and found >= self.level(first_sums):
+                            ahead = self.step(candidate_sums, candidate)
+                            accepted = all(np.isfinite(part).all() for part in self.coordinates(ahead))
             if accepted:
                 point, sums = candidate, candidate_sums
             else:
-                point, sums = second, self.evaluate(second)
+                point, sums, ahead = second, self.evaluate(second), None
                 evaluations += 1
             level = max(self.level(sums), before + gain)
             levels.append(level)

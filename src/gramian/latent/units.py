@@ -31,8 +31,10 @@ class Units:
         return cls(found.mean, np.where(constant, 1.0, found.deviation))
 
     def into(self, X: Points) -> Array:
-        """Rows in units of the columns."""
-        return np.asarray((np.asarray(X, dtype=np.float64) - self.mean) / self.scale)
+        """Rows in units of the columns; what is off the mean by rounding is not off it, so that hashes do not follow rounding."""
+        centred = np.asarray(X, dtype=np.float64) - self.mean
+        near = np.abs(centred) <= 16 * EPS * (np.abs(self.mean) + self.scale)
+        return np.asarray(np.where(near, 0.0, centred) / self.scale)
 
     def back(self, X: Array) -> Array:
         """Rows as they were."""

@@ -135,6 +135,14 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
             raise ValueError("init must hold responsibilities: numbers >= 0 with a positive sum in every row.")
         return np.asarray(start / start.sum(axis=1, keepdims=True))
 
+    def _wrong_state(self) -> str | None:
+        """What a model file may not say: other numbers of latents than the components have."""
+        state = vars(self)
+        if "_components" not in state or "n_components_" not in state:
+            return None
+        counts = [model.gaussian.n_components for model in self._components]
+        return None if counts == list(self.n_components_) else "n_components_ are not those of the components"
+
     def _store_mixture(self, found: MixtureFit[Any]) -> None:
         """The fitted attributes that both mixtures have."""
         self._components = found.components

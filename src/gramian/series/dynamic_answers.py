@@ -10,11 +10,11 @@ from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
-from gramian._checks import check_number, check_scale
+from gramian._checks import check_number, check_scale, finite_answers
 from gramian._types import Table
 from gramian.latent.dynamic import DynamicModel, forecast_laws, kalman_filter, kalman_smoother, row_variance
 from gramian.series.series import as_series, check_steps
-from gramian.series.time_index import describe_index, dress, is_pandas, last_index, wrap_forecasts
+from gramian.series.time_index import describe_index, dress, is_pandas, last_index, wrap_forecasts, wrong_index
 from gramian.single.answers import BaseEstimator
 
 
@@ -70,6 +70,7 @@ class DynamicAnswers(BaseEstimator):
         """
         return float(kalman_filter(self._model, self._own_rows(Y)).log_likelihoods.sum())
 
+    @finite_answers
     def smooth(self, Y: Table | None = None, return_std: bool = False) -> Any:
         """E[z_t | all rows], from the Kalman smoother [5].
 
@@ -100,6 +101,11 @@ class DynamicAnswers(BaseEstimator):
             return latents
         return latents, np.sqrt(np.diagonal(law.covariance[:, :q, :q], axis1=1, axis2=2))
 
+    def _wrong_state(self) -> str | None:
+        """What a model file may not say: an index that is none."""
+        return wrong_index(vars(self).get("_index"))
+
+    @finite_answers
     def impute(self, Y: Any = None, return_std: bool = False) -> Any:
         """The rows with their gaps filled, each from all that was seen before, then and later [5].
 
@@ -139,6 +145,7 @@ class DynamicAnswers(BaseEstimator):
         variance = row_variance(model, law.covariance[:, :q, :q]) + model.noise
         return np.where(holes, guess, rows), np.where(holes, np.sqrt(variance), 0.0)
 
+    @finite_answers
     def nowcast(self, Y: Any = None, return_std: bool = False) -> Any:
         """The newest rows, complete: those from the first on after which some series was never seen again; at least the last [5].
 
@@ -183,6 +190,7 @@ class DynamicAnswers(BaseEstimator):
             raise ValueError("The forecasts leave the range of float64. Rescale the series and fit again.")
         return wanted, means[wanted - 1], stds[wanted - 1]
 
+    @finite_answers
     def predict(self, steps: int | Sequence[int], Y: Table | None = None) -> Any:
         """Forecast the next rows [8].
 
@@ -208,6 +216,7 @@ class DynamicAnswers(BaseEstimator):
         wanted, means, _ = self._ahead(steps, Y)
         return means if Y is not None else wrap_forecasts(means, self._index, wanted, self._columns, None)
 
+    @finite_answers
     def predict_interval(
         self, steps: int | Sequence[int], level: float = 0.9, Y: Table | None = None
     ) -> tuple[Any, Any]:

@@ -148,6 +148,21 @@ def usual_seasons(described: dict[str, Any] | None) -> tuple[int, ...]:
     return tuple(season // every for season in SEASONS.get(base, ()) if season % every == 0 and season // every > 1)
 
 
+def wrong_index(described: Any) -> str | None:
+    """What is wrong with a described index in a model file, in words."""
+    if described is None:
+        return None
+    needed = {
+        "number": {"last", "step"},
+        "timedelta": {"last", "step"},
+        "period": {"last", "freq"},
+        "date": {"last", "freq", "zone", "unit"},
+    }
+    kind = described.get("kind") if isinstance(described, dict) else None
+    known = needed.get(kind) if isinstance(kind, str) else None
+    return None if known is not None and known <= described.keys() else "_index does not describe an index"
+
+
 def future_index(described: dict[str, Any], steps: Array) -> Any:
     """The index of the forecasts ``steps`` (1 is the next) after the described one."""
     import pandas as pd

@@ -243,9 +243,15 @@ class KernelHolesMixin(DualSamplesMixin):
         return Posterior(found.mean, fitted_array(within_prior(covariance), float_dtype(X)))
 
     def _wrong_state(self) -> str | None:
-        """What a model file may not say: points of another width than the rows."""
+        """What a model file may not say: no rows to hold out, or points of another width than the rows."""
         model, rows = self.__dict__.get("_model"), self.__dict__.get("X_fit_")
         points = None if model is None else vars(model.subspace).get("points")
+        if (
+            model is not None
+            and self._held is None
+            and (self._weights is None or (rows is None and vars(model.subspace).get("gram") is None))
+        ):
+            return "_held is missing, and so are rows or their weights"
         if points is None or rows is None:
             return None
         width = (1 + self._with_laws) * int(rows.shape[1])

@@ -43,6 +43,13 @@ class Bounds:
     high: Array
     whole: Array
 
+    def _wrong_state(self) -> str | None:
+        """What a model file may not say: bounds of some columns only, or none between which a value lies."""
+        alike = np.shape(self.low) == np.shape(self.high) == np.shape(self.whole)
+        return (
+            None if alike and bool((self.low <= self.high).all()) else "low and high are not the bounds of the columns"
+        )
+
     @classmethod
     def of(cls, columns: Sequence[Array], names: Sequence[Any], bounds: Any) -> Bounds:
         """What numbers show of themselves ("auto"), or what was given; a column that shows nothing has no bounds, one that shows one value takes no other.

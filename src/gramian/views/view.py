@@ -242,9 +242,13 @@ class ViewTable:
         ]
         traces = np.maximum(check_finite(np.array(values), "variances of the views"), 0.0)
         check_scale(float(np.sqrt(traces.max(initial=0.0))))
-        # rounding of a constant view's mean is no variance
-        scales = np.array([_magnitude(view) for view in self.views])
-        return np.where(traces > (64 * np.finfo(float).eps * scales) ** 2, traces, 0.0)
+        # rounding of a constant view's mean, or of the products of a kernel, is no variance
+        rounding = 64 * np.finfo(float).eps
+        floors = [
+            (rounding if isinstance(view, ExplicitView) else np.sqrt(rounding)) * _magnitude(view)
+            for view in self.views
+        ]
+        return np.where(traces > np.square(floors), traces, 0.0)
 
     def sample(self, scales: Array, space: str) -> ViewSample:
         """The views so scaled, in primal or in dual coordinates."""

@@ -151,7 +151,7 @@ def odd_rows(X: Any, level: float = 0.99) -> Any:
     odd = np.flatnonzero(scores < detector.offset_)
     odd = odd[np.argsort(scores[odd], kind="stable")]
     reasons = _reasons(detector, given, table, odd)
-    index = getattr(X.to_native() if is_narwhals(X) else X, "index", None)
+    index: Any = getattr(X.to_native() if is_narwhals(X) else X, "index", None)
     labels = index[odd].to_numpy() if hasattr(index, "to_numpy") else odd
     columns = [np.asarray(labels), scores[odd], *(_texts(part) for part in zip(*reasons))] if len(odd) else None
     columns = columns or [np.empty(0, dtype=int), np.empty(0), *([_texts([])] * 3)]

@@ -246,3 +246,15 @@ def test_rows_with_holes_are_filled_for_the_kernel_model():
     full = detector._units.back(detector.estimator_.impute(detector._rows(new)))
     linear, curved = detector.estimator_.score_samples(detector._rows(new)), detector._usual
     assert_allclose(detector.score_samples(new), linear + curved.scores(-1, detector._rows(full)))
+
+
+def test_a_model_that_was_fitted_already_is_not_fitted_again_and_nothing_changes():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 5)) + 0.3 * rng.standard_normal((300, 5))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    plain = LatentOutlierDetector().fit(X)
+    units = plain._rows(X)
+    beside = LatentOutlierDetector()
+    scores = beside._fit(X, known=PPCA(random_state=0).fit(units))
+    np.testing.assert_allclose(scores, plain.score_samples(X), rtol=1e-9)
+    np.testing.assert_allclose(beside.offset_, plain.offset_, rtol=1e-9)

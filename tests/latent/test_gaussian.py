@@ -145,3 +145,27 @@ def test_the_density_of_one_cell_has_its_digits_whatever_the_noise(noise):
         variance = loadings[j] @ loadings[j] + noise
         wanted = -0.5 * (np.log(2 * np.pi * variance) + (x[j] - MEAN[j]) ** 2 / variance)
         assert found == pytest.approx(wanted, rel=1e-15 / noise * 100, abs=1e-10)
+
+
+def test_rows_that_miss_the_same_part_are_solved_once_and_answered_alike():
+    from dataclasses import replace
+
+    from gramian import PPCA
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 2)) @ rng.standard_normal((2, 5)) + 0.3 * rng.standard_normal((400, 5))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    model = PPCA(2).fit(X)._model
+    seen = model.subspace.project(X)
+    assert seen.patterns is not None
+    assert len(seen.patterns[0]) < 30
+    one_by_one = replace(seen, patterns=None)
+    for verb in ("log_density", "mahalanobis", "residual", "t_squared"):
+        together, apart = (getattr(model.gaussian, verb)(part) for part in (seen, one_by_one))
+        np.testing.assert_allclose(together, apart, rtol=1e-12, atol=1e-12)
+    for part in ("mean", "covariance"):
+        together, apart = (getattr(model.gaussian.posterior(s), part) for s in (seen, one_by_one))
+        np.testing.assert_allclose(together, apart, rtol=1e-12, atol=1e-12)
+    few = seen[:3]
+    assert few.patterns is None
+    np.testing.assert_allclose(model.gaussian.log_density(few), model.gaussian.log_density(seen)[:3])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -150,6 +151,11 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         >>> round(float((model.predict(X) == -1).mean()), 2)
         0.1
         """
+        self._fit(X, sample_weight)
+        return self
+
+    def _fit(self, X: Table, sample_weight: Weights = None, known: Any = None) -> Array:
+        """Fit; the out-of-fold scores of the rows that show something. ``known`` is the model of all rows, where someone has fitted it already."""
         share = check_number("contamination", self.contamination, 0.0, 0.5, open_low=True)
         check_standardize(self.standardize)
         check_folds(self.n_folds)
@@ -185,8 +191,12 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
             with warnings.catch_warnings():
                 if not usual.all():
                     warnings.filterwarnings("ignore", message=ONE_VALUE, category=NumericalWarning)
-                near = vars(self).get("estimator_")
-                self.estimator_ = _fitted(model, rows[usual], None if sample_weight is None else weights[usual], near)
+                if known is not None and usual.all() and _asks_the_same(model, known):
+                    self.estimator_ = known
+                else:
+                    near = vars(self).get("estimator_")
+                    counts = None if sample_weight is None else weights[usual]
+                    self.estimator_ = _fitted(model, rows[usual], counts, near)
                 warnings.filterwarnings("ignore", message=ONE_VALUE, category=NumericalWarning)
                 self._fold_models = []
                 for held in parts:
@@ -210,7 +220,7 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         order = np.argsort(scores)
         self.training_scores_, self._weights = scores[order], weights[order]
         self.offset_ = self.limit(1 - share)
-        return self
+        return scores
 
     def _believed(self, model: Any, table: Array, weights: Array) -> Array:
         """The rows that the models are fitted to: without their wild cells. Scores are of the rows as they are [14]."""
@@ -278,9 +288,11 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         found = UsualRows.of(rows, drawn.weights, self._fold_of(drawn.hashes), len(self._fold_models))
         if found is None:
             return scores
-        self._usual = found
-        self._usual = found.in_units_of(scores, self._scores(table) - scores, weights)
-        return self._scores(table)
+        curves = self._by_fold(
+            table, lambda held, rows: found.scores(held, _without_holes(self._model_without(held), rows))
+        )
+        self._usual = found.in_units_of(scores, curves, weights)
+        return scores + self._usual.rate * (curves - self._usual.middle)
 
     def _fold_model(self, total_weight: float) -> Any:
         """The model as it was settled on all rows, to be fitted without a fold: the same q and the same noise dimension.
@@ -298,13 +310,21 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
 
     def _scores(self, table: Array) -> Array:
         """Each row by a model that has not seen it."""
+        return self._by_fold(table, self._scored_without)
+
+    def _by_fold(self, table: Array, score: Callable[[int, Array], Array]) -> Array:
+        """Rows scored together with those that no model of their fold has seen."""
         rows = self._rows(table)
         fold = self._fold_of(row_hashes(rows))
         scores = np.empty(len(table))
         for held in np.unique(fold):
             mine = fold == held
-            scores[mine] = self._scored_without(int(held), rows[mine])
+            scores[mine] = score(int(held), rows[mine])
         return scores
+
+    def _model_without(self, held: int) -> Any:
+        """The model without a fold; that of all rows for -1."""
+        return self.estimator_ if held < 0 else self._fold_models[held]
 
     def _fold_of(self, hashes: Array) -> Array:
         """The fold of training rows; -1 for others, and where there are no folds."""
@@ -315,7 +335,7 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
 
     def _scored_without(self, held: int, rows: Array) -> Array:
         """Rows by the models without a fold; by those of all rows for -1."""
-        model = self.estimator_ if held < 0 else self._fold_models[held]
+        model = self._model_without(held)
         scores = -model.residual(rows) if self._by_residual or _is_noise_free(model) else model.score_samples(rows)
         scores = np.asarray(scores, dtype=np.float64)
         return scores if self._usual is None else scores + self._usual.scores(held, _without_holes(model, rows))
@@ -447,6 +467,14 @@ def _fitted(model: Any, rows: Array, sample_weight: Weights, near: Any = None) -
 
 def _is_noise_free(model: Any) -> bool:
     return bool(getattr(model, "noise_variance_", 1.0) == 0.0)
+
+
+def _asks_the_same(model: Any, known: Any) -> bool:
+    """Whether a fitted model is what a fit of ``model`` would give."""
+    ours, theirs = (
+        {k: v for k, v in m.get_params().items() if k not in ("random_state", "verbose")} for m in (model, known)
+    )
+    return type(model) is type(known) and ours == theirs
 
 
 def _without_holes(model: Any, rows: Array) -> Array:

@@ -252,7 +252,7 @@ def contributions_of(gaussian: LatentGaussian, seen: Projection, centred: Array,
         residuals = (centred - (seen.scores * shrink) @ components) / noise
         precision = (1 - np.einsum("qj,qj,q->j", components, components, shrink)) / noise
         return residuals**2 / precision
-    inverse, _ = gaussian._inverse(seen.overlap)
+    inverse, _ = seen.of_overlaps(gaussian._inverse)
     inner = np.broadcast_to(inverse, (len(centred), *inverse.shape[-2:])) * np.outer(gains, gains)
     residuals = (centred - np.einsum("nij,nj->ni", inner, seen.scores) @ components) / noise
     precision = (1 - np.einsum("nij,id,jd->nd", inner, components, components, optimize=True)) / noise

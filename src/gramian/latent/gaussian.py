@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -32,13 +33,25 @@ class Projection:
     dim: Any
     overlap: Array | None = None
     log_volume: Any = 0.0
+    patterns: tuple[Array, Array] | None = None  # the distinct overlaps, and which of them each point has
 
     def __getitem__(self, rows: Any) -> Projection:
         """The same for some of the points."""
         dim = self.dim[rows] if np.ndim(self.dim) else self.dim
         overlap = self.overlap[rows] if self.overlap is not None and self.overlap.ndim == 3 else self.overlap
         volume = self.log_volume[rows] if np.ndim(self.log_volume) else self.log_volume
-        return Projection(self.scores[rows], self.squared_norm[rows], dim, overlap, volume)
+        patterns = None if self.patterns is None else (self.patterns[0], self.patterns[1][rows])
+        if patterns is not None and np.size(patterns[1]) <= len(patterns[0]):
+            patterns = None
+        return Projection(self.scores[rows], self.squared_norm[rows], dim, overlap, volume, patterns)
+
+    def of_overlaps(self, function: Callable[[Array], Any]) -> Any:
+        """A function of stacked overlaps, or a tuple of such, asked once for each distinct one."""
+        if self.patterns is None:
+            return function(self.overlap)  # type: ignore[arg-type]
+        distinct, codes = self.patterns
+        found = function(distinct)
+        return tuple(part[codes] for part in found) if isinstance(found, tuple) else found[codes]
 
 
 @dataclass(frozen=True, repr=False)
@@ -266,7 +279,8 @@ class LatentGaussian:
             return self, seen
         overlap = None if seen.overlap is None else seen.overlap[..., :-1, :-1]
         last = float(self.eigenvalues[-1])
-        part = Projection(seen.scores[:, :-1], seen.squared_norm, seen.dim, overlap, seen.log_volume)
+        patterns = None if seen.patterns is None else (seen.patterns[0][..., :-1, :-1], seen.patterns[1])
+        part = Projection(seen.scores[:, :-1], seen.squared_norm, seen.dim, overlap, seen.log_volume, patterns)
         return LatentGaussian(self.eigenvalues[:-1], last, self.dim), part
 
     # ------------------------------------------------------------ latents
@@ -280,7 +294,7 @@ class LatentGaussian:
             keep = self.eigenvalues > 0
             safe = np.where(keep, self.eigenvalues, 1.0)
             return Posterior(seen.scores * (self.gains / safe), np.diag(np.minimum(self.noise_variance / safe, 1.0)))
-        inverse, covariance = self._inverse(seen.overlap) if solved is None else solved
+        inverse, covariance = seen.of_overlaps(self._inverse) if solved is None else solved
         targets = seen.scores * self.gains
         return Posterior(_apply(inverse, targets), covariance)
 
@@ -304,7 +318,7 @@ class LatentGaussian:
         if seen.overlap is None:
             return self.t_squared(seen) + self.residual(seen) / self.noise_variance
         targets = seen.scores * self.gains
-        inverse, _ = self._inverse(seen.overlap)
+        inverse, _ = seen.of_overlaps(self._inverse)
         latent = _apply(inverse, targets)
         signal = _apply(seen.overlap * np.outer(self.gains, self.gains), latent)
         left = seen.squared_norm + np.einsum("ni,ni->n", latent, signal - 2.0 * targets)
@@ -319,7 +333,7 @@ class LatentGaussian:
             log_det = np.log(self.eigenvalues).sum()
             dim = self.dim
         else:
-            log_det = np.linalg.slogdet(self._precision(seen.overlap))[1] if q else 0.0
+            log_det = seen.of_overlaps(lambda G: np.linalg.slogdet(self._precision(G))[1]) if q else 0.0
             dim = seen.dim
         log_noise = (dim - q) * np.log(self.noise_variance)
         return -0.5 * (dim * np.log(2 * np.pi) + log_det + log_noise + self.mahalanobis(seen)) - seen.log_volume
@@ -340,7 +354,7 @@ class LatentGaussian:
         if seen.overlap is None:
             explained = np.einsum("ni,ni->n", seen.scores, seen.scores)
         else:
-            inverse = np.linalg.pinv(seen.overlap, rcond=SEEN, hermitian=True)
+            inverse = seen.of_overlaps(lambda G: np.linalg.pinv(G, rcond=SEEN, hermitian=True))
             explained = np.einsum("ni,ni->n", seen.scores, _apply(inverse, seen.scores))
         return np.maximum(seen.squared_norm - explained, 0.0)
 
@@ -350,9 +364,13 @@ class LatentGaussian:
             safe = np.where(self.eigenvalues > 0, self.eigenvalues, np.inf)
             return np.einsum("ni,ni,i->n", seen.scores, seen.scores, 1.0 / safe)
         posterior = self.posterior(seen)
-        spread = np.eye(self.n_components) - posterior.covariance
-        inverse = np.linalg.pinv(symmetric_part(spread), rcond=SEEN, hermitian=True)
+        inverse = seen.of_overlaps(self._inverse_spread)
         return np.einsum("ni,ni->n", posterior.mean, _apply(inverse, posterior.mean))
+
+    def _inverse_spread(self, overlap: Array) -> Array:
+        """(I - σ²Mₒ⁻¹)⁺."""
+        spread = np.eye(self.n_components) - self._inverse(overlap)[1]
+        return np.asarray(np.linalg.pinv(symmetric_part(spread), rcond=SEEN, hermitian=True))
 
     def require_noise(self, method: str) -> None:
         """Densities need noise: without it the model is a subspace, and the distance to it is `residual`."""

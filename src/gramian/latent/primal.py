@@ -42,7 +42,7 @@ def rebuild_rows(model: PrimalModel, seen: Projection, kind: str) -> Array:
         return np.asarray(model.subspace.embed(model.gaussian.decode(model.gaussian.posterior(seen).mean)))
     scores = seen.scores
     if seen.overlap is not None:
-        inverse = np.linalg.pinv(seen.overlap, rcond=SEEN, hermitian=True)
+        inverse = seen.of_overlaps(lambda G: np.linalg.pinv(G, rcond=SEEN, hermitian=True))
         scores = np.einsum("nij,nj->ni", inverse, scores)
     return np.asarray(model.subspace.embed(scores))
 

@@ -183,9 +183,11 @@ class PrimalSubspace:
             )
         seen = ~np.isnan(centred)
         centred = np.where(seen, centred, 0.0)
-        overlap = overlaps(seen, self.components.T)
+        first, codes = equal_rows(seen)
+        patterns = (overlaps(seen[first], self.components.T), codes) if 2 * len(first) <= len(seen) else None
+        overlap = overlaps(seen, self.components.T) if patterns is None else patterns[0][codes]
         norms = np.einsum("nj,nj->n", centred, centred)
-        return Projection(centred @ self.components.T, norms, seen.sum(axis=1), overlap, volume)
+        return Projection(centred @ self.components.T, norms, seen.sum(axis=1), overlap, volume, patterns)
 
     def embed(self, scores: Array) -> Array:
         """μ + U t, in the units of the data."""
@@ -219,6 +221,22 @@ class PrimalSubspace:
     def without_rows(self) -> PrimalSubspace:
         """It keeps none."""
         return self
+
+
+def equal_rows(seen: Array) -> tuple[Array, Array]:
+    """The first row of each pattern of a mask, and which pattern each row has.
+
+    >>> import numpy as np
+    >>> equal_rows(np.array([[True, False], [True, True], [True, False]]))
+    (array([0, 1]), array([0, 1, 0]))
+    """
+    bits = np.packbits(seen, axis=1)
+    words = np.zeros((len(bits), -(-bits.shape[1] // 8) * 8), dtype=np.uint8)
+    words[:, : bits.shape[1]] = bits
+    keys = words.view(np.uint64)
+    keys = keys[:, 0] if keys.shape[1] == 1 else keys.view([("", np.uint64)] * keys.shape[1])[:, 0]
+    _, first, codes = np.unique(keys, return_index=True, return_inverse=True)
+    return first, codes.ravel()
 
 
 def overlaps(seen: Array, axes: Array) -> Array:

@@ -108,25 +108,26 @@ def _foreseen(model: Any, steps: int, quantiles: list[float], X: Any) -> _Forese
         if panel.clock is not None:
             clock = panel.index(steps)
             starts = [int(first) for first in panel.firsts]
-            times = [clock[first : first + len(row) + steps] for first, row in zip(starts, past)]
+            shown: list[Any] | None = [clock[first : first + len(row) + steps] for first, row in zip(starts, past)]
         else:
-            times = None
+            shown = None
 
         def by_series(table: Any, name: str) -> Array:
             return np.asarray(frame_of(table)[name].to_numpy(), dtype=float).reshape(n, steps).T
 
         columns = [by_series(ends, f"{level:g}") for level in quantiles]
-        return _Foreseen(list(panel.ids), by_series(ahead, "mean"), columns, past, times)
+        return _Foreseen(list(panel.ids), by_series(ahead, "mean"), columns, past, shown)
     mean = np.asarray(ahead, dtype=float).reshape(steps, -1)
     before = getattr(model, "_series", None)
     n = mean.shape[1]
     names = list(getattr(ahead, "columns", [f"series {j}" for j in range(n)]))
-    index, times = getattr(ahead, "index", None), None
+    index: Any = getattr(ahead, "index", None)
+    times: list[Any] | None = None
     if getattr(index, "freq", None) is not None and hasattr(index, "strftime"):
         earlier = 0 if before is None else len(before)
         times = [[*(index[0] - k * index.freq for k in range(earlier, 0, -1)), *index]] * n
-    past = None if before is None else [one_series(before, j) for j in range(n)]
-    return _Foreseen(names, mean, [np.asarray(end, dtype=float).reshape(steps, -1) for end in ends], past, times)
+    series = None if before is None else [one_series(before, j) for j in range(n)]
+    return _Foreseen(names, mean, [np.asarray(end, dtype=float).reshape(steps, -1) for end in ends], series, times)
 
 
 def _one_fan(

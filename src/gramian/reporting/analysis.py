@@ -171,7 +171,7 @@ def _analysed(
     bar.step(done="model")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what the table has to say was said by the fit
-        oddness, flags = _odd_rows(X, anomaly, fitted if known is not None else None)
+        oddness, flags = _odd_rows(X, anomaly, fitted if known is not None else None, model if known is None else None)
         bar.step(done="odd rows")
         full, std, robust = _imputed(model, X)
         bar.step(done="holes")
@@ -189,18 +189,19 @@ def _analysed(
     return analysis
 
 
-def _odd_rows(X: Array, anomaly: Any, fitted: TableModel | None) -> tuple[Array, Array]:
+def _odd_rows(X: Array, anomaly: Any, fitted: TableModel | None, model: PPCA | None) -> tuple[Array, Array]:
     """How odd each row is, and which are odd: as `LatentOutlierDetector` and ``gramian score`` say, by models that have not seen it."""
+    detector = None if fitted is None else fitted.detector
+    scores: Array = np.empty(0)
     try:
-        detector = None if fitted is None else fitted.detector
-        detector = (
-            LatentOutlierDetector(contamination=1 - FLAG_LEVEL, standardize=False).fit(X)
-            if detector is None
-            else detector
-        )
+        if detector is None:
+            detector = LatentOutlierDetector(contamination=1 - FLAG_LEVEL, standardize=False)
+            scores = detector._fit(X, known=model)
     except ValueError:  # too few rows to hold any out
         return -np.log(np.maximum(np.minimum(anomaly.p_t2, anomaly.p_spe), 1e-300)), anomaly.flags
-    scores = detector.score_samples(X)
+    scores = (
+        scores if len(scores) == len(X) else detector.score_samples(X)
+    )  # rows that show nothing have none of the fit
     return -scores, scores < detector.limit(FLAG_LEVEL)
 
 

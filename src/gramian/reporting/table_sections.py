@@ -57,8 +57,8 @@ def together(analysis: Analysis) -> Section | None:
         picked = np.sort(np.argsort(-strength.max(axis=1), kind="stable")[: PAGE.cells])
     caption = (
         f"{'The ' + str(len(picked)) + ' most associated of ' if len(picked) < len(names) else ''}{len(names)} columns, over the rows that show "
-        "both. Two numbers: their correlation, orange where they rise together, blue against each other. With categories: the correlation ratio, "
-        "or Cramér's V, from 0 to 1. The deeper, the stronger."
+        "both. Two numbers: their correlation, orange where they rise together, blue against each other; a category of two values, or an ordered one, counts "
+        "as numbers in its order. With other categories: the correlation ratio, or Cramér's V, from 0 to 1. The deeper, the stronger."
     )
     section.add(Drawing(draw.correlations(R[np.ix_(picked, picked)], [names[j] for j in picked]), caption))
     above = np.argwhere(np.triu(strength, 1) > 0)

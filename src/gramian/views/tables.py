@@ -276,8 +276,8 @@ class ViewLayout:
         """Views in the container of X; a table keeps its other columns, a frame its names, as ``contained`` says."""
         kind = kind_of(X)
         if kind != "table":
-            found = [self.framed(X, v, view) for v, view in enumerate(views)]
-            return dict(zip(self.names, found)) if kind == "dict" else found
+            framed = [self.framed(X, v, view) for v, view in enumerate(views)]
+            return dict(zip(self.names, framed)) if kind == "dict" else framed
         if self.columns is None:
             return like(X, views[0])
         table = np.array(check_table(estimator, X, reset=False, missing=True, min_samples=0), dtype=views[0].dtype)

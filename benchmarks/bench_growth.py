@@ -338,8 +338,8 @@ def run() -> Iterator[Row]:
             works = known[HERE] <= MOST_SECONDS and (ratio is None or ratio <= MOST_TIMES)
             floor = f"{MOST_SECONDS:g} s and {MOST_TIMES:g}x its time"
             yield Row("", f"{fit.words}, N={HERE}", fit.peer, floor, "1x", f"{known[HERE]:.2g} s, {times}", works)
-    if not os.environ.get(QUICK):
-        write(table)
+        if not os.environ.get(QUICK):
+            write(table)  # after each: a run that is cut leaves what it found
 
 
 def written(page: str) -> dict[str, list[str]]:

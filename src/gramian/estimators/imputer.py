@@ -32,7 +32,7 @@ from gramian.estimators.woven_laws import WovenLaws
 from gramian.evidence.folds import check_folds
 from gramian.evidence.robustness import check_robust
 from gramian.evidence.selection import Selection
-from gramian.filling.aside import columns_aside, is_wide
+from gramian.filling.aside import Filled, columns_aside, is_wide
 from gramian.filling.calibration import filled_by
 from gramian.filling.choice import FilledFit, fit_above_noise
 from gramian.filling.columns import ShownRows
@@ -565,6 +565,17 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
             for features, texts in self._drawn(told, m, rng)
         ]
 
+    def _settled(self) -> LatentImputer:
+        """The same with what it chose given: the model, and no search for wild cells or laws of columns where it found none."""
+        wild = bool(vars(self).get("robust_", False)) and (self.flags_.any() or (self.row_weights_ < 1).any())
+        own = self._margins is not None and self._margins.own
+        settled = {
+            "estimator": clone(self.estimator_),
+            "robust": self.robust if wild else False,
+            "margins": self.margins if own else None,
+        }
+        return clone(self).set_params(**settled)
+
     def explain(self) -> str:
         """How many components were taken and why, and how the model was fitted."""
         check_is_fitted(self)
@@ -576,12 +587,26 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
         return " ".join([*(f"{reason}." for reason in dict.fromkeys(reasons)), inner])
 
 
-def fill_features(X: Array) -> tuple[Array, Array] | None:
-    """Features filled by the imputer that is taken unless told otherwise, and standard deviations; None where it cannot be fitted."""
+def fill_features(draws: list[Array]) -> list[Filled]:
+    """Draws of the same features filled by the imputer that is taken unless told otherwise, and standard deviations; None where it cannot be fitted.
+
+    What the first settles (q, noise, whether cells are wild or columns have laws of their own) is taken for the others too.
+    """
+    usual = LatentImputer(standardize=False)
+    found, first = [], usual
+    for X in draws:
+        told = _filled_by(first, X)
+        found.append(told if told is not None or first is usual else _filled_by(usual, X))
+        if first is usual and told is not None:
+            first = usual._settled()
+    return found
+
+
+def _filled_by(model: LatentImputer, X: Array) -> Filled:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit on all cells says what there is to say
-            filled, std = LatentImputer(standardize=False).fit(X).impute(X, return_std=True)
+            filled, std = model.fit(X).impute(X, return_std=True)
     except ValueError:
         return None
     return filled, std

@@ -18,8 +18,10 @@ from gramian.tables.preprocessing import Preprocessing
 MOST_CELLS = 40_000
 """Larger tables are judged on so many cells, of the rows of smallest hash."""
 
-Filler = Callable[[Array], tuple[Array, Array] | None]
-"""Features with NaN in their holes -> the same filled, and standard deviations; None where they cannot be."""
+Filled = tuple[Array, Array] | None
+"""Features without holes, and standard deviations; None where they cannot be filled."""
+Filler = Callable[[list[Array]], list[Filled]]
+"""Draws of the same features with NaN in their holes -> each of them filled."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Aside:
 
     columns: list[str] = field(default_factory=list)
     tables: list[HiddenTable] = field(default_factory=list)
-    filled: list[tuple[Array, Array] | None] = field(default_factory=list)
+    filled: list[Filled] = field(default_factory=list)
 
 
 def is_wide(prepare: Preprocessing) -> bool:
@@ -91,11 +93,11 @@ def columns_aside(prepare: Preprocessing, X: Array, fill: Filler) -> Aside:
         return Aside()
     wide = [int(j) for j in np.argsort(prepare.widths, kind="stable")[::-1] if prepare.widths[j] > 1]
     aside: list[int] = []
-    here = whole = [_filled(prepare, table.masked, aside, fill) for table in tables]
+    here = whole = _filled(prepare, [table.masked for table in tables], aside, fill)
     for j in wide:
         if len(aside) + 1 == len(prepare.names):
             break
-        without = [_filled(prepare, table.masked, [*aside, j], fill) for table in tables]
+        without = _filled(prepare, [table.masked for table in tables], [*aside, j], fill)
         if any(part is None for part in (*here, *without)):
             break
         others, own = ~np.isin(prepare.owner, [*aside, j]), prepare.owner == j
@@ -103,7 +105,7 @@ def columns_aside(prepare: Preprocessing, X: Array, fill: Filler) -> Aside:
             continue
         n_errors = clear_errors(len(wide))
         if _helps(tables, without, here, others, n_errors):
-            shuffled = [_filled(prepare, table.shuffled(own), aside, fill) for table in tables]
+            shuffled = _filled(prepare, [table.shuffled(own) for table in tables], aside, fill)
             if any(part is None for part in shuffled) or _helps(tables, shuffled, here, others, n_errors):
                 continue
         aside.append(j)
@@ -112,9 +114,7 @@ def columns_aside(prepare: Preprocessing, X: Array, fill: Filler) -> Aside:
     return Aside([prepare.names[j] for j in aside], tables, [_joined(*parts, own) for parts in zip(here, whole)])
 
 
-def _joined(
-    others: tuple[Array, Array] | None, whole: tuple[Array, Array] | None, aside: Array
-) -> tuple[Array, Array] | None:
+def _joined(others: Filled, whole: Filled, aside: Array) -> Filled:
     """How columns are filled in the end: those aside by the model of all of them."""
     if others is None or whole is None:
         return others
@@ -124,8 +124,8 @@ def _joined(
 
 def _helps(
     tables: Sequence[HiddenTable],
-    plain: Sequence[tuple[Array, Array] | None],
-    rich: Sequence[tuple[Array, Array] | None],
+    plain: Sequence[Filled],
+    rich: Sequence[Filled],
     features: Array,
     n_errors: float,
 ) -> bool:
@@ -138,7 +138,7 @@ def _helps(
     return bool(asked.chosen)
 
 
-def _losses(tables: Sequence[HiddenTable], found: Sequence[tuple[Array, Array] | None], features: Array) -> Array:
+def _losses(tables: Sequence[HiddenTable], found: Sequence[Filled], features: Array) -> Array:
     """The squared error of the hidden cells of each row, over all draws; that of a cell is the sum over its features."""
     parts = [
         np.where(table.hidden_features & features, table.X - part[0], 0.0) ** 2
@@ -148,13 +148,14 @@ def _losses(tables: Sequence[HiddenTable], found: Sequence[tuple[Array, Array] |
     return np.asarray(np.sum(parts, axis=(0, 2)))
 
 
-def _filled(prepare: Preprocessing, masked: Array, aside: Sequence[int], fill: Filler) -> tuple[Array, Array] | None:
-    """Features filled by a model of the columns that are not aside; those are filled with their means."""
+def _filled(prepare: Preprocessing, masked: Sequence[Array], aside: Sequence[int], fill: Filler) -> list[Filled]:
+    """Draws filled by models of the columns that are not aside; those are filled with their means."""
     kept = ~np.isin(prepare.owner, aside)
-    holes = np.isnan(masked)
-    full, std = np.where(holes, np.nanmean(masked, axis=0), masked), np.where(holes, np.nanstd(masked, axis=0), 0.0)
-    told = fill(masked[:, kept])
-    if told is None:
-        return None
-    full[:, kept], std[:, kept] = told
-    return full, std
+    found: list[Filled] = []
+    for X, told in zip(masked, fill([X[:, kept] for X in masked])):
+        holes = np.isnan(X)
+        full, std = np.where(holes, np.nanmean(X, axis=0), X), np.where(holes, np.nanstd(X, axis=0), 0.0)
+        if told is not None:
+            full[:, kept], std[:, kept] = told
+        found.append(None if told is None else (full, std))
+    return found

@@ -124,7 +124,10 @@ class Block:
             data[rows - k :] = -(inputs * self.effects.spread).T
         data[n:, ~self.known] = np.nan
         self.start, self.data = (level, slope, profile), data
-        self.errors, self.end, _ = filter_series(data, self.block, self.start)
+        with np.errstate(over="ignore", invalid="ignore"):  # rates that no long series can have
+            errors, end, _ = filter_series(data, self.block, self.start)
+        self.errors = bounded(errors)
+        self.end = (bounded(end[0]), bounded(end[1]), bounded(end[2]))
 
     def beginnings(self, end: int) -> Beginnings:
         """What the values up to ``end`` say."""
@@ -198,6 +201,11 @@ class Block:
         means = onwards(self.block, 0, (level, slope, profile), steps)
         fits = [part.fit(self.block, law)[0] for part in begun]
         return means.transpose(1, 0, 2) * self.unit[0] + self.shift[0], np.stack([fits[row] for row, _ in where])
+
+
+def bounded(values: Array) -> Array:
+    """Values as they are, or so large that no such member has a share of the forecast, and their squares still are numbers."""
+    return np.clip(np.nan_to_num(values, nan=0.0, posinf=1e100, neginf=-1e100), -1e12, 1e12)
 
 
 def inverse_roots(precision: Array) -> Array:

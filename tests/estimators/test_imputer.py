@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import gramian
 from gramian import (
     PPCA,
     DataWarning,
@@ -356,3 +357,27 @@ def test_a_wild_cell_that_the_first_draw_hides_gives_the_others_no_noise_below_n
     model = LatentImputer(standardize=False).fit(wild)
     wild[-1, 1] = np.nan
     assert np.isfinite(model.transform(wild)).all()
+
+
+def test_wild_cells_of_batches_are_those_of_memory():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 2)) @ rng.standard_normal((2, 6)) + 0.3 * rng.standard_normal((120, 6))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[3, 1] = X[50, 4] = X[90, 0] = 40.0
+    X[7] = 60.0 * rng.standard_normal(6)  # wild as a whole
+    memory = LatentImputer(margins=None).fit(X)
+    batches = LatentImputer(margins=None).fit_batches([X[:50], X[50:]])
+    assert memory.robust_ == batches.robust_ == "cells"
+    assert memory.flags_[[3, 50, 90], [1, 4, 0]].all()
+    assert memory.row_weights_[7] == 0
+    np.testing.assert_allclose(batches.transform(X), memory.transform(X), rtol=1e-6)
+
+
+def test_a_model_that_has_seen_wild_cells_is_saved(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 2)) @ rng.standard_normal((2, 5)) + 0.3 * rng.standard_normal((80, 5))
+    X[3, 1], X[4, 2] = 40.0, np.nan
+    model = LatentImputer().fit(X)
+    assert model.robust_ == "cells"
+    gramian.save(model, tmp_path / "model.gramian")
+    np.testing.assert_allclose(gramian.load(tmp_path / "model.gramian").transform(X), model.transform(X))

@@ -133,7 +133,7 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
     robust_ : False, "cells" or "rows"
         What was taken; this and the following only where ``robust`` is not False.
     flags_ : ndarray of bool of shape (n_samples, n_features)
-        Cells taken as holes at fit because the others of their row contradict them; rows in memory only. Codes of missing are no flags: they are in ``codes_``.
+        Cells taken as holes at fit because the others of their row contradict them. Codes of missing are no flags: they are in ``codes_``.
     row_weights_ : ndarray of shape (n_samples,)
         How much each row counted; 0 for rows that are wild as a whole ("cells"), E[u] of the t ("rows").
     degrees_of_freedom_ : float

@@ -314,7 +314,7 @@ def _wrong(value: Any, expected: str, lengths: dict[str, int]) -> str | None:
 
 
 def _wrong_array(value: Any, words: list[str], lengths: dict[str, int]) -> str | None:
-    rule = words[0] if words[0] in ("~", "+", "++", "%", "labels") or words[0].startswith("#") else ""
+    rule = words[0] if words[0] in ("~", "?", "+", "++", "%", "labels") or words[0].startswith("#") else ""
     shape = words[1:] if rule else words
     if not isinstance(value, np.ndarray) and not sparse.issparse(value):
         return f"is a {type(value).__name__}, not an array"
@@ -331,6 +331,8 @@ def _wrong_array(value: Any, words: list[str], lengths: dict[str, int]) -> str |
     if rule == "labels":
         return None
     numbers = value.data if sparse.issparse(value) else value
+    if rule == "?":
+        return None if numbers.dtype.kind == "b" else "does not hold truths"
     if numbers.dtype.kind not in ("iuf" if rule in ("", "+", "++", "%") else "biuf"):
         return "does not hold numbers"
     if rule != "~" and numbers.dtype.kind == "f" and not _finite(numbers):

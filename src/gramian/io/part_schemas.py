@@ -91,8 +91,8 @@ PART_ROWS: Rows = {
             "mean": "d",
             "loadings": "d q",
             "spread": "++ d",
-            "able": "d",
-            "rare": "d",
+            "able": "? d",
+            "rare": "? d",
         }
     },
     "tables.Margins": {"": {"columns": "filled", "columns*": "tables.Margin"}},

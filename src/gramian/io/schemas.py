@@ -7,6 +7,7 @@ and ``name*`` is a list, of which every item is meant (``name*?`` where items ma
 =================  ====================================================================================================
 ``"q d"``          an array of finite numbers of that shape; a letter is the same number within one object, ``*`` any, ``1*`` any but 0
 ``"~ n d"``        the same where NaN may stand (rows with holes)
+``"? n d"``        truths
 ``"+ q"``          the same, without negative numbers
 ``"++ q"``         the same, all above zero
 ``"% q q"``        the same, below 1e100: what is of the order of one

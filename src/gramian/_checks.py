@@ -187,7 +187,7 @@ def check_table(
         "ensure_all_finite": "allow-nan" if missing else True,
         "ensure_min_samples": min_samples,
         "order": "C"
-        if 8 * np.size(X) <= SIZES.modest
+        if 8 * getattr(X, "size", 0) <= SIZES.modest
         else None,  # sums by rows have the same rounding whatever the order
         **options,
     }

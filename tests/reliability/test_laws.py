@@ -19,6 +19,10 @@ FOUND = {
     "likelihood of one cell with little noise": Plan("conditioning", "PPCA", 40, 3, 2, 0, None, "many holes", 235),
     "the logarithm of one value": Plan("containers", "LatentImputer", 40, 4, 1, 0, None, "constant column", 0),
     "one value in a view": Plan("seen cells", "MultiViewRKM", 3, 9, 2, 3, 0, "few values", 637),
+    "hashes of cells at the mean": Plan("row order", "LatentOutlierDetector", 13, 9, 1, -9, None, "few values", 176),
+    "folds in Fortran order": Plan("containers", "LatentOutlierDetector", 40, 6, 3, 0, None, "few values", 45),
+    "a leap to no point": Plan("cuts", "LatentImputer", 40, 6, 2, -9, None, "twin columns", 530),
+    "rounding of a kernel": Plan("cuts", "RKMClassifier", 40, 9, 1, -3, 0, "zeros", 661),
     "tails of far rows": Plan("far rows", "LatentImputer", 20, 4, 1, 0, None, "wild cell", 694),
 }
 

@@ -26,7 +26,7 @@ from benchmarks._results import note
 from benchmarks.promises import EXCEPTIONS, NEVER, Endless, within
 from benchmarks.soak_model_files import Pieces, data, models
 from gramian import ModelFileError, kernels, load, save
-from gramian.io.conformity import ATOMS, held
+from gramian.io.conformity import ATOMS, own_attributes
 from gramian.io.encoding import encode
 from gramian.latent.anomaly import Anomaly
 
@@ -82,7 +82,13 @@ def places(model: Any) -> list[tuple[Any, Any]]:
     found, waiting, seen = [], [model], {id(model)}
     while waiting:
         node = waiting.pop()
-        inside = dict(enumerate(node)) if isinstance(node, list) else node if isinstance(node, dict) else held(node)
+        inside = (
+            dict(enumerate(node))
+            if isinstance(node, list)
+            else node
+            if isinstance(node, dict)
+            else own_attributes(node)
+        )
         for key, value in list(inside.items()):
             found.append((node, key))
             if not isinstance(value, (*ATOMS, tuple)) and not sparse.issparse(value) and id(value) not in seen:
@@ -94,7 +100,7 @@ def places(model: Any) -> list[tuple[Any, Any]]:
 def at(place: tuple[Any, Any]) -> Any:
     """What stands there."""
     node, key = place
-    return node[key] if isinstance(node, list | dict) else held(node)[key]
+    return node[key] if isinstance(node, list | dict) else own_attributes(node)[key]
 
 
 def put(place: tuple[Any, Any], value: Any) -> None:

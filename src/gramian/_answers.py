@@ -24,7 +24,7 @@ class Answer:
     def __repr__(self) -> str:
         """The headline, and the table in columns of text."""
         shown = self._shown()
-        cells = [list(shown.columns), *([_written(cell) for cell in row] for row in shown.rows)]
+        cells = [list(shown.columns), *([_write(cell) for cell in row] for row in shown.rows)]
         if len(cells) == 1:
             return shown.headline
         widths = [max(map(len, column)) for column in zip(*cells)]
@@ -40,13 +40,13 @@ class Answer:
         shown = self._shown()
         head = "".join(f"<th>{escape(name)}</th>" for name in shown.columns)
         body = "".join(
-            "<tr>" + "".join(f"<td>{escape(_written(cell))}</td>" for cell in row) + "</tr>" for row in shown.rows
+            "<tr>" + "".join(f"<td>{escape(_write(cell))}</td>" for cell in row) + "</tr>" for row in shown.rows
         )
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if shown.rows else ""
         return f"<p>{escape(shown.headline)}</p>{table}"
 
 
-def _written(cell: Any) -> str:
+def _write(cell: Any) -> str:
     if isinstance(cell, dict):
-        return ", ".join(f"{name} {_written(value)}" for name, value in cell.items())
+        return ", ".join(f"{name} {_write(value)}" for name, value in cell.items())
     return f"{cell:.4g}" if isinstance(cell, float) else str(cell)

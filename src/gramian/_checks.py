@@ -456,7 +456,7 @@ def warn_of_one_value(columns: Array, names: Any = None, what: str = "X") -> Non
     """
     if columns.any():
         warn(
-            f"{what} shows one value only in {_named(np.flatnonzero(columns), names)}, and at most half of the cells: "
+            f"{what} shows one value only in {_column_words(np.flatnonzero(columns), names)}, and at most half of the cells: "
             "the others are filled with that value. Drop such columns, or fill in what is known.",
             NumericalWarning,
         )
@@ -469,11 +469,11 @@ def check_seen(seen: Array, names: Any = None) -> None:
         raise ValueError("All cells of X are missing: nothing to fit. Give at least one observed cell in every column.")
     if empty.size:
         raise ValueError(
-            f"X has no observed value in {_named(empty, names)} (all NaN). Drop such columns, or fill in what is known."
+            f"X has no observed value in {_column_words(empty, names)} (all NaN). Drop such columns, or fill in what is known."
         )
 
 
-def _named(columns: Array, names: Any) -> str:
+def _column_words(columns: Array, names: Any) -> str:
     """The columns of these positions in words."""
     named = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in columns[:10])
     return f"column{'s' if columns.size > 1 else ''} {named}{', ...' if columns.size > 10 else ''}"

@@ -20,7 +20,7 @@ _CACHED_CELLS = 1 << 14  # cells hashed at once: all passes over them stay in th
 _NAN_BITS = np.uint64(0x7FF8000000000000)
 
 
-def _mixed(values: Array) -> Array:
+def _mix_bits(values: Array) -> Array:
     """The finalizer of splitmix64: every input bit reaches every output bit. Works in place."""
     scratch = np.empty_like(values)
     with np.errstate(over="ignore"):
@@ -36,7 +36,7 @@ def _mixed(values: Array) -> Array:
 def _keys(positions: Array, salt: int = 0) -> Array:
     """One 64-bit key per column position (or draw)."""
     with np.errstate(over="ignore"):
-        return _mixed((positions.astype(np.uint64) + np.uint64(salt + 1)) * _GOLDEN)
+        return _mix_bits((positions.astype(np.uint64) + np.uint64(salt + 1)) * _GOLDEN)
 
 
 def _value_bits(values: Array) -> Array:
@@ -76,7 +76,7 @@ def row_hashes(X: Any, first_column: int = 0) -> Array:
         zero = values == 0
         terms = _value_bits(values)
         terms ^= keys
-        _mixed(terms)
+        _mix_bits(terms)
         terms[zero] = 0
         hashes[rows] = terms.sum(axis=1, dtype=np.uint64)
     return hashes
@@ -85,7 +85,7 @@ def row_hashes(X: Any, first_column: int = 0) -> Array:
 def _sparse_hashes(X: Any, first_column: int) -> Array:
     values = np.array(X.data, dtype=np.float64)
     zero = values == 0
-    terms = _mixed(_value_bits(values) ^ _keys(X.indices.astype(np.int64) + first_column))
+    terms = _mix_bits(_value_bits(values) ^ _keys(X.indices.astype(np.int64) + first_column))
     terms[zero] = 0
     running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(terms, dtype=np.uint64)])
     with np.errstate(over="ignore"):
@@ -95,7 +95,7 @@ def _sparse_hashes(X: Any, first_column: int) -> Array:
 def cell_uniforms(hashes: Array, n_columns: int, draw: int) -> Array:
     """A number in [0, 1) per cell from (row hash, column, draw): which cells a draw hides [10]."""
     keys = _keys(np.arange(n_columns), salt=1 + 1_000_003 * (draw + 1))
-    mixed = _mixed(hashes[:, None] ^ keys)
+    mixed = _mix_bits(hashes[:, None] ^ keys)
     return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 

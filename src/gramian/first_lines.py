@@ -75,7 +75,7 @@ def fill(X: Any, *, return_quality: bool = False) -> Any:
     from gramian.reporting.fill_quality import quality_along, unhelped_columns
 
     check_flag("return_quality", return_quality)
-    table, prepare = _prepared(X)
+    table, prepare = _prepare(X)
     empty = [name for name in table.names if _holes(table[name]).all()]
     if (
         empty and len(empty) < len(table.names) and not isinstance(X, dict | Table)
@@ -181,7 +181,7 @@ def _reasons(detector: Any, X: Any, table: Table, rows: Array) -> list[tuple[str
     out = []
     for i, (row, columns) in enumerate(zip(rows, blamed)):
         names = [coding.names[j] for j in columns]
-        told = [(name, _told(table[name][row]), _told(ordinary[name][i])) for name in names]
+        told = [(name, _words(table[name][row]), _words(ordinary[name][i])) for name in names]
         told = [reason for reason in told if reason[1] != reason[2]] or told[:1]  # what is as expected is no reason
         blames, seen, usual = (", ".join(reason[k] for reason in told) for k in range(3))
         out.append((blames, seen, usual))
@@ -272,7 +272,7 @@ def report(data_or_model: Any, *, title: str | None = None) -> Page:
         given = _read(given)
     if isinstance(given, TableModel | BaseEstimator):
         return Page(*model_page(as_table_model(given), title=name))
-    table, prepare = (given, Preprocessing.fit([given])) if isinstance(given, Table) else _prepared(given)
+    table, prepare = (given, Preprocessing.fit([given])) if isinstance(given, Table) else _prepare(given)
     return Page(*table_page(table, prepare, title=name))
 
 
@@ -287,7 +287,7 @@ def _read(path: str | os.PathLike[str]) -> Any:
     return load(path) if is_model(path) else read_table(path)
 
 
-def _prepared(X: Any) -> tuple[Table, Preprocessing]:
+def _prepare(X: Any) -> tuple[Table, Preprocessing]:
     table = as_table(X)
     return table, Preprocessing.fit([table], Roles(orders=orders_of(X)))
 
@@ -380,5 +380,5 @@ def _texts(values: Sequence[str]) -> Array:
     return out
 
 
-def _told(value: Any) -> str:
+def _words(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float | np.floating) else str(value)

@@ -555,7 +555,7 @@ def test_clean_data_raises_no_warning(shapes):
 
 def test_many_rows_are_seen_from_landmarks_unless_all_are_asked_for(shapes, monkeypatch):
     X = shapes[0]
-    kinds = {"exact": {}, "landmarks": {}, "all": {"approximation": None}, "solver": {"solver": "eigh"}}
+    kinds = {"exact": {}, "landmarks": {}, "all": {"approximation": "exact"}, "solver": {"solver": "eigh"}}
     found = {}
     for name, options in kinds.items():
         limit = len(X) if name == "exact" else len(X) - 1

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gramian.latent.augmentation import _filled, _groups, draw_filled, draw_parameters
+from gramian.latent.augmentation import _fill, _groups, draw_filled, draw_parameters
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_holes_are_drawn_from_the_conditional_normal_law(table):
     X = np.where(gaps, np.nan, table)
     mean, covariance = table.mean(axis=0), np.cov(table.T)
     groups = _groups(gaps)
-    found = [_filled(X, groups, mean, covariance, rng) for _ in range(4000)]
+    found = [_fill(X, groups, mean, covariance, rng) for _ in range(4000)]
     drawn = np.array([one.drawn for one in found])
     for i, row in enumerate(gaps):
         o, m = np.flatnonzero(~row), np.flatnonzero(row)

@@ -53,7 +53,7 @@ def splits(X: Array, most: int = LOOK.folds) -> Iterator[tuple[Array, Array]]:
         yield part.kept, part.held
 
 
-def _refitted(estimator: Any, X: Array, y: Array | None = None) -> Any:
+def _refit(estimator: Any, X: Array, y: Array | None = None) -> Any:
     """A model like it, fitted to these rows: nothing of the rows held out is seen."""
     model = clone(estimator)
     with warnings.catch_warnings():
@@ -68,7 +68,7 @@ def _classes(estimator: Any, X: Array, y: Array | None, _: Preprocessing) -> Fac
     labels = np.unique(y)
     chances = np.zeros((len(X), len(labels)))
     for fit, held in splits(X):
-        model = _refitted(estimator, X[fit], y[fit])
+        model = _refit(estimator, X[fit], y[fit])
         chances[np.ix_(held, np.searchsorted(labels, model.classes_))] = model.predict_proba(X[held])
     return of_classes(y, labels, chances, DEFAULTS.cover)
 
@@ -77,7 +77,7 @@ def _values(estimator: Any, X: Array, y: Array | None, prepare: Preprocessing) -
     assert y is not None
     mean, lower, upper = np.empty((3, len(X)))
     for fit, held in splits(X):
-        model = _refitted(estimator, X[fit], y[fit])
+        model = _refit(estimator, X[fit], y[fit])
         rows = X[held]
         mean[held] = np.ravel(model.predict(rows))
         lower[held], upper[held] = (np.ravel(end) for end in model.interval(rows, DEFAULTS.cover))
@@ -90,8 +90,8 @@ def _clusters(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
     found, single = np.empty(len(X)), np.empty(len(X))
     guesses = _Guesses()
     for fit, held in splits(X):
-        model = _refitted(clone(estimator).set_params(n_clusters=len(estimator.weights_)), X[fit])
-        one = _refitted(clone(estimator).set_params(n_clusters=1), X[fit])
+        model = _refit(clone(estimator).set_params(n_clusters=len(estimator.weights_)), X[fit])
+        one = _refit(clone(estimator).set_params(n_clusters=1), X[fit])
         found[held], single[held] = model.score_samples(X[held]), one.score_samples(X[held])
         guesses.add(model, X[held])
     return {
@@ -113,7 +113,7 @@ def _subspace(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
 def _kernel(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
     """One fold: how much of held-out rows comes back when they are mapped to latent coordinates and back."""
     fit, held = next(splits(X, 1))
-    model = _refitted(clone(estimator).set_params(n_components=int(estimator.n_components_)), X[fit])
+    model = _refit(clone(estimator).set_params(n_components=int(estimator.n_components_)), X[fit])
     lost = np.nansum((X[held] - model.reconstruct(X[held])) ** 2)  # cells that are seen alone are compared
     return {"R2 of reconstruction": 1 - float(lost / np.nansum((X[held] - np.nanmean(X[fit], axis=0)) ** 2))}
 

@@ -106,7 +106,7 @@ def estimator_for(kind: str, options: Mapping[str, Any], prepare: Preprocessing,
     if "n_clusters" in takes and kind == "mixture":
         given.setdefault("n_clusters", "auto")
     if options.get("landmarks") == 0 and "approximation" in takes:
-        given["approximation"] = None
+        given["approximation"] = "exact" if kind == "kernel-mixture" else None
     common = {"random_state": options.get("seed", 0), "verbose": verbose}
     return made(**given, **{name: value for name, value in common.items() if name in takes})
 
@@ -226,12 +226,12 @@ def facts_lines(facts: Mapping[str, Any]) -> list[str]:
     """The facts as aligned lines."""
     words = {FACTS.get(name, name): value for name, value in facts.items()}
     width = max((len(name) for name in words), default=0)
-    return [f"  {name:<{width}}  {_shown(value)}" for name, value in words.items()]
+    return [f"  {name:<{width}}  {_show(value)}" for name, value in words.items()]
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list):
-        return ", ".join(_shown(item) for item in value[:12]) + (", ..." if len(value) > 12 else "")
+        return ", ".join(_show(item) for item in value[:12]) + (", ..." if len(value) > 12 else "")
     return str(value)

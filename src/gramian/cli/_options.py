@@ -55,7 +55,7 @@ def _json(context: click.Context, _: click.Parameter, value: bool) -> bool:
     return value
 
 
-def _stacked(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+def _stack(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
     def decorate(command: Command) -> Command:
         for option in reversed(options):
             command = option(command)
@@ -64,7 +64,7 @@ def _stacked(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
     return decorate
 
 
-common_options = _stacked(
+common_options = _stack(
     click.option(
         "--json",
         "as_json",
@@ -76,7 +76,7 @@ common_options = _stacked(
     click.option("--debug", is_flag=True, expose_value=False, callback=_debug, help="Full traceback of an error."),
 )
 
-read_options = _stacked(
+read_options = _stack(
     click.option("--skip", "skip_lines", type=click.IntRange(0), metavar="N", help="Lines above the table to skip."),
     click.option(
         "--sheet", metavar="NAME", help="Sheet of a workbook, by name or number. [default: the first with a table]"
@@ -103,7 +103,7 @@ read_options = _stacked(
     click.option("--text", multiple=True, metavar="COLUMNS", help="Columns to take as text."),
 )
 
-role_options = _stacked(
+role_options = _stack(
     click.option("--id", "ids", multiple=True, metavar="COLUMNS", help="Row names: carried along, not modelled."),
     click.option("--drop", multiple=True, metavar="COLUMNS", help="Columns to leave out: names, 3, 5-9."),
     click.option("--no-standardize", is_flag=True, help="Model the columns in their own units."),
@@ -120,12 +120,12 @@ _landmarks = click.option(
 _lags = click.option("--lags", type=int, help="Past values that a forecast looks at. [default: by held-out stretches]")
 _seed = click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
 
-model_options = _stacked(_components, _noise, _kernel, _length_scale, _clusters, _landmarks, _lags, _seed)
-search_options = _stacked(_components, _noise, _kernel, _length_scale, _clusters, _landmarks, _seed)
-hole_options = _stacked(_components, _noise, _clusters, _seed)
-window_options = _stacked(_components, _noise, _kernel, _length_scale, _lags, _seed)
+model_options = _stack(_components, _noise, _kernel, _length_scale, _clusters, _landmarks, _lags, _seed)
+search_options = _stack(_components, _noise, _kernel, _length_scale, _clusters, _landmarks, _seed)
+hole_options = _stack(_components, _noise, _clusters, _seed)
+window_options = _stack(_components, _noise, _kernel, _length_scale, _lags, _seed)
 
-series_options = _stacked(
+series_options = _stack(
     click.option("--season", metavar="S", help="Values per season, or none. [default: by held-out stretches]"),
     click.option("--difference", type=click.IntRange(0, 1), help="1: the level is taken off. [default: likewise]"),
     click.option("--transform", type=click.Choice(["none", "log"]), help="Of the series. [default: likewise]"),
@@ -142,7 +142,7 @@ digits_option = click.option(
 
 def output_options(required: bool = True) -> Callable[[Command], Command]:
     """``-o OUT``, ``--force`` and ``--digits``."""
-    return _stacked(
+    return _stack(
         click.option(
             "-o", "--output", required=required, metavar="OUT", help="File to write, '-' for standard output."
         ),

@@ -73,7 +73,7 @@ def _said_counts(counts: Counter[str]) -> Summary:
     return {"counts": counted}, [f"  {label}: {count}" for label, count in list(counted.items())[:20]]
 
 
-def _compared(facts: dict[str, float], n_rows: int, what: str) -> Summary:
+def _comparison(facts: dict[str, float], n_rows: int, what: str) -> Summary:
     """The comparison with the truth, for machines and people."""
     if not facts:
         return {}, []
@@ -108,7 +108,7 @@ class _Classes(Predictor):
 
     @property
     def summary(self) -> Summary:
-        return _both(_said_counts(self.counts), _compared(self.tally.facts, self.tally.n, self.name))
+        return _both(_said_counts(self.counts), _comparison(self.tally.facts, self.tally.n, self.name))
 
 
 class _Clusters(Predictor):
@@ -133,7 +133,7 @@ class _Clusters(Predictor):
     def summary(self) -> Summary:
         found = self.tally.agreement if self.compared else None
         facts = {} if found is None else {"adjusted Rand index": found}
-        return _both(_said_counts(self.counts), _compared(facts, self.compared, str(self.prepare.target)))
+        return _both(_said_counts(self.counts), _comparison(facts, self.compared, str(self.prepare.target)))
 
 
 class _Values(Predictor):
@@ -161,7 +161,7 @@ class _Values(Predictor):
         facts = dict(zip(("mean", "mean std"), (self.sums / max(self.n, 1)).tolist()))
         said = {**facts, "level": self.level}, [f"  {key}  {value:.4g}" for key, value in facts.items()]
         said[1].append(f"  {self.name}_lower and {self.name}_upper hold {100 * self.level:g} % (--level)")
-        return _both(said, _compared(self.tally.facts, int(self.tally.n), self.name))
+        return _both(said, _comparison(self.tally.facts, int(self.tally.n), self.name))
 
 
 class _View(Predictor):
@@ -198,4 +198,4 @@ class _View(Predictor):
         listed = ", ".join(self.shown[:10]) + (", ..." if len(self.shown) > 10 else "")
         said: Summary = {"view": self.view, "columns": self.shown}, [f"  view {self.view}: {listed}"]
         facts = {key: value for key, value in self.tally.facts.items() if "error" not in key}  # in units of no column
-        return _both(said, _compared(facts, self.compared, f"view {self.view}"))
+        return _both(said, _comparison(facts, self.compared, f"view {self.view}"))

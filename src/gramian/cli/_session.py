@@ -21,7 +21,7 @@ from gramian.io.table_model import TableModel, as_table_model
 from gramian.io.tables import TableWriter, open_table, output_format, whole_table
 from gramian.tables.codes import cells_as_missing, codes_as_missing
 from gramian.tables.preprocessing import Preprocessing, Roles, resolve_columns
-from gramian.tables.table import Table, shown
+from gramian.tables.table import Table, quote
 
 
 class Session:
@@ -102,13 +102,13 @@ def read_options_of(options: Mapping[str, Any]) -> ReadOptions:
     if delimiter is not None:
         delimiter = {"tab": "\t", "\\t": "\t", "space": " "}.get(delimiter, delimiter)
         if len(delimiter) != 1:
-            raise ValueError(f"--delimiter {shown(delimiter)} must be one character, or 'tab'.")
+            raise ValueError(f"--delimiter {quote(delimiter)} must be one character, or 'tab'.")
     encoding = options.get("encoding")
     if encoding is not None:
         try:
             "".encode(encoding)
         except LookupError as error:
-            raise ValueError(f"--encoding {shown(encoding)} is not known. Try latin-1, cp1252 or utf-16.") from error
+            raise ValueError(f"--encoding {quote(encoding)} is not known. Try latin-1, cp1252 or utf-16.") from error
     return ReadOptions(
         delimiter=delimiter,
         decimal=options.get("decimal"),
@@ -129,7 +129,7 @@ def parsed_size(text: str | None) -> int | None:
         return None
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", text.strip().lower())
     if found is None or float(found[1]) <= 0:
-        raise ValueError(f"--memory {shown(text)} must be a size such as 4GB or 500MB.")
+        raise ValueError(f"--memory {quote(text)} must be a size such as 4GB or 500MB.")
     return int(float(found[1]) * 1024 ** " kmgt".index(found[2] or " "))
 
 
@@ -149,19 +149,19 @@ def parsed_views(names: Sequence[str], text: str | None) -> dict[str, tuple[str,
         if equals:
             current = name.strip()
             if not current or current in views:
-                raise ValueError(f"--views {shown(text)}: give each view a name of its own, as in a=1-5,b=6-9.")
+                raise ValueError(f"--views {quote(text)}: give each view a name of its own, as in a=1-5,b=6-9.")
             views[current] = []
         elif current is None:
-            raise ValueError(f"--views {shown(text)} must read like a=1-5,b=6-9.")
+            raise ValueError(f"--views {quote(text)} must read like a=1-5,b=6-9.")
         views[current].extend(resolve_columns(names, columns if equals else piece.strip(), "--views"))
     if len(views) < 2:
-        raise ValueError(f"--views {shown(text)}: at least two views are needed, as in a=1-5,b=6-9.")
+        raise ValueError(f"--views {quote(text)}: at least two views are needed, as in a=1-5,b=6-9.")
     taken: dict[str, str] = {}
     for view, members in views.items():
         for column in members:
             if column in taken:
                 raise ValueError(
-                    f"--views: the column {shown(column)} is in {shown(taken[column])} and in {shown(view)}."
+                    f"--views: the column {quote(column)} is in {quote(taken[column])} and in {quote(view)}."
                 )
             taken[column] = view
     return {view: tuple(columns) for view, columns in views.items()}

@@ -56,9 +56,9 @@ def _write_page(output: str, table: str, rows: list[dict[str, Any]]) -> None:
 
     largest = max((row["error"] or 0.0) for row in rows) or 1.0
     bars = "".join(
-        f"<tr><th>{escape(row['imputer'])}</th><td><svg width='240' height='14' role='img' aria-label='{_shown(row['error'])}'>"
+        f"<tr><th>{escape(row['imputer'])}</th><td><svg width='240' height='14' role='img' aria-label='{_show(row['error'])}'>"
         f"<rect width='{240 * (row['error'] or 0.0) / largest:.0f}' height='14' fill='{'#1b6ca8' if row['imputer'] == 'LatentImputer' else '#9aa5b1'}'/></svg></td>"
-        + "".join(f"<td>{_shown(row[name])}</td>" for name in ("error", "interval_score", "wrong", "cpu"))
+        + "".join(f"<td>{_show(row[name])}</td>" for name in ("error", "interval_score", "wrong", "cpu"))
         + "</tr>"
         for row in rows
     )
@@ -74,5 +74,5 @@ def _write_page(output: str, table: str, rows: list[dict[str, Any]]) -> None:
     Path(output).write_text(page, encoding="utf-8")
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     return "-" if value is None else f"{value:.3g}"

@@ -86,7 +86,7 @@ def impute(
             model = streamed_imputer(kind, not asked, session, opened, options)
             session.note("the file is large for the memory that may be used: it is read in pieces, without its clock")
         else:
-            filling = _held(session, opened, kind, options, allowed)
+            filling = _fill_in_memory(session, opened, kind, options, allowed)
     filling = TableFiller(model) if filling is None else filling
     model, along = filling.model, filling.along
     how = {"digits": digits, "escape_formulas": escape_formulas}
@@ -203,7 +203,7 @@ class TableFiller:
                 yield self.columns_of(np.asarray(drawn))
 
 
-def _held(session: Any, opened: Any, kind: str, options: Any, bounds: Any) -> TableFiller:
+def _fill_in_memory(session: Any, opened: Any, kind: str, options: Any, bounds: Any) -> TableFiller:
     """How a table in memory is filled."""
     import numpy as np
 
@@ -316,7 +316,7 @@ def _write(opened: Any, filling: TableFiller, output: str, std_file: str | None,
             if keep_cells:
                 out.write_rows(_rows(part, columns, holes, out, opened.reader.dresses))
             else:
-                out.write([_merged(part[name], columns.get(name), holes.get(name)) for name in names])
+                out.write([_merge(part[name], columns.get(name), holes.get(name)) for name in names])
             if out_std is not None:
                 out_std.write([*(part[name] for name in ids), *_spreads(prepare, full, std, holes)])
     return filled, far
@@ -366,7 +366,7 @@ def _write_draws(session: Any, opened: Any, filling: TableFiller, output: str, m
     X = model.preprocessing.matrix(whole)
     for file, columns in zip(files, filling.draws(X, m, below)):
         with TableWriter(file, written_names(opened, whole.names, file), dialect=opened.dialect, **how) as out:
-            out.write([_merged(whole[name], columns.get(name), _holes(whole[name])) for name in whole.names])
+            out.write([_merge(whole[name], columns.get(name), _holes(whole[name])) for name in whole.names])
     along = filling.along
     timed = {} if along is None else {"clock": along.clock.name, "ways": along.ways}
     session.say(
@@ -414,7 +414,7 @@ def _rows(part: Any, columns: Any, holes: Any, out: Any, dresses: Any) -> list[l
     return rows
 
 
-def _merged(column: Any, values: Any, holes: Any) -> Any:
+def _merge(column: Any, values: Any, holes: Any) -> Any:
     import numpy as np
 
     return column if values is None else np.where(holes, values, column)

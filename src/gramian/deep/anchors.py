@@ -28,7 +28,7 @@ def _widths(kernel: Kernel, codes: Tensor) -> Any:
     return torch.as_tensor(np.asarray(scale, dtype=np.float64), dtype=codes.dtype, device=codes.device)
 
 
-def _squared(A: Tensor, B: Tensor) -> Tensor:
+def _squared_distances(A: Tensor, B: Tensor) -> Tensor:
     """Squared distances, with a gradient at zero distance."""
     return ((A**2).sum(1)[:, None] + (B**2).sum(1) - 2 * A @ B.T).clamp_min(0.0)
 
@@ -38,7 +38,7 @@ def _root(squares: Tensor) -> Tensor:
 
 
 def _rbf(kernel: Kernel, A: Tensor, B: Tensor, width: Tensor | float) -> Tensor:
-    return torch.exp(-0.5 * _squared(A / width, B / width))
+    return torch.exp(-0.5 * _squared_distances(A / width, B / width))
 
 
 def _laplacian(kernel: Kernel, A: Tensor, B: Tensor, width: Tensor | float) -> Tensor:
@@ -46,13 +46,13 @@ def _laplacian(kernel: Kernel, A: Tensor, B: Tensor, width: Tensor | float) -> T
 
 
 def _matern(kernel: Kernel, A: Tensor, B: Tensor, width: Tensor | float) -> Tensor:
-    r = _root(_squared(A / width, B / width)) * float(np.sqrt(2 * kernel.nu))
+    r = _root(_squared_distances(A / width, B / width)) * float(np.sqrt(2 * kernel.nu))
     polynomial = {0.5: 1.0, 1.5: 1.0 + r, 2.5: 1.0 + r + r**2 / 3.0}[float(kernel.nu)]
     return polynomial * torch.exp(-r)
 
 
 def _rational(kernel: Kernel, A: Tensor, B: Tensor, width: Tensor | float) -> Tensor:
-    return (1.0 + _squared(A / width, B / width) / (2.0 * kernel.alpha)) ** -float(kernel.alpha)
+    return (1.0 + _squared_distances(A / width, B / width) / (2.0 * kernel.alpha)) ** -float(kernel.alpha)
 
 
 def _linear(kernel: Kernel, A: Tensor, B: Tensor, width: Tensor | float) -> Tensor:

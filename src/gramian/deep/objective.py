@@ -141,10 +141,10 @@ def shares(
         if not counts[0]:
             continue
         # both questions in one pass of the decoder
-        decoded = decoders[v](_stacked([piece for pairs in asked.values() for piece, _ in pairs]))
+        decoded = decoders[v](_stack([piece for pairs in asked.values() for piece, _ in pairs]))
         for pairs, answer, found in zip(asked.values(), decoded.split(counts), (own, others)):
             if pairs:
-                truth = _stacked([truth for _, truth in pairs])
+                truth = _stack([truth for _, truth in pairs])
                 found.append(torch.nn.functional.mse_loss(answer, truth, reduction="sum") / (len(truth) * variances[v]))
     complete = [positions for shown, positions in patterns if all(shown)]
     whole = features if complete and complete[0] is None else (features[complete[0]] if complete else features[:0])
@@ -155,5 +155,5 @@ def shares(
     )
 
 
-def _stacked(parts: list[Tensor]) -> Tensor:
+def _stack(parts: list[Tensor]) -> Tensor:
     return parts[0] if len(parts) == 1 else torch.cat(parts)

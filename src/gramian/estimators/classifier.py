@@ -400,7 +400,7 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
                 rows, rule, self.class_prior_, self._folds or LOOK.folds, rng, offsets=free and not limiting
             )
         if rows.features is not None:
-            self._approximation_told = _told(rows, found, on_choice)
+            self._approximation_told = _words(rows, found, on_choice)
         if limiting:
             scale = 0.0 if found is None else float(found[0].scales[0])
             self.calibrated_noise_ = 0.5 / scale if scale > 0 else 1.0
@@ -423,7 +423,7 @@ def _gram_hashes(gram: Array) -> Array:
     return row_hashes(np.sort(values, axis=1)[:, ::-1])
 
 
-def _told(rows: LabelledRows, found: tuple[Any, float, float] | None, choice: tuple[Any, float, float] | None) -> str:
+def _words(rows: LabelledRows, found: tuple[Any, float, float] | None, choice: tuple[Any, float, float] | None) -> str:
     assert rows.features is not None
     shape = rows.features.features.shape[1], len(rows.features.points)
     map_ = type(rows.features.feature_map).__name__

@@ -66,14 +66,14 @@ def compare_imputers(X: Any, n_draws: int = 3, random_state: int = 0) -> Any:
                 start = time.process_time()
                 filled, std = fill(shown)
                 seconds = time.process_time() - start
-            found[name].append(_judged(coding, features, filled, std, hidden, seconds))
+            found[name].append(_judge(coding, features, filled, std, hidden, seconds))
     rows_of = {name: _summary(parts) for name, parts in found.items()}
     order = sorted(rows_of, key=lambda name: (np.nan_to_num(rows_of[name][0], nan=np.inf), rows_of[name][2]))
     columns = [np.array(order, dtype=object), *(np.array([rows_of[name][k] for name in order]) for k in range(4))]
-    return _contained(X, ["imputer", "error", "interval_score", "wrong", "cpu"], columns)
+    return _put_back(X, ["imputer", "error", "interval_score", "wrong", "cpu"], columns)
 
 
-def _contained(X: Any, names: list[str], columns: list[Array]) -> Any:
+def _put_back(X: Any, names: list[str], columns: list[Array]) -> Any:
     if hasattr(X, "columns") and not isinstance(X, Table):
         return frame_like(X, names, columns)
     try:
@@ -92,7 +92,7 @@ def _hidden(features: Array, owner: Array, rng: np.random.Generator) -> Array:
     return hidden
 
 
-def _judged(
+def _judge(
     coding: Preprocessing, features: Array, filled: Array, std: Array | None, hidden: Array, seconds: float
 ) -> tuple[Array, Array, Array, float, float]:
     """Errors of hidden numbers, their columns, their promised deviations (NaN: none), the share of wrong categories, seconds."""

@@ -49,6 +49,8 @@ from gramian.solvers import as_solver
 INITS = ("kernel_kmeans", "kmeans", "random")
 SPARSE_SHARE = 1e-6
 """A component with a smaller share of the weight is reported as empty."""
+EXACT = "exact"
+"""An ``approximation`` that is none, however many rows there are."""
 ADVICE = "Use approximation='nystroem', which stores no Gram matrix."
 ROWS_ADVICE = "Use approximation='nystroem', which is fitted in sums over rows"
 PRIVATE = ("_components", "_columns", "_gram", "_units", "_width")
@@ -83,9 +85,9 @@ class KernelPPCAMixture(DualMixture):
         the inputs. An array: responsibilities.
     n_init : int, default=1
         Starts, each a different one; the best objective is kept.
-    approximation : "auto", None, "nystroem" or "rff", default="auto"
-        Components live in the features of ``n_landmarks`` landmarks (or in so many random features), at a cost linear in N. None: in those of all
-        rows, exactly; "auto": exactly up to 2,000 rows, or where a ``solver`` is asked for, and from landmarks beyond.
+    approximation : None, "exact", "nystroem" or "rff", default=None
+        Components live in the features of ``n_landmarks`` landmarks (or in so many random features), at a cost linear in N. "exact": in those of all
+        rows; None: exactly up to 2,000 rows, or where a ``solver`` is asked for, and from landmarks beyond.
     n_landmarks : int or None
         None is min(N, 500).
     preimage : {"smoother", "fixed_point", "mds", "ridge", "gradient"} or object, default="smoother"
@@ -147,7 +149,7 @@ class KernelPPCAMixture(DualMixture):
         standardize: bool | str = False,
         init: Any = "kernel_kmeans",
         n_init: int = 1,
-        approximation: Any = AUTO,
+        approximation: Any = None,
         n_landmarks: int | None = None,
         preimage: Any = "smoother",
         tol: float = 1e-4,
@@ -190,7 +192,7 @@ class KernelPPCAMixture(DualMixture):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or the Gram matrix with ``kernel="precomputed"``
-            Unless ``approximation=None`` also a Dask array or frame, whose rows stay where they are; no ``responsibilities_`` are kept then.
+            With an approximation also a Dask array or frame, whose rows stay where they are; no ``responsibilities_`` are kept then.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Integer weights equal repeated rows, zero weight a removed row.
@@ -214,7 +216,7 @@ class KernelPPCAMixture(DualMixture):
         self._check_params()
         forget(self, *PRIVATE)
         rng = starting_generator(self.random_state)
-        if self.approximation is None:
+        if self.approximation in (None, EXACT):
             refuse_dask(self, X, advice=ROWS_ADVICE)
         elif is_dask(X):
             return self._fit_rows(as_rows(X, sample_weight, missing=False), rng)
@@ -267,8 +269,10 @@ class KernelPPCAMixture(DualMixture):
         """
         self._check_params()
         forget(self, *PRIVATE)
-        if self.approximation is None:
-            raise ValueError(f"fit_batches needs an approximation, but approximation=None. {ROWS_ADVICE}.")
+        if self.approximation in (None, EXACT):
+            raise ValueError(
+                f"fit_batches needs an approximation, but approximation={self.approximation!r}. {ROWS_ADVICE}."
+            )
         return self._fit_rows(BatchRows.of(source, missing=False), starting_generator(self.random_state))
 
     def _fit_rows(self, rows: Rows, rng: np.random.Generator) -> KernelPPCAMixture:
@@ -328,8 +332,8 @@ class KernelPPCAMixture(DualMixture):
                 raise ValueError("init='kmeans' must have inputs, not a precomputed kernel. Use 'kernel_kmeans'.")
         check_count("n_init", self.n_init, 1)
         if self.approximation is not None:
-            check_choice("approximation", self.approximation, (AUTO, *approximations()))
-            if is_precomputed(self.kernel) and not is_auto(self.approximation):
+            check_choice("approximation", self.approximation, (EXACT, *approximations()))
+            if is_precomputed(self.kernel) and self.approximation != EXACT:
                 raise ValueError(
                     f"approximation={self.approximation!r} needs the inputs, not a precomputed Gram matrix."
                 )
@@ -368,13 +372,13 @@ class KernelPPCAMixture(DualMixture):
 
     def _exact(self, n_rows: int) -> bool:
         """Whether components live in the span of all rows, and not in that of landmarks."""
-        if not is_auto(self.approximation):
-            return self.approximation is None
+        if self.approximation is not None:
+            return bool(self.approximation == EXACT)
         return n_rows <= KERNELS.exact_rows or is_precomputed(self.kernel) or not is_auto(self.solver)
 
     def _feature_rows(self, table: Array, weights: Array, rng: np.random.Generator) -> FeatureRows:
         n_landmarks = min(len(table), KERNELS.landmarks) if self.n_landmarks is None else int(self.n_landmarks)
-        name = "nystroem" if is_auto(self.approximation) else self.approximation
+        name = "nystroem" if self.approximation is None else self.approximation
         if n_landmarks > len(table) and name == "nystroem":
             warn(
                 f"n_landmarks={n_landmarks} exceeds the {len(table)} distinct training rows: all of them are landmarks.",

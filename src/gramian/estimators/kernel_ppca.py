@@ -43,7 +43,7 @@ from gramian.latent.sample import DualSample, kernel_rank
 from gramian.mixtures.kernel_component import DualModel
 from gramian.operators.gram import DenseGram, LazyGram
 from gramian.policy import DEFAULTS, LOOK
-from gramian.preimage import check_preimage, has_identity_features
+from gramian.preimage import check_preimage_method, has_identity_features
 from gramian.rows import as_rows, is_dask
 from gramian.single.answers import atomic, forget
 from gramian.single.hole_fit import has_holes
@@ -266,7 +266,7 @@ class KernelPPCA(KernelFeatures):
         check_seed(self.random_state)
         memory_budget(self.memory_limit)
         if not self._auto_preimage:
-            check_preimage(self.preimage)  # a bad name is an error now, not at the first inverse_transform
+            check_preimage_method(self.preimage)  # a bad name is an error now, not at the first inverse_transform
 
     def _dual_sample(self, kernel: Any, points: Any, raw: Any, raw_weights: Array, dtype: DType) -> DualSample:
         diagonal = raw.diagonal()

@@ -31,7 +31,7 @@ from gramian.features import WithInputs
 from gramian.kernels import Linear, is_precomputed
 from gramian.kernels.precomputed import check_square
 from gramian.policy import LOOK
-from gramian.preimage import check_preimage
+from gramian.preimage import check_preimage_method
 from gramian.rows import Rows
 from gramian.single.answers import BaseEstimator, FoldsMixin, atomic, forget, keep_columns
 from gramian.solvers import as_solver, solvers_for
@@ -407,7 +407,7 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
         check_folds(self.n_folds)
         check_tolerance(self.tol, self.max_iter)
         check_seed(self.random_state)
-        check_preimage(self.preimage)
+        check_preimage_method(self.preimage)
 
     def _store_fit(self, fitted: ViewFit, rows: ViewRows, counts: list[Array]) -> None:
         self._view_kept = Kept()

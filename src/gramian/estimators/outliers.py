@@ -196,14 +196,14 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
                 else:
                     near = vars(self).get("estimator_")
                     counts = None if sample_weight is None else weights[usual]
-                    self.estimator_ = _fitted(model, rows[usual], counts, near)
+                    self.estimator_ = _fit_near(model, rows[usual], counts, near)
                 warnings.filterwarnings("ignore", message=ONE_VALUE, category=NumericalWarning)
                 self._fold_models = []
                 for held in parts:
                     kept = usual & (fold != held)
                     inside = None if sample_weight is None else weights[kept]
                     part = self._fold_model(float(weights[usual].sum()))
-                    self._fold_models.append(_fitted(part, rows[kept], inside, self.estimator_))
+                    self._fold_models.append(_fit_near(part, rows[kept], inside, self.estimator_))
             self._by_residual = any(_is_noise_free(each) for each in (self.estimator_, *self._fold_models))
             scores = self._scores(table)
             found = votes(-scores, weights)
@@ -457,7 +457,7 @@ def _enough(table: Array, usual: Array, fold: Array, parts: range) -> bool:
     return all(len(rows) > 1 and not np.isnan(rows).all(axis=0).any() for rows in kept)
 
 
-def _fitted(model: Any, rows: Array, sample_weight: Weights, near: Any = None) -> Any:
+def _fit_near(model: Any, rows: Array, sample_weight: Weights, near: Any = None) -> Any:
     """The model fitted to rows; where they have holes EM begins at a model that is ``near``, of other rows of the same table, and still ends at its own maximum."""
     if isinstance(near, PPCA) and isinstance(model, PPCA) and model.robust is False and has_nan(rows):
         begin = MissingFit(near._model.subspace.mean, near._loadings, near._column_noise, [], 0, True)

@@ -30,7 +30,7 @@ WAYS = ("table", "clock", "both")
 
 
 @dataclass(frozen=True)
-class Trial:
+class GapTrial:
     """What a way said of hidden cells of a column: all truths, what was filled and how surely, which cells were hidden, the mean of the others."""
 
     truth: Array
@@ -48,7 +48,7 @@ class TimeFilling:
     ways: dict[str, str] = field(default_factory=dict)  # of every column that was asked for
     forecasters: dict[str, RKMForecaster] = field(default_factory=dict)
     scales: dict[str, float] = field(default_factory=dict)  # by which the deviation of both is multiplied
-    trials: dict[str, Trial] = field(default_factory=dict)  # of what the clock fills
+    trials: dict[str, GapTrial] = field(default_factory=dict)  # of what the clock fills
 
     def fills(self, prepare: Preprocessing, X: Array) -> bool:
         """Whether there is nothing left for the other columns to fill."""
@@ -86,15 +86,15 @@ class TimeFilling:
         said = []
         if clock := self.named("clock"):
             said.append(
-                f"{self.clock.words}: gaps of {_listed(clock)} are filled from the values before and after them"
+                f"{self.clock.words}: gaps of {_candidate(clock)} are filled from the values before and after them"
             )
         if both := self.named("both"):
             said.append(
-                f"{self.clock.words}: gaps of {_listed(both)} are filled from the values before and after them and from the other columns"
+                f"{self.clock.words}: gaps of {_candidate(both)} are filled from the values before and after them and from the other columns"
             )
         if table := self.named("table"):
             said.append(
-                f"gaps of {_listed(table)} are filled from the other columns: on hidden cells the clock {self.clock.name!r} "
+                f"gaps of {_candidate(table)} are filled from the other columns: on hidden cells the clock {self.clock.name!r} "
                 "was no better than those"
             )
         return said
@@ -173,9 +173,9 @@ def fill_by_time(
         deviations = (column - both)[cells] / both_std[cells]
         filling.scales[name] = max(1.0, float(np.sqrt(np.mean(deviations**2))))
         if filling.ways[name] == "clock":
-            filling.trials[name] = Trial(column, by_clock, clock_std, cells, mean)
+            filling.trials[name] = GapTrial(column, by_clock, clock_std, cells, mean)
         else:
-            filling.trials[name] = Trial(column, both, filling.scales[name] * both_std, cells, mean)
+            filling.trials[name] = GapTrial(column, both, filling.scales[name] * both_std, cells, mean)
         filling.forecasters[name] = _forecaster(clock, seed).fit(series[name])
     return filling
 
@@ -277,6 +277,6 @@ def _without(column: Array, gaps: Sequence[slice]) -> Array:
     return out
 
 
-def _listed(names: Any) -> str:
+def _candidate(names: Any) -> str:
     listed = [repr(name) for name in names]
     return ", ".join(listed[:5]) + (f" and {len(listed) - 5} more" if len(listed) > 5 else "")

@@ -219,7 +219,7 @@ def choose_by_moments(family: MomentFamily, n_rows: int, *, smallest: int = 1) -
     while True:
         paths = replace(family, pairs=pairs).paths()
         found = choose_dimension(paths, smallest=smallest)
-        if pairs is None or pairs > d // 8 or _passed(found):
+        if pairs is None or pairs > d // 8 or _is_past_its_best(found):
             break
         pairs *= 2
     covariance = merge_moments(parts).covariance(family.center)
@@ -261,7 +261,7 @@ def kept_whole(selection: Selection, rank: int) -> Selection:
     )
 
 
-def _passed(selection: Selection) -> bool:
+def _is_past_its_best(selection: Selection) -> bool:
     """Whether the score has passed its best by more than its error at the last candidate."""
     best = int(np.argmax(selection.scores))
     return bool(selection.scores[best] - selection.scores[-1] > selection.errors[-1])
@@ -287,7 +287,7 @@ def choose_by_kernel(
         while count <= most:
             paths = [block.leading(count, single), *(family.block(part).leading(count) for part in others)]
             found = choose_dimension(paths)
-            if min(len(path.eigenvalues) for path in paths) < count or _passed(found):
+            if min(len(path.eigenvalues) for path in paths) < count or _is_past_its_best(found):
                 return found, paths
             count *= 2
     paths = held_out.each(family.path)

@@ -26,7 +26,7 @@ def again(session: Session, **asked: Any) -> None:
     if set(asked) == {"clusters"}:
         session.jobs.add("clusters", "Clusters", lambda: _clusters(session, known))
         return
-    session.jobs.add("fit", "Fitting", lambda: _chosen(session, known), instead_of_all=True)
+    session.jobs.add("fit", "Fitting", lambda: _choice(session, known), instead_of_all=True)
 
 
 def _first_look(session: Session) -> None:
@@ -78,7 +78,7 @@ def _keeping(before: Fitted, now: Fitted) -> Fitted:
     return replace(now, clusters=before.clusters, selection=now.selection or before.selection)
 
 
-def _chosen(session: Session, options: dict[str, Any]) -> None:
+def _choice(session: Session, options: dict[str, Any]) -> None:
     from gramian import PPCA, KernelPPCA
 
     data, before = session.need()
@@ -91,7 +91,7 @@ def _chosen(session: Session, options: dict[str, Any]) -> None:
     chosen = getattr(linear, "selection_", None)
     found = _keeping(before, fitted_of(data, linear, selection=chosen, options=options))
     if by_kernel:
-        found = _calibrated(data, found)  # the kernel sees the cells that the page shows
+        found = _calibrate(data, found)  # the kernel sees the cells that the page shows
         more: dict[str, Any] = (
             {"approximation": "nystroem", "n_landmarks": KERNELS.landmarks} if n > KERNELS.exact_rows else {}
         )
@@ -154,10 +154,10 @@ def _afterwards(session: Session) -> None:
 
 def _fill(session: Session) -> None:
     data, fitted = session.need()
-    session.publish(_calibrated(data, fitted))
+    session.publish(_calibrate(data, fitted))
 
 
-def _calibrated(data: Data, fitted: Fitted) -> Fitted:
+def _calibrate(data: Data, fitted: Fitted) -> Fitted:
     """Holes filled with intervals that hidden cells have tried."""
     from gramian import PPCA, LatentImputer
 
@@ -284,7 +284,7 @@ def _tune(session: Session, trials: int) -> None:
         options = {**session.options, "q": int(search.best_params_["n_components"])}
     session.remember("tuning", session.keeper())
     session.options = {name: value for name, value in options.items() if value is not None}
-    _chosen(session, session.options)
+    _choice(session, session.options)
     score = float(search.best_score_)
     session.note = f"The best of {len(search.trials_['score'])} trials scores {score:.4g} on rows that were held out."
     session.changed()

@@ -55,7 +55,7 @@ def _model(model: Any) -> TableModel | None:
 
 def _data(session: Session, model: TableModel | None, X: Any) -> Data:
     if X is None:
-        return demo_data() if model is None else _drawn(model)
+        return demo_data() if model is None else _draw(model)
     if isinstance(X, str | os.PathLike):
         path = os.fspath(X)
         found = read_data(path, os.path.basename(path), ReadOptions(), session.limits.cells)
@@ -81,7 +81,7 @@ def _fitting_names(model: TableModel, table: Any) -> TableModel:
     return model
 
 
-def _drawn(model: TableModel) -> Data:
+def _draw(model: TableModel) -> Data:
     """Rows drawn from a model that comes without a table."""
     from gramian.tables.table import Table
 

@@ -20,7 +20,7 @@ def python_code(session: Session) -> str:
     names = {"PPCA"} | ({"LatentImputer"} if calibrated else set()) | ({"KernelPPCA"} if by_kernel else set())
     fits = [f"linear = PPCA({q}, random_state=0).fit(X)"]
     if calibrated:
-        rows = _drawn("X", n, LOOK.rows)
+        rows = _drawing_lines("X", n, LOOK.rows)
         fits.append(f"filler = LatentImputer(PPCA({q}, random_state=0), standardize=False).fit({rows})")
     looks = ["odd = linear.anomaly(X)"] if fitted.odd is not None else []
     filler = "filler" if calibrated else "linear"
@@ -31,7 +31,7 @@ def python_code(session: Session) -> str:
         fits.append(_kernel_model(fitted, n))
     if fitted.clusters is not None:
         names.add("PPCAMixture")
-        asked, rows = fitted.options.get("clusters") or "auto", _drawn("full", n, LOOK.few)
+        asked, rows = fitted.options.get("clusters") or "auto", _drawing_lines("full", n, LOOK.few)
         fits.append(f"clusters = PPCAMixture(n_clusters={asked!r}, random_state=0).fit({rows}).predict(full)")
     looks.append(f"latents = {'model.transform(full)' if by_kernel else 'linear.transform(X)'}")
     lines = [*_table(session), *before, "X = prepare.matrix(table)", "", *fits, "", *after]
@@ -49,7 +49,7 @@ def python_code(session: Session) -> str:
     return "\n".join([*head, *lines]) + "\n"
 
 
-def _drawn(rows: str, n: int, most: int) -> str:
+def _drawing_lines(rows: str, n: int, most: int) -> str:
     """The rows that were drawn by content, where there are many."""
     return rows if n <= most else f"content_sample({rows}, {most})"
 

@@ -93,11 +93,11 @@ def columns_aside(prepare: Preprocessing, X: Array, fill: Filler) -> Aside:
         return Aside()
     wide = [int(j) for j in np.argsort(prepare.widths, kind="stable")[::-1] if prepare.widths[j] > 1]
     aside: list[int] = []
-    here = whole = _filled(prepare, [table.masked for table in tables], aside, fill)
+    here = whole = _fill(prepare, [table.masked for table in tables], aside, fill)
     for j in wide:
         if len(aside) + 1 == len(prepare.names):
             break
-        without = _filled(prepare, [table.masked for table in tables], [*aside, j], fill)
+        without = _fill(prepare, [table.masked for table in tables], [*aside, j], fill)
         if any(part is None for part in (*here, *without)):
             break
         others, own = ~np.isin(prepare.owner, [*aside, j]), prepare.owner == j
@@ -105,16 +105,16 @@ def columns_aside(prepare: Preprocessing, X: Array, fill: Filler) -> Aside:
             continue
         n_errors = clear_errors(len(wide))
         if _helps(tables, without, here, others, n_errors):
-            shuffled = _filled(prepare, [table.shuffled(own) for table in tables], aside, fill)
+            shuffled = _fill(prepare, [table.shuffled(own) for table in tables], aside, fill)
             if any(part is None for part in shuffled) or _helps(tables, shuffled, here, others, n_errors):
                 continue
         aside.append(j)
         here = without
     own = np.isin(prepare.owner, aside)
-    return Aside([prepare.names[j] for j in aside], tables, [_joined(*parts, own) for parts in zip(here, whole)])
+    return Aside([prepare.names[j] for j in aside], tables, [_join(*parts, own) for parts in zip(here, whole)])
 
 
-def _joined(others: Filled, whole: Filled, aside: Array) -> Filled:
+def _join(others: Filled, whole: Filled, aside: Array) -> Filled:
     """How columns are filled in the end: those aside by the model of all of them."""
     if others is None or whole is None:
         return others
@@ -148,7 +148,7 @@ def _losses(tables: Sequence[HiddenTable], found: Sequence[Filled], features: Ar
     return np.asarray(np.sum(parts, axis=(0, 2)))
 
 
-def _filled(prepare: Preprocessing, masked: Sequence[Array], aside: Sequence[int], fill: Filler) -> list[Filled]:
+def _fill(prepare: Preprocessing, masked: Sequence[Array], aside: Sequence[int], fill: Filler) -> list[Filled]:
     """Draws filled by models of the columns that are not aside; those are filled with their means."""
     kept = ~np.isin(prepare.owner, aside)
     found: list[Filled] = []

@@ -47,7 +47,7 @@ def problem_of(model: Any) -> str | None:
             wrong = _names(value) or _row(value, name) or _kinds(value) or _own(value)
             if wrong:
                 return f"{name}: {wrong}"
-            waiting.extend(held(value).values())
+            waiting.extend(own_attributes(value).values())
     return None
 
 
@@ -55,7 +55,7 @@ def _class(value: Any) -> Any:
     return type(value)
 
 
-def held(value: Any) -> dict[str, Any]:
+def own_attributes(value: Any) -> dict[str, Any]:
     """The attributes that an object holds itself, without any property."""
     found = dict(getattr(value, "__dict__", {}))
     for cls in type(value).__mro__:
@@ -99,7 +99,7 @@ def fill(cls: type, state: dict[str, Any]) -> None:
 
 def _names(value: Any) -> str | None:
     """An object holds all its parameters and fields, and nothing that its class does not declare."""
-    cls, known, state = _class(value), defaults(_class(value)), held(value)
+    cls, known, state = _class(value), defaults(_class(value)), own_attributes(value)
     for name in known:
         if name not in state:
             return f"the attribute {name!r} is missing"
@@ -120,12 +120,12 @@ def _of_others(cls: type, name: str) -> bool:
 def _kinds(value: Any) -> str | None:
     """Each attribute is of the type that its class declares."""
     cls, known, types_of = _class(value), defaults(_class(value)), declarations(_class(value))
-    for name, found in held(value).items():
+    for name, found in own_attributes(value).items():
         hint, parameter = types_of.get(name, Any), name in known and not is_dataclass(cls)
         if parameter and isinstance(found, float) and np.isnan(found):
             return f"the parameter {name!r} is NaN"
         if not (parameter and _number(found) and _takes_numbers(hint)) and not fits(found, hint):
-            return f"{name!r} is a {type(found).__name__}, not of the type {_said(hint)}"
+            return f"{name!r} is a {type(found).__name__}, not of the type {_words(hint)}"
     return None
 
 
@@ -162,7 +162,7 @@ def _type_of(hint: Any, names: dict[str, Any]) -> Any:
         return Any
 
 
-def _said(hint: Any) -> str:
+def _words(hint: Any) -> str:
     return hint.__name__ if isinstance(hint, type) else str(hint).replace("gramian.", "")[:80]
 
 
@@ -227,7 +227,7 @@ _PLAIN: dict[Any, Any] = {
 
 
 def _row(value: Any, name: str) -> str | None:
-    state = held(value)
+    state = own_attributes(value)
     coding = state.get("_coding")
     if coding is not None and not _belongs(coding, "io.Preprocessing"):
         return f"_coding is a {type(coding).__name__}, not a io.Preprocessing"
@@ -239,7 +239,7 @@ def _row(value: Any, name: str) -> str | None:
             for found in _at(value, path.split(".")):
                 if path.rstrip("?") == "n_features_in_" and _whole(found):
                     # columns may be coded by features, or show nothing: what the model sees counts
-                    found = len(held(coding)["mean"]) if coding is not None else found
+                    found = len(own_attributes(coding)["mean"]) if coding is not None else found
                     found = found if state.get("_shown_columns") is None else len(state["_shown_columns"])
                 wrong = _wrong(found, expected, lengths)
                 if wrong:
@@ -252,7 +252,11 @@ def _own(value: Any) -> str | None:
     a class has the method ``_wrong_state``."""
     rule = getattr(type(value), "_wrong_state", None)
     found: str | None = None if rule is None else rule(value)
-    if found is None and hasattr(type(value), "_check_params") and held(value).keys() - defaults(_class(value)).keys():
+    if (
+        found is None
+        and hasattr(type(value), "_check_params")
+        and own_attributes(value).keys() - defaults(_class(value)).keys()
+    ):
         try:
             value._check_params()
         except (ValueError, TypeError) as error:
@@ -278,7 +282,7 @@ def _at(value: Any, path: list[str]) -> Iterator[Any]:
         yield value
         return
     name, optional, loops, holes = _STEP.fullmatch(path[0]).groups()  # type: ignore[union-attr]
-    found: Any = _Absent if isinstance(value, ATOMS) else _first(held(value), name.split("|"))
+    found: Any = _Absent if isinstance(value, ATOMS) else _first(own_attributes(value), name.split("|"))
     if found is _Absent or found is None:
         if not optional or (optional == "!" and found is _Absent):
             yield _Absent
@@ -415,7 +419,9 @@ _SCALARS: dict[str, Any] = {
     "filled": lambda value: isinstance(value, list | tuple) and len(value) > 0,
     "dtype": lambda value: value in ("float32", "float64"),
     "natural": lambda value: _whole(value) and value > 0,
-    "fitted": lambda value: _belongs_to_gramian(value) and bool(held(value).keys() - defaults(_class(value)).keys()),
+    "fitted": lambda value: (
+        _belongs_to_gramian(value) and bool(own_attributes(value).keys() - defaults(_class(value)).keys())
+    ),
     "object": lambda value: _belongs_to_gramian(value),
     "map": lambda value: _belongs_to_gramian(value) and callable(getattr(_class(value), "transform", None)),
     "model": lambda value: value == "auto" if isinstance(value, ATOMS) else registered_name(_class(value)) is not None,

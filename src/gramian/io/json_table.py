@@ -10,7 +10,7 @@ from gramian.io.layout import Record
 from gramian.io.record_table import RecordReader
 from gramian.io.source import check_bytes
 from gramian.policy import FILES
-from gramian.tables.table import shown
+from gramian.tables.table import quote
 
 
 class JsonReader(RecordReader):
@@ -103,7 +103,7 @@ def _text(reader: RecordReader, name: str, cell: Any) -> str:
     """A cell as a CSV file would hold it."""
     if isinstance(cell, list | Mapping):
         raise reader.source.fail(
-            f"a cell holds {'a list' if isinstance(cell, list) else 'an object'} ({shown(json.dumps(cell), 30)}). Make it columns of its own.",
+            f"a cell holds {'a list' if isinstance(cell, list) else 'an object'} ({quote(json.dumps(cell), 30)}). Make it columns of its own.",
             column=name,
         )
     if cell is None or cell != cell:

@@ -196,7 +196,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
             f"checksum mismatch: the file says sha256 {claimed[:12]}..., its content gives "
             f"{digest.hexdigest()[:12]}.... The file is damaged."
         )
-    return _migrated(manifest), tensors
+    return _migrate(manifest), tensors
 
 
 # ---------------------------------------------------------------- checks, in the order in which they are made
@@ -281,7 +281,7 @@ def _parse_manifest(layout: dict[str, Any]) -> dict[str, Any]:
     return manifest
 
 
-def _migrated(manifest: dict[str, Any]) -> dict[str, Any]:
+def _migrate(manifest: dict[str, Any]) -> dict[str, Any]:
     version = manifest.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise ModelFileError(f"the model file has no valid format version ({str(version)[:20]}).")

@@ -16,7 +16,7 @@ from gramian.io.packing import most_bytes, too_large
 from gramian.io.source import Source, check_cells
 from gramian.io.table import ReadOptions, batch_rows, checked_names
 from gramian.policy import FILES
-from gramian.tables.table import Table, TableError, shown
+from gramian.tables.table import Table, TableError, quote
 
 COLUMN_NAMES = ("columns", "column_names", "feature_names", "names", "num_names")
 TABLE_NAMES = ("X", "x", "data", "table", "values", "x_train")
@@ -69,7 +69,7 @@ class NumpyReader:
         wanted = self.options.array
         if wanted is not None:
             if wanted not in arrays.members:
-                raise self.source.fail(f"there is no array {shown(wanted)}. It holds {listed}.")
+                raise self.source.fail(f"there is no array {quote(wanted)}. It holds {listed}.")
             return wanted
         for name in TABLE_NAMES:
             if name in arrays.members:
@@ -182,25 +182,25 @@ class Archive:
         name = entry.filename
         if name.startswith(("/", "\\")) or ".." in name or "/" in name or "\\" in name or ":" in name:
             raise self.source.fail(
-                f"the archive has a member named {shown(name)}: paths are not allowed in an NPZ file."
+                f"the archive has a member named {quote(name)}: paths are not allowed in an NPZ file."
             )
         if stat.S_ISLNK(entry.external_attr >> 16):
-            raise self.source.fail(f"the archive's member {shown(name)} is a symbolic link, which is not allowed.")
+            raise self.source.fail(f"the archive's member {quote(name)} is a symbolic link, which is not allowed.")
         if entry.flag_bits & 1:
-            raise self.source.fail(f"the archive's member {shown(name)} is encrypted.")
+            raise self.source.fail(f"the archive's member {quote(name)} is encrypted.")
         if name.lower().endswith((".csv", ".tsv", ".txt", ".xlsx", ".ods", ".parquet")):
-            raise self.source.fail(f"this is a zip archive. Unpack it first, and give {shown(name)}.")
+            raise self.source.fail(f"this is a zip archive. Unpack it first, and give {quote(name)}.")
         if not name.endswith(".npy"):
-            raise self.source.fail(f"the archive has a member {shown(name)}, which is not an array: NPZ expected.")
+            raise self.source.fail(f"the archive has a member {quote(name)}, which is not an array: NPZ expected.")
         if name[:-4] in self.members:
-            raise self.source.fail(f"the archive has two members named {shown(name)}.")
+            raise self.source.fail(f"the archive has two members named {quote(name)}.")
         self.members[name[:-4]] = entry
 
     def read(self, name: str) -> Array:
         """One array, unpacked in memory."""
         entry = self.members[name]
         if entry.file_size > most_bytes(entry.compress_size):
-            raise self.source.fail(f"the array {shown(name)}: {too_large(entry.compress_size)}")
+            raise self.source.fail(f"the array {quote(name)}: {too_large(entry.compress_size)}")
         check_cells(self.source, entry.file_size // 8, 1)
         try:
             with self._zip.open(entry) as member:
@@ -208,8 +208,8 @@ class Archive:
         except TableError:
             raise
         except (zipfile.BadZipFile, NotImplementedError, OSError, EOFError, RuntimeError, ValueError) as error:
-            raise self.source.fail(f"the array {shown(name)} is damaged ({str(error)[:80]}).") from error
+            raise self.source.fail(f"the array {quote(name)} is damaged ({str(error)[:80]}).") from error
         except Exception as error:
             if type(error).__module__ in ("zlib", "lzma", "bz2", "_lzma"):
-                raise self.source.fail(f"the array {shown(name)} is damaged.") from error
+                raise self.source.fail(f"the array {quote(name)} is damaged.") from error
             raise

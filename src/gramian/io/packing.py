@@ -65,7 +65,7 @@ class Unpacked(io.RawIOBase):
 
 def open_unpacked(packing: str, file: BinaryIO, size: int, fail: Callable[[str], Exception]) -> BinaryIO:
     """A stream of the unpacked bytes of ``file``; what is wrong with it is raised as ``fail(words)``."""
-    if packing == "gzip" and _claimed(file) > most_bytes(size):
+    if packing == "gzip" and _claim(file) > most_bytes(size):
         with file:  # is it so? it is counted before a line is read
             file = io.BytesIO(file.read())
         whole = _reader(packing, file, size, fail)
@@ -80,7 +80,7 @@ def _reader(packing: str, file: BinaryIO, size: int, fail: Callable[[str], Excep
     return io.BufferedReader(Unpacked(stream, size, file, fail), _BLOCK)
 
 
-def _claimed(file: BinaryIO) -> int:
+def _claim(file: BinaryIO) -> int:
     """What the last four bytes of a gzip file say that it unpacks to. Who lies there is found out while reading."""
     file.seek(max(file.seek(0, io.SEEK_END) - 4, 0))
     size = int.from_bytes(file.read(4), "little")
@@ -122,12 +122,12 @@ def check_members(archive: zipfile.ZipFile, file: BinaryIO, size: int) -> None:
     room = most_bytes(size)
     for entry in archive.infolist():
         if entry.compress_type == zipfile.ZIP_DEFLATED:
-            room -= _inflated(file, entry, room)
+            room -= _inflated_size(file, entry, room)
             if room < 0:
                 raise too_large(size)
 
 
-def _inflated(file: BinaryIO, entry: zipfile.ZipInfo, room: int) -> int:
+def _inflated_size(file: BinaryIO, entry: zipfile.ZipInfo, room: int) -> int:
     """How many bytes a deflated member becomes; stops above ``room``."""
     file.seek(entry.header_offset)
     head = file.read(30)

@@ -15,7 +15,7 @@ from gramian.io.packing import most_bytes, too_large
 from gramian.io.source import Source, check_bytes
 from gramian.io.table import ReadOptions, batch_rows, checked_names
 from gramian.policy import FILES
-from gramian.tables.table import Table, join_pieces, shown
+from gramian.tables.table import Table, join_pieces, quote
 
 
 def pyarrow() -> Any:
@@ -147,9 +147,9 @@ class ParquetReader:
             try:
                 column[:] = [None if value is None else str(value) for value in values.to_pylist()]
             except (ValueError, OverflowError) as error:  # dates beyond the year 9999, text that is not UTF-8
-                raise self.source.fail(f"a {shown(kind)} cannot be read ({error}).", column=name) from None
+                raise self.source.fail(f"a {quote(kind)} cannot be read ({error}).", column=name) from None
             return column
-        raise self.source.fail(f"a column of type {shown(kind)} is neither numbers nor text. Drop it.", column=name)
+        raise self.source.fail(f"a column of type {quote(kind)} is neither numbers nor text. Drop it.", column=name)
 
     def _check_texts(self, values: Any) -> None:
         """Refuse a list of texts whose repetition takes more than the bound."""

@@ -17,7 +17,7 @@ from gramian.io.source import Source
 from gramian.io.table import ReadOptions, batch_rows, checked_names
 from gramian.policy import FILES
 from gramian.tables.limits import is_limit
-from gramian.tables.table import MISSING, NO_SUCH_THING, Table, is_total, shown
+from gramian.tables.table import MISSING, NO_SUCH_THING, Table, is_total, quote
 
 NAMES = {"\t": "tab", ";": "';'", "|": "'|'", ",": "','", " ": "space"}
 
@@ -78,7 +78,7 @@ class RecordReader(ABC):
         found = decimal_evidence(cell.strip() for _, cells in sample for cell in cells)
         if found.comma and found.point:
             raise self.source.fail(
-                f"both decimal commas ({shown(found.comma)}) and decimal points ({shown(found.point)}). Pass "
+                f"both decimal commas ({quote(found.comma)}) and decimal points ({quote(found.point)}). Pass "
                 "--decimal to say which."
             )
         if found.comma or (found.either and not found.point and self.delimiter != ","):
@@ -160,7 +160,7 @@ class RecordReader(ABC):
             return False
         (line, cells), count = notes[0], len(notes)
         self.comments += count
-        text = shown(" ".join(cells).strip())
+        text = quote(" ".join(cells).strip())
         lines = f"line {line}" if count == 1 else f"{count} lines from line {line} on"
         note = f"{lines} below the table left out as a note ({text})"
         self.notes += [] if note in self.notes else [note]
@@ -223,10 +223,10 @@ class RecordReader(ABC):
                 return self._texts(name, cells)
             counted = int(np.isfinite(values).sum())
             if self.kinds[j] == "number" or counted >= len(others):
-                cell = shown(cells[others[0]].strip())
+                cell = quote(cells[others[0]].strip())
                 raise self.source.fail(
                     f"{cell} is not a number, but most of the column is. Correct it, mark it as missing "
-                    f"(--missing {cell}), or pass --text {shown(name)} "
+                    f"(--missing {cell}), or pass --text {quote(name)} "
                     "to take the column as text.",
                     line=int(lines[others[0]]),
                     column=name,
@@ -254,7 +254,7 @@ class RecordReader(ABC):
             return None
         if before is None:
             self.dresses[j] = dress
-            unit, name = shown(dress.after.strip()), shown(self.names[j])
+            unit, name = quote(dress.after.strip()), quote(self.names[j])
             self.notes.append(f"column {name}: numbers in {unit} (--text {name} takes it as text)")
         return values
 
@@ -265,8 +265,8 @@ class RecordReader(ABC):
             said = [i for i, cell in enumerate(cells) if cell.strip().lower() == NO_SUCH_THING]
             if said:
                 out[said] = [cells[i].strip() for i in said]
-                word = shown(cells[said[0]].strip())
-                note = f"column {shown(name)}: {word} is taken as a word like the others (--missing {NO_SUCH_THING} if it means missing)"
+                word = quote(cells[said[0]].strip())
+                note = f"column {quote(name)}: {word} is taken as a word like the others (--missing {NO_SUCH_THING} if it means missing)"
                 self.notes += [] if note in self.notes else [note]
         return out
 
@@ -288,7 +288,7 @@ class RecordReader(ABC):
             cell = cells[at].strip()
             why = "infinite" if "inf" in cell.lower() else "too large for a 64-bit number"
             raise self.source.fail(
-                f"{shown(cell)} is {why}. Correct it, or mark it as missing (leave the cell empty).",
+                f"{quote(cell)} is {why}. Correct it, or mark it as missing (leave the cell empty).",
                 line=int(lines[at]),
                 column=name,
             )
@@ -316,7 +316,7 @@ class RecordReader(ABC):
                 plain = i
         if not others and self._is_percent(j) and plain is not None:
             raise self.source.fail(
-                f"{shown(cells[plain].strip())} has no % sign, but other cells of the column do. Write all cells "
+                f"{quote(cells[plain].strip())} has no % sign, but other cells of the column do. Write all cells "
                 "alike.",
                 line=int(lines[plain]),
                 column=self.names[j],
@@ -332,8 +332,8 @@ class RecordReader(ABC):
         one, other = ((worn.before or worn.after).strip() for worn in (before, dress))
         if one != other:
             raise self.source.fail(
-                f"{shown(text)}: the column mixes {one} and {other}. Bring it to one unit, or pass --text "
-                f"{shown(self.names[j])} to take it as text.",
+                f"{quote(text)}: the column mixes {one} and {other}. Bring it to one unit, or pass --text "
+                f"{quote(self.names[j])} to take it as text.",
                 line=line,
                 column=self.names[j],
             )

@@ -15,7 +15,7 @@ from gramian.io.layout import Record
 from gramian.io.packing import PackingError, check_members
 from gramian.io.record_table import RecordReader
 from gramian.policy import FILES
-from gramian.tables.table import TableError, shown
+from gramian.tables.table import TableError, quote
 
 _XLSX_CELL = re.compile(rb'<c\b[^>]*?\br="([A-Z]{1,3})(\d{1,7})"')
 _ODS_TAG = re.compile(rb"<table:(table-row|table-cell|covered-table-cell)\b([^>]*)>")
@@ -115,30 +115,30 @@ class SheetReader(RecordReader):
             rows: list[list[Any]] = book.get_sheet_by_index(position).to_python(skip_empty_area=False)
             return rows
 
-        listed = ", ".join(shown(name, 30) for name in names[:8]) + (", ..." if len(names) > 8 else "")
+        listed = ", ".join(quote(name, 30) for name in names[:8]) + (", ..." if len(names) > 8 else "")
         if wanted is None:
             first = next((position for position in range(len(names)) if _is_table(rows_of(position))), 0)
             if len(names) > 1:
-                which = f"{shown(names[first], 30)}, the first with a table," if first else "the first"
+                which = f"{quote(names[first], 30)}, the first with a table," if first else "the first"
                 self.notes.append(f"of the sheets {listed}, {which} is read (--sheet says otherwise)")
             return rows_of(first)
         if wanted in names:
             return rows_of(names.index(wanted))
         if wanted.isdigit() and 1 <= int(wanted) <= len(names):
             return rows_of(int(wanted) - 1)
-        raise self.source.fail(f"--sheet {shown(wanted)}: the sheets are {listed}.")
+        raise self.source.fail(f"--sheet {quote(wanted)}: the sheets are {listed}.")
 
     @cached_property
     def _width(self) -> int:
         """Cells of the widest row, empty ones at its end aside."""
-        return max((_filled(row) for row in self._rows_of_sheet), default=0)
+        return max((_fill(row) for row in self._rows_of_sheet), default=0)
 
     def _records(self, *, limit: int | None = None) -> Iterator[Record]:
         count, first = 0, (self.options.skip_lines or 0)
         for line, row in enumerate(self._rows_of_sheet[first:], start=first + 1):
             if limit is not None and count >= limit:
                 return
-            if _filled(row):
+            if _fill(row):
                 count += 1
                 yield line, [_text(cell) for cell in row[: self._width]]
 
@@ -149,7 +149,7 @@ def _is_table(rows: list[list[Any]]) -> bool:
     return len(wide) > 1 and any(not isinstance(cell, str) for cells in wide for cell in cells)
 
 
-def _filled(row: list[Any]) -> int:
+def _fill(row: list[Any]) -> int:
     return next((j + 1 for j in range(len(row) - 1, -1, -1) if row[j] not in ("", None)), 0)
 
 

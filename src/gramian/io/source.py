@@ -14,7 +14,7 @@ from typing import BinaryIO
 from gramian._memory import available_memory
 from gramian.io.model_file import is_pickle
 from gramian.io.packing import MAGIC, open_unpacked
-from gramian.tables.table import TableError, shown
+from gramian.tables.table import TableError, quote
 
 STDIN = "-"
 
@@ -63,7 +63,7 @@ class Source:
 
     def fail(self, problem: str, *, line: int | None = None, column: str | None = None) -> TableError:
         """The error to raise, with its place."""
-        places = [self.name, f"line {line}" if line else "", f"column {shown(column)}" if column is not None else ""]
+        places = [self.name, f"line {line}" if line else "", f"column {quote(column)}" if column is not None else ""]
         return TableError(f"{', '.join(place for place in places if place)}: {problem}")
 
     @cached_property

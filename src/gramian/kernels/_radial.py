@@ -163,8 +163,8 @@ class _Products:
         X, Y = self.X, self.Y
         with np.errstate(over="ignore", invalid="ignore"):
             center = np.mean(X, axis=0, dtype=np.float64) if X.shape[0] else 0.0
-            self.left = _augmented(X, center, self.scale, dtype)
-            self.right = _swapped(self.left if Y is X else _augmented(Y, center, self.scale, dtype))
+            self.left = _augment(X, center, self.scale, dtype)
+            self.right = _swap(self.left if Y is X else _augment(Y, center, self.scale, dtype))
         self.left_half, self.right_half = -self.left[:, -2], -self.right[:, -1]
         return _largest(self.left_half, self.right_half)
 
@@ -193,8 +193,8 @@ class _SparseProducts:
 
     def __init__(self, X: Points, Y: Points, scale: float | Array, dtype: DType, *, sharp: bool) -> None:
         self.dtype = np.dtype(dtype)
-        self.left = _scaled(X, scale)
-        self.right = self.left if Y is X else _scaled(Y, scale)
+        self.left = _scale(X, scale)
+        self.right = self.left if Y is X else _scale(Y, scale)
         self.left_half = 0.5 * squared_norms(self.left)
         self.right_half = 0.5 * squared_norms(self.right)
         self.repair = sharp or not _plain(_largest(self.left_half, self.right_half))
@@ -223,7 +223,7 @@ def _largest(left_half: Array, right_half: Array) -> float:
     return largest
 
 
-def _augmented(X: Points, center: Any, scale: float | Array, dtype: DType) -> Array:
+def _augment(X: Points, center: Any, scale: float | Array, dtype: DType) -> Array:
     """[(x - center)/ℓ, -h, 1], prepared in float64 whatever its dtype."""
     n_rows, n_columns = X.shape
     augmented = np.empty((n_rows, n_columns + 2), dtype=dtype)
@@ -236,14 +236,14 @@ def _augmented(X: Points, center: Any, scale: float | Array, dtype: DType) -> Ar
     return augmented
 
 
-def _swapped(augmented: Array) -> Array:
+def _swap(augmented: Array) -> Array:
     """[y, 1, -h] from [y, -h, 1]."""
     swapped = augmented.copy()
     swapped[:, -2:] = augmented[:, :-3:-1]
     return swapped
 
 
-def _scaled(X: Points, scale: float | Array) -> Any:
+def _scale(X: Points, scale: float | Array) -> Any:
     wide = sparse.csr_array(X, dtype=np.float64)
     return wide / scale if np.ndim(scale) == 0 else sparse.csr_array(wide.multiply(1.0 / np.asarray(scale)[None, :]))
 

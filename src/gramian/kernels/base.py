@@ -53,7 +53,7 @@ class Kernel(BaseEstimator):
         dtype = common_dtype(X, Y)
         tile = self.tiles(X, Y, dtype)
         if Y is not X:
-            return _assembled(tile, X.shape[0], Y.shape[0], dtype)
+            return _assemble(tile, X.shape[0], Y.shape[0], dtype)
         gram = _symmetric(tile, X.shape[0], dtype)
         np.fill_diagonal(gram, self.diagonal(X))
         return gram
@@ -319,7 +319,7 @@ class Kernel(BaseEstimator):
         """
         left, right = _drawn_rows(X, V), _drawn_rows(Y, W)
         values = np.asarray(self(left[0], right[0]), dtype=np.float64)
-        return _averaged(_averaged(values, left[1]).T, right[1]).T
+        return _average(_average(values, left[1]).T, right[1]).T
 
     def expected_diagonal(self, X: Points, V: Array) -> Array:
         """E k(x, x) of rows with means X and independent Gaussian cells of variances V [18].
@@ -343,7 +343,7 @@ class Kernel(BaseEstimator):
         array([5.5])
         """
         rows, counts = _drawn_rows(X, V)
-        return _averaged(np.asarray(self.diagonal(rows), dtype=np.float64)[:, None], counts)[:, 0]
+        return _average(np.asarray(self.diagonal(rows), dtype=np.float64)[:, None], counts)[:, 0]
 
     # ------------------------------------------------------------ algebra
 
@@ -439,7 +439,7 @@ def _drawn_rows(X: Points, V: Array, n_draws: int = 8) -> tuple[Array, Array]:
     return np.repeat(X, counts, axis=0) + np.sqrt(np.repeat(V, counts, axis=0)) * draws[place], counts
 
 
-def _averaged(values: Array, counts: Array) -> Array:
+def _average(values: Array, counts: Array) -> Array:
     """The mean over the draws of each row."""
     starts = np.cumsum(counts) - counts
     return np.asarray(np.add.reduceat(values, starts, axis=0) / counts[:, None])
@@ -450,7 +450,7 @@ def _blocks(n_rows: int) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
-def _assembled(tile: Tile, n_rows: int, n_columns: int, dtype: DType) -> Array:
+def _assemble(tile: Tile, n_rows: int, n_columns: int, dtype: DType) -> Array:
     if n_rows * n_columns <= (2 * SIZES.tile) ** 2:
         return tile(slice(0, n_rows), slice(0, n_columns))
     values = np.empty((n_rows, n_columns), dtype=dtype)

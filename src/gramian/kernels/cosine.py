@@ -61,9 +61,9 @@ class Cosine(Kernel):
 def _directions(X: Points) -> tuple[Any, Array]:
     """x/|x| (0 stays 0) in float64, and |x|; by way of x/max|xⱼ|, whose square neither overflows nor vanishes."""
     largest = _largest(X)
-    units = _divided(X, largest)
+    units = _divide(X, largest)
     norms = np.sqrt(squared_norms(units))
-    return _divided(units, norms), largest * norms
+    return _divide(units, norms), largest * norms
 
 
 def _largest(X: Points) -> Array:
@@ -71,7 +71,7 @@ def _largest(X: Points) -> Array:
     return np.asarray(largest.toarray() if sparse.issparse(largest) else largest, dtype=np.float64).ravel()
 
 
-def _divided(X: Points, divisors: Array) -> Any:
+def _divide(X: Points, divisors: Array) -> Any:
     divisors = np.where(divisors > 0, divisors, 1.0)
     if sparse.issparse(X):
         return sparse.csr_array(sparse.diags_array(1.0 / divisors) @ X)

@@ -46,7 +46,7 @@ def draw_filled(
     groups = _groups(np.isnan(X))
     wait = begin
     while True:
-        found = _filled(X, groups, mean, covariance, rng)
+        found = _fill(X, groups, mean, covariance, rng)
         if wait == 0:
             yield found
             wait = apart
@@ -86,7 +86,7 @@ def _groups(gaps: Array) -> list[tuple[Array, Array]]:
     return found
 
 
-def _filled(
+def _fill(
     X: Array, groups: list[tuple[Array, Array]], mean: Array, covariance: Array, rng: np.random.Generator
 ) -> FilledDraw:
     d = len(mean)

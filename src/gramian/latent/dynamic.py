@@ -169,7 +169,7 @@ def fit_dynamic(
     model, filtered = start, kalman_filter(start, rows)
     history = [float(filtered.log_likelihoods.sum())]
     for _ in range(max_iter):
-        wanted = _maximised(model, rows, kalman_smoother(model, filtered), isotropic)
+        wanted = _maximise(model, rows, kalman_smoother(model, filtered), isotropic)
         share = 1.0
         while True:
             candidate = _between(model, wanted, share)
@@ -199,7 +199,7 @@ def _between(model: DynamicModel, wanted: DynamicModel, share: float) -> Dynamic
     return _drawn_in(DynamicModel(**parts))
 
 
-def _maximised(model: DynamicModel, rows: Array, law: Smoothed, isotropic: bool) -> DynamicModel:
+def _maximise(model: DynamicModel, rows: Array, law: Smoothed, isotropic: bool) -> DynamicModel:
     """The M-step: a regression of each series on the latents, and of the latents on those before them."""
     T, q, p = len(rows), model.n_components, len(model.transition)
     seen = ~np.isnan(rows)

@@ -103,18 +103,18 @@ def _sums_of_values(block: Block, feature_map: FeatureMap, dtype: DType, shift: 
         return np.subtract(found, shift, out=found if own else None)
 
     of = Products.of if np.dtype(dtype) == np.float64 else Moments.of
-    return _summed(block, values, of, width, feature_map.kernel_)
+    return _sums(block, values, of, width, feature_map.kernel_)
 
 
 def _moments_of_features(block: Block, feature_map: FeatureMap) -> Moments:
     def features(part: slice) -> Array:
         return np.asarray(feature_map.transform(block.X[part]), dtype=np.float64)
 
-    found: Moments = _summed(block, features, Moments.of, 8 * feature_map.dim, None)
+    found: Moments = _sums(block, features, Moments.of, 8 * feature_map.dim, None)
     return found
 
 
-def _summed(block: Block, make: Any, of: Any, width: int, kernel: Kernel | None) -> Any:
+def _sums(block: Block, make: Any, of: Any, width: int, kernel: Kernel | None) -> Any:
     """The sums ``of(make(part), weights)`` over the parts of a block."""
     weighted = bool((block.weights != 1.0).any())
     total: Any = None

@@ -340,7 +340,7 @@ def fit_noisy(
         )
         model, levels, converged = found.point, found.levels, found.converged
         # Relative change of mean, covariance and noise after which the turns end.
-        if cut is not None and _moved(before, model) < 1e-5:
+        if cut is not None and _largest_change(before, model) < 1e-5:
             converged = True
             break
     parameters = model.parameters
@@ -386,15 +386,15 @@ def _lean(posterior: RowPosterior) -> RowPosterior:
     return replace(posterior, log_density=np.zeros_like(posterior.log_density))
 
 
-def _moved(before: NoisyModel, after: NoisyModel) -> float:
+def _largest_change(before: NoisyModel, after: NoisyModel) -> float:
     """The largest relative change of mean, covariance and noise."""
     found = 0.0
-    for old, new in zip(_told(before), _told(after)):
+    for old, new in zip(_compared_parts(before), _compared_parts(after)):
         found = max(found, float(np.linalg.norm(new - old)) / max(float(np.linalg.norm(old)), 1.0))
     return found
 
 
-def _told(model: NoisyModel) -> Iterator[Array]:
+def _compared_parts(model: NoisyModel) -> Iterator[Array]:
     parameters = model.parameters
     yield parameters.mean[0]
     yield parameters.loadings[0] @ parameters.loadings[0].T

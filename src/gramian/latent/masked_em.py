@@ -285,7 +285,7 @@ def noise_per_block(statistics: Statistics, loadings: Array, mean: Array, parame
     blocks = parameters.blocks
     if blocks is None:
         return squared_error(statistics, loadings, mean) / statistics.cells
-    explained = _explained(statistics, loadings, mean)
+    explained = _explained_squares(statistics, loadings, mean)
     indicator = block_indicator(blocks)
     cells = statistics.second[-1] @ indicator
     errors = np.maximum(statistics.square - explained @ indicator, 0.0)
@@ -295,10 +295,10 @@ def noise_per_block(statistics: Statistics, loadings: Array, mean: Array, parame
 
 def squared_error(statistics: Statistics, loadings: Array, mean: Array) -> Array:
     """Σ s_i E|x_o - μ_o - W_o z|² (K,): at the solution of the normal equations what they leave of Σ s_i |x_o|²."""
-    return np.maximum(statistics.square - _explained(statistics, loadings, mean).sum(axis=1), 0.0)
+    return np.maximum(statistics.square - _explained_squares(statistics, loadings, mean).sum(axis=1), 0.0)
 
 
-def _explained(statistics: Statistics, loadings: Array, mean: Array) -> Array:
+def _explained_squares(statistics: Statistics, loadings: Array, mean: Array) -> Array:
     """What the normal equations of each column explain of Σ s_i x_ij², (K, d)."""
     return np.einsum("qkd,kdq->kd", statistics.first[:-1], loadings) + statistics.first[-1] * mean
 

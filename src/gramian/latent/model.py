@@ -60,7 +60,7 @@ def fit_latent_model(
     operator = sample.operator()
     fixed = None if isinstance(noise_variance, str) else float(noise_variance)
     if isinstance(n_components, int):
-        spectrum = _counted(sample, operator, solver, n_components, fixed)
+        spectrum = _count(sample, operator, solver, n_components, fixed)
     else:
         spectrum = _open_ended(sample, operator, solver, n_components, fixed, default_fraction, weight, expected)
     noise = resolve_noise(noise_variance, spectrum, sample.dim)
@@ -68,13 +68,13 @@ def fit_latent_model(
     return LatentModel(sample.subspace(spectrum), LatentGaussian(spectrum.eigenvalues, noise, sample.dim), spectrum)
 
 
-def _counted(sample: Sample[Any], operator: SelfAdjoint, solver: Solver, q: int, fixed: float | None) -> Spectrum:
+def _count(sample: Sample[Any], operator: SelfAdjoint, solver: Solver, q: int, fixed: float | None) -> Spectrum:
     if q > sample.max_components:
         raise ValueError(
             f"n_components={q} must be at most {sample.max_components}, the largest possible rank for this number of samples and "
             "features. Lower n_components."
         )
-    spectrum = _solved(sample, operator, solver, q, fixed)
+    spectrum = _solve(sample, operator, solver, q, fixed)
     rank = _rank(spectrum, sample)
     warn_of_rank(q, rank)
     return spectrum.leading(rank)
@@ -108,9 +108,9 @@ def _open_ended(
     )
     count = most if whole else min(most, expected or 64)
     while True:
-        spectrum = _solved(sample, operator, solver, count, fixed)
+        spectrum = _solve(sample, operator, solver, count, fixed)
         spectrum = spectrum.leading(_rank(spectrum, sample))
-        q = _chosen(spectrum, rule, fixed, default_fraction, int(sample.dim), weight)
+        q = _choice(spectrum, rule, fixed, default_fraction, int(sample.dim), weight)
         if whole and fixed is None and default_fraction is None and not isinstance(rule, float):
             rank = len(spectrum.eigenvalues)
             q = rank if 0 < rank < getattr(sample, "full_rank", rank) else q
@@ -120,7 +120,7 @@ def _open_ended(
         count = min(most, 2 * count)
 
 
-def _chosen(
+def _choice(
     spectrum: Spectrum, rule: Any, fixed: float | None, default_fraction: float | None, n_features: int, weight: float
 ) -> int | None:
     values = spectrum.eigenvalues
@@ -143,7 +143,7 @@ def _rank(spectrum: Spectrum, sample: Sample[Any]) -> int:
     return int((values > max(sample.rank_tol * largest, sample.rank_floor)).sum()) if largest > 0 else 0
 
 
-def _solved(sample: Sample[Any], operator: SelfAdjoint, solver: Solver, count: int, fixed: float | None) -> Spectrum:
+def _solve(sample: Sample[Any], operator: SelfAdjoint, solver: Solver, count: int, fixed: float | None) -> Spectrum:
     """The solver's answer; for kernels that may be indefinite, the one rule of the library, whatever q.
 
     Negative eigenvalues count as no variance, in the spectrum and in the trace, and are warned of. That needs the whole

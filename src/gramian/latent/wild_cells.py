@@ -162,7 +162,7 @@ class CellModel:
         mean, loadings = parameters.mean[0], parameters.loadings[0]
         noise = np.broadcast_to(parameters.column_noise[0], mean.shape)
         centred = X - mean
-        posterior = row_posterior(Chunk.of(np.where(seen, centred, np.nan), parameters.blocks), _centred(parameters))
+        posterior = row_posterior(Chunk.of(np.where(seen, centred, np.nan), parameters.blocks), _centre(parameters))
         residual = centred - posterior.mean[:, 0].T @ loadings.T
         signal = signal_variance(loadings, symmetric_matrices(posterior.covariance[:, 0].T, loadings.shape[1]))
         left = np.maximum(1.0 - signal / noise, np.finfo(float).eps)
@@ -171,7 +171,7 @@ class CellModel:
     def log_densities(self, X: Array, seen: Array) -> Array:
         """log p of what is seen of each row."""
         centred = np.where(seen, X - self.parameters.mean[0], np.nan)
-        return row_posterior(Chunk.of(centred, self.parameters.blocks), _centred(self.parameters)).log_density[0]
+        return row_posterior(Chunk.of(centred, self.parameters.blocks), _centre(self.parameters)).log_density[0]
 
     def log_variances(self) -> Array:
         """ln v_j of each column given all others, (d,)."""
@@ -179,7 +179,7 @@ class CellModel:
         return np.log(self.residuals(mean, np.ones(mean.shape, dtype=bool))[1][0])
 
 
-def _centred(parameters: Parameters) -> Parameters:
+def _centre(parameters: Parameters) -> Parameters:
     return Parameters(np.zeros_like(parameters.mean), parameters.loadings, parameters.noise_variance, parameters.blocks)
 
 

@@ -37,14 +37,14 @@ def _kmeans(
     best, least = np.zeros(len(diagonal), dtype=int), np.inf
     with single_blas_thread():
         for _ in range(n_starts):
-            labels = _seeded(product, diagonal, weights, n_clusters, rng)
+            labels = _seeds(product, diagonal, weights, n_clusters, rng)
             labels, inertia = _lloyd(product, diagonal, weights, labels, n_clusters)
             if inertia < least:
                 best, least = labels, inertia
     return best
 
 
-def _seeded(product: Product, diagonal: Array, weights: Array, n_clusters: int, rng: np.random.Generator) -> Array:
+def _seeds(product: Product, diagonal: Array, weights: Array, n_clusters: int, rng: np.random.Generator) -> Array:
     """k-means++ (Arthur & Vassilvitskii 2007): each seed drawn by its squared distance to those before."""
     n = len(diagonal)
     nearest = np.full(n, np.inf)

@@ -91,7 +91,7 @@ class RobustMixture:
             table = replace(self, X=np.where(hidden, np.nan, self.X))
             deviation = medians(self.X, self.weights)[1]
             unit = np.where(deviation > 0, deviation, 1.0)
-            said = [_filled(fit, table.X, found.flags) for found, fit in map(table._of, candidates)]
+            said = [_fill(fit, table.X, found.flags) for found, fit in map(table._of, candidates)]
             values.append((self.X / unit)[hidden])
             means.append([(filled / unit)[hidden] for filled in said])
             weights.append(np.broadcast_to(self.weights[:, None], hidden.shape)[hidden])
@@ -149,10 +149,10 @@ def mixture_flags(
         level[changed] = _levels(fit, X[changed], trial[changed], penalty)
         better = level > best
         found[better], best[better] = trial[better], level[better]
-    return _spared(found, flags, best - before, weights, COLUMN_SHARE * (weights @ ~np.isnan(X)))
+    return _spare(found, flags, best - before, weights, COLUMN_SHARE * (weights @ ~np.isnan(X)))
 
 
-def _spared(found: Array, before: Array, gains: Array, weights: Array, most: Array) -> Array:
+def _spare(found: Array, before: Array, gains: Array, weights: Array, most: Array) -> Array:
     """The new flags of the rows that gain most, as far as no column loses more than it can spare; the other rows keep theirs."""
     if (weights @ found <= most).all():
         return found
@@ -183,7 +183,7 @@ def _levels(fit: MixtureFit[PrimalSubspace], X: Array, flags: Array, penalty: Ar
     return np.asarray(responsibilities_of(terms)[1] - 0.5 * (flags @ price))
 
 
-def _filled(fit: MixtureFit[PrimalSubspace], X: Array, flags: Array) -> Array:
+def _fill(fit: MixtureFit[PrimalSubspace], X: Array, flags: Array) -> Array:
     """The mean of every cell given what is believed of its row."""
     seen = [model.subspace.project(np.where(flags, np.nan, X)) for model in fit.components]
     shares = responsibilities_of(log_terms(fit.components, fit.mixing, seen))[0]

@@ -45,7 +45,7 @@ class Moments:
             w = None if weights is None else weights[rows]
             with np.errstate(over="ignore", invalid="ignore"):  # what overflows in float32 is done again below
                 if halved:
-                    scatter = blas.dsyrk(1.0, _rooted(block, w).T, beta=1.0, c=scatter, overwrite_c=True)
+                    scatter = blas.dsyrk(1.0, _root(block, w).T, beta=1.0, c=scatter, overwrite_c=True)
                     chunk_sum = _sums(block, w)
                 else:
                     chunk_scatter, chunk_sum = _products(block, w)
@@ -106,11 +106,11 @@ def _shift(X: Array) -> Array:
 
 
 def _products(block: Array, weights: Array | None) -> tuple[Array, Array]:
-    rooted = _rooted(block, weights)
+    rooted = _root(block, weights)
     return rooted.T @ rooted, _sums(block, weights)
 
 
-def _rooted(block: Array, weights: Array | None) -> Array:
+def _root(block: Array, weights: Array | None) -> Array:
     return block if weights is None else block * np.sqrt(weights).astype(block.dtype)[:, None]
 
 

@@ -54,9 +54,9 @@ def figure_1(full: bool, rng: np.random.Generator) -> Result:
         views = [Z @ rng.normal(size=(2, k)) + 0.1 * rng.normal(size=(n, k)) for k in (d, d // 2)]
         for trainable, solver in ((False, "eigh"), (True, "stiefel")):
             model = MultiViewRKM(2, kernel="linear", solver=solver, n_folds=None).fit(views)
-            rows.append((n, d + d // 2, solver, algorithm(n, d + d // 2, trainable=trainable), _taken(model)))
+            rows.append((n, d + d // 2, solver, algorithm(n, d + d // 2, trainable=trainable), _algorithm_of(model)))
     model = MultiViewRKM(2, kernel=RBF(1.0), solver="eigh", n_folds=None).fit(views)
-    rows.append((n, "kernel only", "eigh", algorithm(n, None), _taken(model)))
+    rows.append((n, "kernel only", "eigh", algorithm(n, None), _algorithm_of(model)))
     right = sum(row[3] == row[4] for row in rows)
     return Result(
         f"the library takes the chart's algorithm in {right} of {len(rows)} cases",
@@ -69,7 +69,7 @@ def figure_1(full: bool, rng: np.random.Generator) -> Result:
     )
 
 
-def _taken(model: MultiViewRKM) -> int:
+def _algorithm_of(model: MultiViewRKM) -> int:
     """The algorithm that a fitted model says it took."""
     return int(model.explain().split("AC algorithm ")[1][0])
 

@@ -105,7 +105,7 @@ def section_2(full: bool, rng: np.random.Generator) -> Result:
     )
 
 
-def _observed(X: Array, mean: Array, W: Array, noise: float) -> tuple[float, Array, float]:
+def _observed_likelihood(X: Array, mean: Array, W: Array, noise: float) -> tuple[float, Array, float]:
     """Mean log-likelihood of what rows show, and its derivatives in W and in the noise."""
     C = W @ W.T + noise * np.eye(len(mean))
     total, slope, in_noise = 0.0, np.zeros_like(W), 0.0
@@ -129,7 +129,7 @@ def holes(full: bool, rng: np.random.Generator) -> Result:
         T[np.isnan(T).all(axis=1), 0] = 0.0
         model = PPCA(3, tol=1e-12).fit(T)
         W, mean, noise = model.loadings_, model.mean_, model.noise_variance_
-        best, slope, in_noise = _observed(T, mean, W, noise)
+        best, slope, in_noise = _observed_likelihood(T, mean, W, noise)
         size = np.linalg.norm(np.linalg.solve(W @ W.T + noise * np.eye(6), W))
         stationary.append(max(float(np.linalg.norm(slope) / size), float(abs(in_noise) * noise / 6)))
         C, some = W @ W.T + noise * np.eye(6), T[np.isnan(T).any(axis=1)][:6]

@@ -44,7 +44,7 @@ def selection(model: BaseEstimator, *, ax: Axes | None = None) -> Any:
     scores = np.asarray(found.scores, dtype=float)
     errors = np.asarray(found.errors, dtype=float)
     if any(isinstance(candidate, dict) for candidate in found.candidates):
-        return _listed(found, scores, errors, single(ax, (7.0, 1.2 + 0.26 * len(scores))))
+        return _list_candidates(found, scores, errors, single(ax, (7.0, 1.2 + 0.26 * len(scores))))
     ax = plain(single(ax))
     counts = all(isinstance(candidate, int | np.integer) for candidate in found.candidates)
     places = np.array(found.candidates, dtype=float) if counts else np.arange(len(found.candidates), dtype=float)
@@ -76,7 +76,7 @@ def _ends(scores: Array, errors: Array) -> tuple[float, float] | None:
     return best - 1.2 * room, best + 0.15 * room
 
 
-def _listed(found: Any, scores: Array, errors: Array, ax: Axes) -> Axes:
+def _list_candidates(found: Any, scores: Array, errors: Array, ax: Axes) -> Axes:
     """Candidates that need words, one below the other, the best first; what lies beyond the left end stands there as a triangle."""
     plain(ax)
     order = np.argsort(-np.where(np.isfinite(scores), scores, -np.inf), kind="stable")

@@ -71,14 +71,14 @@ def as_preimage(preimage: Any, **options: Any) -> Any:
     >>> as_preimage("smoother", n_neighbors=5)
     KernelSmoother(n_neighbors=5)
     """
-    check_preimage(preimage)
+    check_preimage_method(preimage)
     if not isinstance(preimage, str):
         return preimage
     made = PREIMAGES[preimage]
     return made(**{name: value for name, value in options.items() if name in signature(made).parameters})
 
 
-def check_preimage(preimage: Any) -> None:
+def check_preimage_method(preimage: Any) -> None:
     """Refuse what names no pre-image and is none, without making one."""
     names = ", ".join(map(repr, PREIMAGES))
     if isinstance(preimage, str):

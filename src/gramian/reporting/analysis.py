@@ -142,10 +142,10 @@ def analyse(
     """Fit what the report needs, or take it from a fitted model. Warnings become remarks of the report; ``verbose`` shows progress."""
     X = prepare.matrix(table)
     with Progress("report", total=5, verbose=verbose) as bar:
-        return _analysed(table, prepare, X, n_components, random_state, fitted, bar)
+        return _analyse(table, prepare, X, n_components, random_state, fitted, bar)
 
 
-def _analysed(
+def _analyse(
     table: Table,
     prepare: Preprocessing,
     X: Array,
@@ -173,7 +173,7 @@ def _analysed(
         warnings.simplefilter("ignore")  # what the table has to say was said by the fit
         oddness, flags = _odd_rows(X, anomaly, fitted if known is not None else None, model if known is None else None)
         bar.step(done="odd rows")
-        full, std, robust = _imputed(model, X)
+        full, std, robust = _impute(model, X)
         bar.step(done="holes")
     analysis = Analysis(table, prepare, X, model, model.transform(X), anomaly, oddness, flags, full, std, rule)
     said = {" ".join(str(w.message).split()) for w in caught if not issubclass(w.category, DeprecationWarning)}
@@ -218,7 +218,7 @@ def _imputer(model: PPCA, robust: Any = "auto") -> LatentImputer:
     return LatentImputer(PPCA(int(model.n_components_)), standardize=False, robust=robust)
 
 
-def _imputed(model: PPCA, X: Array) -> tuple[Array, Array, Any]:
+def _impute(model: PPCA, X: Array) -> tuple[Array, Array, Any]:
     """The table without holes, the standard deviations of what was filled, and which cells are believed ("auto": not asked yet)."""
     if not np.isnan(X).any():
         return X, np.zeros_like(X), "auto"

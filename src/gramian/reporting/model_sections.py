@@ -28,7 +28,7 @@ def model(analysis: Analysis) -> Section:
     )
     words = (
         "Probabilistic PCA: each row is a point in a space of few dimensions, mapped linearly to the columns, plus noise that is "
-        f"alike in all of them. Columns were brought to mean 0 and variance 1 first. The number of dimensions was {_chosen(analysis)}"
+        f"alike in all of them. Columns were brought to mean 0 and variance 1 first. The number of dimensions was {_choice(analysis)}"
     )
     section.add(
         Text(words if q else "There is one feature only, or two rows: nothing to reduce. The model is a Gaussian.")
@@ -54,7 +54,7 @@ def model(analysis: Analysis) -> Section:
     return section
 
 
-def _chosen(analysis: Analysis) -> str:
+def _choice(analysis: Analysis) -> str:
     if analysis.rule in ("as asked", "of the fitted model"):
         return "given." if analysis.rule == "as asked" else "that of the fitted model."
     return f"chosen by {analysis.rule}: more would fit the noise."

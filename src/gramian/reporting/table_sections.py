@@ -19,14 +19,14 @@ def columns(analysis: Analysis) -> Section:
     notes = [note[:1].upper() + note[1:] + "." for note in (*analysis.table.notes, *prepare.notes)]
     if notes:
         section.add(Note(" ".join(notes)))
-    rows = [_described(analysis, j) for j in range(min(len(prepare.names), PAGE.columns))]
+    rows = [_describe(analysis, j) for j in range(min(len(prepare.names), PAGE.columns))]
     more = len(prepare.names) - PAGE.columns
     caption = f"The first {PAGE.columns} of {len(prepare.names)} columns." if more > 0 else ""
     header = ["column", "spread", "missing", "mean", "std", "smallest", "median", "largest"]
     return section.add(Grid(header, rows, caption))
 
 
-def _described(analysis: Analysis, j: int) -> list[Any]:
+def _describe(analysis: Analysis, j: int) -> list[Any]:
     name, values = analysis.prepare.names[j], analysis.table[analysis.prepare.names[j]]
     label = shorten(name)
     if analysis.prepare.categories[j]:
@@ -118,7 +118,7 @@ def missing(analysis: Analysis) -> Section | None:
         section.add(
             Grid(
                 ["column", "mean of seen cells", "mean, filled", "missing one deviation lower", "one higher"],
-                [[shorten(name), *map(_rounded, means)] for name, *means in shifts[:12]],
+                [[shorten(name), *map(_round, means)] for name, *means in shifts[:12]],
                 "The mean of a column if its missing values lie where they are filled, and one standard deviation of the filling (what it is unsure "
                 "by) below or above. Conclusions that change between the columns of this table depend on why cells are missing.",
             )
@@ -142,7 +142,7 @@ def shifted_means(analysis: Analysis) -> list[tuple[str, float, float, float, fl
     return found
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
     return float(f"{value:.4g}")
 
 

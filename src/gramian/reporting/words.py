@@ -9,7 +9,7 @@ import numpy as np
 from gramian._arrays import Array
 from gramian.reporting.blocks import THOUSANDS, shorten
 from gramian.tables.preprocessing import Preprocessing
-from gramian.tables.table import shown
+from gramian.tables.table import quote
 
 FACTS = {"n_components": "latent dimensions", "noise_variance": "noise variance", "n_iter": "iterations"}
 """Facts about a model as people read them."""
@@ -60,7 +60,7 @@ def extrapolated_columns(prepare: Preprocessing, full: Array, holes: Array) -> d
 
 def of_extrapolated(counts: dict[str, int]) -> str:
     """A remark about cells that were filled far from all that was seen."""
-    listed = ", ".join(f"{plural(n, 'cell')} of {shown(name)}" for name, n in list(counts.items())[:5])
+    listed = ", ".join(f"{plural(n, 'cell')} of {quote(name)}" for name, n in list(counts.items())[:5])
     return (
         f"filled far from anything seen (more than {5} standard deviations from the mean of the column): {listed}. Few rows like "
         "these show the column, so take what is filled as a guess"

@@ -107,8 +107,8 @@ class ArrayRows:
     def keeping(self, task: Callable[..., Any], *common: Any) -> ArrayRows:
         """The same rows with what was prepared of every block, whatever it takes."""
         prepared = replace(self, preparation=(task, *common), kept=None)
-        return replace(prepared, kept=tuple(prepared.map(_prepared)))
+        return replace(prepared, kept=tuple(prepared.map(_prepare)))
 
 
-def _prepared(block: Block) -> Any:
+def _prepare(block: Block) -> Any:
     return block.prepared

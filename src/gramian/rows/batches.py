@@ -52,18 +52,18 @@ class BatchRows:
         for rows in self._read():
             start = min(size - held, len(rows)) if held else 0
             if start:
-                waiting.append(_joined(rows.part(slice(0, start))))
+                waiting.append(_join(rows.part(slice(0, start))))
                 held += start
             if held == size:
-                yield _joined(*waiting)
+                yield _join(*waiting)
                 waiting, held = [], 0
             end = start + (len(rows) - start) // size * size
             if end > start:
                 yield rows.part(slice(start, end))
             if end < len(rows):
-                waiting, held = [_joined(rows.part(slice(end, len(rows))))], len(rows) - end
+                waiting, held = [_join(rows.part(slice(end, len(rows))))], len(rows) - end
         if held:
-            yield _joined(*waiting)
+            yield _join(*waiting)
 
     def _read(self) -> Iterator[ArrayRows]:
         """The non-empty batches of one pass, checked: the same columns in each."""
@@ -98,7 +98,7 @@ class BatchRows:
         return replace(self, preparation=(task, *common))
 
 
-def _joined(*parts: ArrayRows) -> ArrayRows:
+def _join(*parts: ArrayRows) -> ArrayRows:
     """One after the other, in an array of their own."""
     targets = [part.target for part in parts if part.target is not None]
     if len({target.shape[1:] for target in targets}) > 1:

@@ -27,16 +27,16 @@ class ConvertedRows:
         return self.rows.dtype
 
     def map(self, task: Callable[..., Result], *common: Any) -> list[Result]:
-        return self.rows.map(_converted, self.convert, task, common)
+        return self.rows.map(_on_converted, self.convert, task, common)
 
     def fold(self, task: Callable[..., Sum], *common: Any) -> Sum:
-        return self.rows.fold(_converted, self.convert, task, common)
+        return self.rows.fold(_on_converted, self.convert, task, common)
 
     def prepare(self, task: Callable[..., Any], *common: Any) -> ConvertedRows:
-        return replace(self, rows=self.rows.prepare(_converted, self.convert, task, common))
+        return replace(self, rows=self.rows.prepare(_on_converted, self.convert, task, common))
 
 
-def _converted(block: Block, convert: Callable[[Block], Any], task: Callable[..., Any], common: Any) -> Any:
+def _on_converted(block: Block, convert: Callable[[Block], Any], task: Callable[..., Any], common: Any) -> Any:
     """``task`` of the converted block, with what was prepared of it."""
     return task(convert(block), *common)
 

@@ -47,7 +47,7 @@ class DaskRows:
             raise ValueError(NO_ROWS)
         client = _client()
         with _in_words():
-            groups, homes = _grouped(blocks, client)
+            groups, homes = _groups(blocks, client)
         return cls(groups, homes, n_columns, dtype, names, client=client)
 
     def map(self, task: Callable[..., Result], *common: Any) -> list[Result]:
@@ -100,7 +100,7 @@ class DaskRows:
                 futures = self._submitted(run, work)
                 while merge and len(futures) > 8:  # fewer come home
                     pairs = [futures[i : i + 2] for i in range(0, len(futures), 2)]
-                    futures = [self.client.submit(_added, *pair, pure=False) for pair in pairs]
+                    futures = [self.client.submit(_add, *pair, pure=False) for pair in pairs]
                 return list(self.client.gather(futures))
         except BaseException:
             with suppress(Exception):  # there may be no scheduler to tell
@@ -153,13 +153,13 @@ def side_by_side(views: Mapping[Any, Any]) -> tuple[Any, list[int]]:
 def _fold_group(work: Work, *blocks: Any) -> Any:
     """The sum over the blocks of a group, None if all are empty."""
     with single_blas_thread(), kept_memory():
-        parts = [block.fold(work.task, *work.common) for block in _filled(work.preparation, blocks)]
+        parts = [block.fold(work.task, *work.common) for block in _with_rows(work.preparation, blocks)]
     return reduce(add, parts) if parts else None
 
 
 def _map_group(work: Work, *blocks: Any) -> list[Any]:
     with single_blas_thread(), kept_memory():
-        parts = [block.map(work.task, *work.common) for block in _filled(work.preparation, blocks)]
+        parts = [block.map(work.task, *work.common) for block in _with_rows(work.preparation, blocks)]
     return [result for part in parts for result in part]
 
 
@@ -168,13 +168,13 @@ def _prepared_group(work: Work, memory: float, *blocks: Any) -> list[ArrayRows]:
     found: list[ArrayRows] = []
     preparation = work.preparation
     with single_blas_thread(), kept_memory():
-        for block in _filled((), blocks):
+        for block in _with_rows((), blocks):
             memory -= prepared_bytes(block.X.size)
             found.append(block.keeping(*preparation) if memory >= 0 else replace(block, preparation=preparation))
     return found
 
 
-def _filled(preparation: Any, blocks: Any) -> Iterator[ArrayRows]:
+def _with_rows(preparation: Any, blocks: Any) -> Iterator[ArrayRows]:
     """The blocks that have rows; a group that was prepared is a list of them."""
     for block in blocks:
         for one in block if isinstance(block, list) else [block]:
@@ -182,7 +182,7 @@ def _filled(preparation: Any, blocks: Any) -> Iterator[ArrayRows]:
                 yield replace(one, preparation=preparation) if preparation else one
 
 
-def _added(first: Any, second: Any = None) -> Any:
+def _add(first: Any, second: Any = None) -> Any:
     return second if first is None else first if second is None else first + second
 
 
@@ -286,7 +286,7 @@ def _memory_limits(client: Any, unknown: float = 2.0**31) -> dict[str, float]:
     return defaultdict(lambda: min(known.values(), default=unknown), known)
 
 
-def _grouped(blocks: list[Any], client: Any) -> tuple[tuple[tuple[Any, ...], ...], tuple[str, ...]]:
+def _groups(blocks: list[Any], client: Any) -> tuple[tuple[tuple[Any, ...], ...], tuple[str, ...]]:
     """Groups of blocks and their homes: by the worker that holds them, so that no block has to move."""
     if client is None:
         cuts = [part.tolist() for part in np.array_split(np.arange(len(blocks)), min(8, len(blocks)))]

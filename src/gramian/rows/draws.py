@@ -92,7 +92,7 @@ class FoldMoments:
     parts: tuple[Moments | None, ...]
 
     def __add__(self, other: FoldMoments) -> FoldMoments:
-        return FoldMoments(tuple(_merged(a, b) for a, b in zip(self.parts, other.parts)))
+        return FoldMoments(tuple(_merge(a, b) for a, b in zip(self.parts, other.parts)))
 
     @property
     def total(self) -> Moments:
@@ -106,13 +106,13 @@ class FoldMoments:
     def _without(self, fold: int | None) -> Moments:
         merged: Moments | None = None
         for index, part in enumerate(self.parts):
-            merged = merged if index == fold else _merged(merged, part)
+            merged = merged if index == fold else _merge(merged, part)
         if merged is None:
             raise ValueError("No rows are left outside the fold.")
         return merged
 
 
-def _merged(first: Moments | None, second: Moments | None) -> Moments | None:
+def _merge(first: Moments | None, second: Moments | None) -> Moments | None:
     return second if first is None else first if second is None else first.merge(second)
 
 

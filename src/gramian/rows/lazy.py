@@ -111,15 +111,15 @@ def _frame(call: Call, X: Any) -> Any:
 
 
 def _frame_piece(call: Call, X: Any, like: Array, which: int | None) -> Any:
-    meta = _named(like, X._meta_nonempty, call).iloc[:0]
+    meta = _with_names(like, X._meta_nonempty, call).iloc[:0]
     return X.map_partitions(_in_kind, call, which, meta=meta)
 
 
 def _in_kind(part: Any, call: Call, which: int | None) -> Any:
-    return _named(_answer(part, call, which), part, call)
+    return _with_names(_answer(part, call, which), part, call)
 
 
-def _named(answer: Any, part: Any, call: Call) -> Any:
+def _with_names(answer: Any, part: Any, call: Call) -> Any:
     """The answer with the names and the index of the frame."""
     import pandas as pd
 

@@ -126,8 +126,8 @@ class Block:
         self.start, self.data = (level, slope, profile), data
         with np.errstate(over="ignore", invalid="ignore"):  # rates that no long series can have
             errors, end, _ = filter_series(data, self.block, self.start)
-        self.errors = bounded(errors)
-        self.end = (bounded(end[0]), bounded(end[1]), bounded(end[2]))
+        self.errors = bound_values(errors)
+        self.end = (bound_values(end[0]), bound_values(end[1]), bound_values(end[2]))
 
     def beginnings(self, end: int) -> Beginnings:
         """What the values up to ``end`` say."""
@@ -203,7 +203,7 @@ class Block:
         return means.transpose(1, 0, 2) * self.unit[0] + self.shift[0], np.stack([fits[row] for row, _ in where])
 
 
-def bounded(values: Array) -> Array:
+def bound_values(values: Array) -> Array:
     """Values as they are, or so large that no such member has a share of the forecast, and their squares still are numbers."""
     return np.clip(np.nan_to_num(values, nan=0.0, posinf=1e100, neginf=-1e100), -1e12, 1e12)
 

@@ -96,7 +96,7 @@ def choose_plan(series: Array, inputs: Array | None, given: SeriesOptions, base:
     stretches = held_out_stretches(T, horizon, fewest)
     smoothing = _smoothing_of(series, inputs, seasons, given, base)
     if not stretches or (base.n_folds is None and not given.any_open):
-        return _untried(series, given, smoothing)
+        return _without_trial(series, given, smoothing)
     trial = SeriesTrial(series, inputs, horizon, stretches)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -125,7 +125,7 @@ def _choose_smoothing(
     forecasts = outlook.rolling(trial.stretches, trial.horizon)
     alone = trial.fold_errors(forecasts, 0)
     if not np.isfinite(alone).all():  # stretches of which nothing is known
-        return _untried(trial.series, given, smoothing)
+        return _without_trial(trial.series, given, smoothing)
     found = screened_lines(trial, seasons, given) if len(trial.series) >= policy.WINDOWS.fewest else []
     forecasts, lines = beside_smoothing(trial, forecasts, found)
     forecasts, lines = no_worse_than_naive(trial, forecasts, lines, seasons)
@@ -134,7 +134,7 @@ def _choose_smoothing(
     plan = Plan.of(Candidate(SeriesTransform(max(seasons, default=0), 1), 0, outlook.smoothing))
     told = {"lags": 0, "season": max(seasons, default=0) or None, "kernel": "smoothing", "lines": round(part, 3)}
     own = Row(told, plan, forecasts[:, :, None], trial.fold_errors(forecasts[:, :, None]))
-    rows = [_listed(trial, row) for row in found]
+    rows = [_listed_row(trial, row) for row in found]
     if found and len(trial.series) >= policy.WINDOWS.kernels_from:
         line = min(found, key=lambda row: float(trial.weights @ row.errors))
         curved = _kernel_rows(trial, line.candidate, given, base, own)
@@ -151,16 +151,16 @@ def _choose_smoothing(
                 halfway=True,
             )
             rows += [both, *(replace(row, contends=False) for row in curved)]
-    return replace(_taken(trial, [own, *rows], given, own.told, seasons), outlook=outlook)
+    return replace(_take(trial, [own, *rows], given, own.told, seasons), outlook=outlook)
 
 
-def _listed(trial: SeriesTrial, row: Screened) -> Row:
+def _listed_row(trial: SeriesTrial, row: Screened) -> Row:
     """A line among what was tried; it is no rival, having its part beside smoothing."""
     forecasts = row.forecasts[:, :, None]
     return Row(row.candidate.told(), Plan.of(row.candidate), forecasts, trial.fold_errors(forecasts), contends=False)
 
 
-def _untried(series: Array, given: SeriesOptions, smoothing: Smoothing | None = None) -> Choice:
+def _without_trial(series: Array, given: SeriesOptions, smoothing: Smoothing | None = None) -> Choice:
     """Too short to hold out anything, or nothing to calibrate: smoothing or the plain model, with what was given."""
     if smoothing is not None:
         told = {"lags": 0, "season": max(smoothing.seasons, default=0) or None, "kernel": "smoothing"}
@@ -197,8 +197,8 @@ def _is_linear(kernel: Any) -> bool:
 def _choose_single(trial: SeriesTrial, seasons: list[int], given: SeriesOptions, base: WindowOptions) -> Choice:
     rows = _window_rows(trial, seasons, given, base)
     if not rows:
-        return _untried(trial.series, given)
-    return _taken(trial, rows, given, rows[0].told if given.any_open else None, seasons)
+        return _without_trial(trial.series, given)
+    return _take(trial, rows, given, rows[0].told if given.any_open else None, seasons)
 
 
 def _window_rows(trial: SeriesTrial, seasons: list[int], given: SeriesOptions, base: WindowOptions) -> list[Row]:
@@ -331,8 +331,8 @@ def _choose_table(trial: SeriesTrial, per_series: list[list[int]], given: Series
             }
             _append(rows, trial, told, plan, base)
     if not rows:
-        return _untried(trial.series, given)
-    return _taken(trial, rows, given, rows[0].told, per_series[0])
+        return _without_trial(trial.series, given)
+    return _take(trial, rows, given, rows[0].told, per_series[0])
 
 
 def _append(rows: list[Row], trial: SeriesTrial, told: dict[str, Any], plan: Plan, base: WindowOptions) -> Row | None:
@@ -350,7 +350,7 @@ def _append(rows: list[Row], trial: SeriesTrial, told: dict[str, Any], plan: Pla
     return rows[-1]
 
 
-def _taken(
+def _take(
     trial: SeriesTrial, rows: list[Row], given: SeriesOptions, plain: dict[str, Any] | None, seasons: Sequence[int]
 ) -> Choice:
     """The plain candidate, unless another is better by more than one standard error; then the next in rank, likewise."""

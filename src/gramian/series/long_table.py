@@ -86,7 +86,7 @@ def future_inputs(X: Any, panel: Panel, names: PanelNames, steps: int) -> Array:
     if rows.inputs.shape[1] != k:
         raise ValueError(f"X must have the columns of ids and times and the inputs {', '.join(panel.input_names)}.")
     index = panel.index(steps)
-    places = np.asarray(index.get_indexer(_parsed(rows.times)))
+    places = np.asarray(index.get_indexer(_parse(rows.times)))
     number = {key: i for i, key in enumerate(panel.ids)}
     ends = panel.firsts + panel.lengths
     for key, place, values in zip(rows.keys, places, rows.inputs):
@@ -175,7 +175,7 @@ def _laid_out(rows: _Rows, names: PanelNames, clock: Panel | None) -> Panel:
     """Rows sorted by series and time, on one clock."""
     if np.isinf(rows.values).any() or np.isinf(rows.inputs).any():
         raise ValueError("y or X contains infinity. Replace those values by NaN.")
-    places, described, n_times = _placed(rows.times, clock)
+    places, described, n_times = _places(rows.times, clock)
     ids = list(dict.fromkeys(map(_plain, rows.keys)))
     number = {key: i for i, key in enumerate(ids)}
     owners = np.array([number[_plain(key)] for key in rows.keys])
@@ -214,7 +214,7 @@ def _laid_out(rows: _Rows, names: PanelNames, clock: Panel | None) -> Panel:
     )
 
 
-def _parsed(times: Any) -> Any:
+def _parse(times: Any) -> Any:
     """Times as an index: dates of texts, periods of periods."""
     import pandas as pd
 
@@ -224,11 +224,11 @@ def _parsed(times: Any) -> Any:
     return index
 
 
-def _placed(times: Any, clock: Panel | None) -> tuple[Array, dict[str, Any] | None, int]:
+def _places(times: Any, clock: Panel | None) -> tuple[Array, dict[str, Any] | None, int]:
     """The clock of all times, and the place of each on it."""
     import pandas as pd
 
-    index = _parsed(times)
+    index = _parse(times)
     whole = index.unique().sort_values()
     if clock is not None and clock.clock is not None:
         whole = last_index(clock.clock, clock.n_times).union(whole).sort_values()

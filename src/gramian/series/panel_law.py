@@ -89,11 +89,11 @@ def shared_effects(panel: Panel, smoothing: Smoothing) -> tuple[Effects, Effects
         for log, (effect, whole) in sums.items():
             if whole > 0:
                 found[log].append(effect / whole)
-    plain, logs = (_pooled(np.array(found[log]).reshape(-1, k)) for log in (False, True))
+    plain, logs = (_pool(np.array(found[log]).reshape(-1, k)) for log in (False, True))
     return plain, logs
 
 
-def _pooled(effects: Array) -> Effects:
+def _pool(effects: Array) -> Effects:
     """Mean and deviation of effects (n, k), with one more series that knows nothing."""
     n = len(effects)
     mean = effects.sum(axis=0) / (n + 1)

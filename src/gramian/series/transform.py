@@ -122,13 +122,13 @@ class SeriesTransform:
         """What is taken off, for people."""
         parts = ["logarithm"] if self.log else []
         if self.season:
-            parts.append(f"season of {self.season}" + _smoothed(self.season_rate))
+            parts.append(f"season of {self.season}" + _smooth(self.season_rate))
         if self.difference:
-            parts.append("level" + _smoothed(self.level_rate))
+            parts.append("level" + _smooth(self.level_rate))
         return ", ".join(parts) or "nothing"
 
 
-def _smoothed(rate: float) -> str:
+def _smooth(rate: float) -> str:
     return " (difference)" if rate == 1.0 else f" (smoothed, rate {rate:g})"
 
 

@@ -188,7 +188,7 @@ def fit_windows(series: Array, inputs: Array | None, options: WindowOptions) -> 
     input_shift, input_scale = (np.empty(0), np.empty(0)) if inputs is None else units(inputs, options.standardize)
     known = None if inputs is None else (inputs - input_shift) / input_scale
     views, targets, notes = _training_rows(scaled, known, options)
-    kernel, said = _approximated(options, len(targets))
+    kernel, said = _approximate(options, len(targets))
     n = len(targets)
     ones = np.ones(n)
     built = [training_view(kernel, view, ones) for view in views]
@@ -270,7 +270,7 @@ def _training_rows(
     return [view[complete] for view in views], targets[complete], notes
 
 
-def _approximated(options: WindowOptions, n: int) -> tuple[Any, tuple[str, ...]]:
+def _approximate(options: WindowOptions, n: int) -> tuple[Any, tuple[str, ...]]:
     """The kernel, seen from landmarks where there are many windows."""
     spec = options.kernel
     wanted = options.approximation

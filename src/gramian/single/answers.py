@@ -21,7 +21,7 @@ from gramian.latent.gaussian import LatentGaussian, Posterior, Projection, withi
 from gramian.latent.model import LatentModel
 from gramian.policy import SIZES
 from gramian.rows import Rows, is_dask, lazily
-from gramian.single.shown import learned, page_of
+from gramian.single.shown import facts_as_html, page_of
 from gramian.solvers.auto import Auto
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -90,11 +90,11 @@ class BaseEstimator(SklearnEstimator):
     """scikit-learn's, with the evidence of what was chosen, and what was learned below the parameters in a notebook."""
 
     def _repr_html_inner(self) -> str:
-        return super()._repr_html_inner() + learned(self)
+        return super()._repr_html_inner() + facts_as_html(self)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         bundle = super()._repr_mimebundle_(**options)
-        return {kind: text + learned(self) if kind == "text/html" else text for kind, text in bundle.items()}
+        return {kind: text + facts_as_html(self) if kind == "text/html" else text for kind, text in bundle.items()}
 
     def _get_doc_link(self) -> str:
         return page_of(self)
@@ -177,7 +177,7 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             found = np.concatenate([function(self._project(X[rows])) for rows in chunks])
             return np.asarray(fitted_array(found[np.argsort(np.concatenate(groups))], dtype))
         parts = [
-            function(self._project(X[rows], **_sliced(options, rows))) for rows in row_chunks(X.shape[0], SIZES.block)
+            function(self._project(X[rows], **_slice(options, rows))) for rows in row_chunks(X.shape[0], SIZES.block)
         ]
         return np.asarray(fitted_array(parts[0] if len(parts) == 1 else np.concatenate(parts), dtype))
 
@@ -394,7 +394,7 @@ def chosen_solver(solver: Any, size: int, n_components: Any) -> tuple[Any, str]:
     return solver, "as asked"
 
 
-def _sliced(options: dict[str, Any], rows: slice) -> dict[str, Any]:
+def _slice(options: dict[str, Any], rows: slice) -> dict[str, Any]:
     return {name: None if value is None else value[rows] for name, value in options.items()}
 
 

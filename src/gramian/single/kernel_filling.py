@@ -69,7 +69,7 @@ def fit_filling(model: Any, table: Array, weights: Array, law: Any) -> KernelFil
         hidden = hidden_cells(table[few], draw, hashes)
         if hidden.any():
             trials.append(_Trial.of(model, table[few], weights[few], hidden, law))
-    best, held_out = _settled(trials)
+    best, held_out = _settle(trials)
     means, _ = law(table)
     scores = model._map_scores(model._project(table))
     smoother = _Smoother.of(scores, best.width, weights)
@@ -89,7 +89,7 @@ def fit_filling(model: Any, table: Array, weights: Array, law: Any) -> KernelFil
     )
 
 
-def _settled(trials: list[_Trial]) -> tuple[_Settings, tuple[HeldOutFill, ...]]:
+def _settle(trials: list[_Trial]) -> tuple[_Settings, tuple[HeldOutFill, ...]]:
     """The settings, and what each draw was told by those of the others; the law alone, unless a mix is better by more than a standard error."""
     said = [_Settings.of(trials[:k] + trials[k + 1 :]).said(trial) for k, trial in enumerate(trials)]
     best = _Settings.of(trials)

@@ -120,7 +120,9 @@ def preimage_evidence(model: Any, source: HeldOutRows) -> PreimageEvidence:
     shares = np.zeros((len(near), products.shape[1]))
     if noisy:
         shares = np.array([_best_shares(products, counts, place, other) for other in range(len(near))])
-        mixes = [-_mixed(products, place, other, shares[other])[:, 1:].mean(axis=1) for other in range(len(near))]
+        mixes = [
+            -_mixed_errors(products, place, other, shares[other])[:, 1:].mean(axis=1) for other in range(len(near))
+        ]
         what, score = "preimage (denoise)", "held-out error with noise added, mixed with that of clean rows"
         found["denoise"] = choose(near, np.array(mixes).T, counts, what=what, score=score)
     latents = np.random.default_rng(0).standard_normal((LOOK.folds * WAY_BACK.draws, model.n_components_))
@@ -173,7 +175,7 @@ def _best_shares(products: Array, counts: Array, place: int, other: int) -> Arra
     return np.clip(np.divide(first - both, apart, out=np.zeros_like(apart), where=apart > 0), 0.0, 1.0)
 
 
-def _mixed(products: Array, place: int, other: int, shares: Array) -> Array:
+def _mixed_errors(products: Array, place: int, other: int, shares: Array) -> Array:
     """Squared errors of the mixes, (folds, noises), over those of the first method, so that no noise outweighs the others."""
     rest = 1.0 - shares
     first = products[:, :, place, place]

@@ -28,12 +28,12 @@ def page_of(model: Any) -> str:
     return f"{site()}/reference/names/gramian.{type(model).__name__}.html" if site() else ""
 
 
-def learned(model: Any) -> str:
+def facts_as_html(model: Any) -> str:
     """What a fitted model has learned as HTML; nothing for one that is not fitted.
 
     >>> from sklearn.datasets import load_iris
     >>> from gramian import PPCA
-    >>> learned(PPCA()), "noise variance" in learned(PPCA(2).fit(load_iris().data))
+    >>> facts_as_html(PPCA()), "noise variance" in facts_as_html(PPCA(2).fit(load_iris().data))
     ('', True)
     """
     inner = getattr(model, "estimator_", model)

@@ -45,7 +45,7 @@ def arrowhead_pairs(poles: Array, border: Array, corner: Array, count: int, vect
 
 def _secular(poles: Array, border: Array, corner: float, count: int, vectors: bool) -> ArrowheadPairs:
     k = len(poles)
-    border, turns = _merged(poles, border)
+    border, turns = _merge(poles, border)
     scale = max(float(np.abs(poles).max(initial=0.0)), abs(corner))
     alive = np.abs(border) > EPS * scale * 1e-2
     roots, slopes, gaps = secular_roots(poles[alive], np.square(border[alive]), corner, count)
@@ -64,7 +64,7 @@ def _secular(poles: Array, border: Array, corner: float, count: int, vectors: bo
     return ArrowheadPairs(values[order], tips[None], shafts)
 
 
-def _merged(poles: Array, border: Array) -> tuple[Array, list[tuple[int, float, float]]]:
+def _merge(poles: Array, border: Array) -> tuple[Array, list[tuple[int, float, float]]]:
     """Equal poles are turned so that only one of them is bound to the border."""
     near = 8 * EPS * float(np.abs(poles).max(initial=0.0))
     turns = []
@@ -124,7 +124,7 @@ def secular_roots(poles: Array, squares: Array, corner: float, count: int) -> tu
             width = hi[active] - lo[active]
             done = (np.abs(value) <= 4 * EPS * terms) | (width <= 4 * EPS * np.abs(delta)) | (value == 0)
             steps[active] = np.where(
-                done, delta, _fitted(delta, value, slope, active, left, a, b, low_weight, high_weight)
+                done, delta, _fitted_root(delta, value, slope, active, left, a, b, low_weight, high_weight)
             )
             outside = ~done & ~((steps[active] > lo[active]) & (steps[active] < hi[active]))
             halved = 0.5 * (lo[active] + hi[active])
@@ -135,7 +135,7 @@ def secular_roots(poles: Array, squares: Array, corner: float, count: int) -> tu
     return origin + steps, slopes, distances + steps[:, None]
 
 
-def _fitted(
+def _fitted_root(
     delta: Array,
     value: Array,
     slope: Array,

@@ -133,7 +133,7 @@ def _descend(
             break
         moved, momentum, second = cayley_adam(axes, image, momentum, second, n_iter + 1, step)
         if accelerate:
-            frame = _turned(frame.best(scaled, moved)[1], moved)
+            frame = _turn(frame.best(scaled, moved)[1], moved)
         else:
             moved = orthonormal(moved)  # it is, but for rounding
             frame = Frame.of(moved, scaled @ moved)
@@ -165,7 +165,7 @@ def cayley_adam(
     return _cayley(axes, half, 0.5 * rate / length), momentum, second
 
 
-def _turned(frame: Frame, moved: Array) -> Frame:
+def _turn(frame: Frame, moved: Array) -> Frame:
     """The frame turned within its span as close to the moved one as it goes: the momentum stays true."""
     left, _, right = np.linalg.svd(frame.axes.T @ moved)
     return replace(frame, axes=frame.axes @ (left @ right), image=frame.image @ (left @ right))

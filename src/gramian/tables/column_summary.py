@@ -10,7 +10,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian.tables.dates import are_dates
-from gramian.tables.table import Table, is_total, shown
+from gramian.tables.table import Table, is_total, quote
 
 MAX_CATEGORIES = 50
 LONG_TEXT, LONG_WORDS = 40, 5
@@ -94,7 +94,7 @@ class Summary:
         n, m = self.count, len(values)
         if unit > 1e150:
             raise ValueError(
-                f"column {shown(self.name)} has magnitudes around {unit:.3g}, whose squares overflow. Rescale it first."
+                f"column {quote(self.name)} has magnitudes around {unit:.3g}, whose squares overflow. Rescale it first."
             )
         mean = float(values.mean())
         shift = mean - self.mean

@@ -105,7 +105,7 @@ class Style:
         if name == "name":
             return self._month_name(moment.month)
         if name == "half":
-            return _cased(was, "ap"[moment.hour >= 12] + was[1:])
+            return _match_case(was, "ap"[moment.hour >= 12] + was[1:])
         if name == "fraction":
             return f"{moment.microsecond:06d}"[: len(was)]
         year, week, _ = moment.isocalendar()
@@ -122,7 +122,7 @@ class Style:
         if month in self.months:
             return self.months[month]
         short = max(map(len, self.months.values())) <= 3
-        return _cased(self.sample["name"], ENGLISH[month - 1][: 3 if short else None])
+        return _match_case(self.sample["name"], ENGLISH[month - 1][: 3 if short else None])
 
 
 @dataclass(frozen=True)
@@ -226,5 +226,5 @@ def _past_midnight(times: list[Moment]) -> list[Moment]:
     return out if 2 * days <= len(times) else times
 
 
-def _cased(like: str, text: str) -> str:
+def _match_case(like: str, text: str) -> str:
     return text.upper() if like.isupper() else text.lower() if like.islower() else text

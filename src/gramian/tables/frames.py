@@ -175,7 +175,7 @@ def _is_nothing(cell: Any) -> bool:
 def like(X: Any, values: Array, names: Sequence[Any] | None = None) -> Any:
     """``values`` as a frame with the names (or those given) and the index of X, if X is one; else as they are."""
     if is_narwhals(X):
-        return wrapped(X, like(X.to_native(), values, names))
+        return wrap(X, like(X.to_native(), values, names))
     module = type(X).__module__.partition(".")[0]
     if hasattr(X, "iloc") and hasattr(X, "columns"):
         return type(X)(values, index=X.index, columns=X.columns if names is None else list(names))
@@ -191,7 +191,7 @@ def is_narwhals(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] == "narwhals" and hasattr(X, "to_native")
 
 
-def wrapped(X: Any, frame: Any) -> Any:
+def wrap(X: Any, frame: Any) -> Any:
     """A frame in the wrapper of narwhals that X is."""
     import narwhals
     import narwhals.stable.v2 as stable
@@ -203,7 +203,7 @@ def with_cells(X: Any, cells: Mapping[str, tuple[Array, Sequence[Any]]]) -> Any:
     """A frame with some cells changed: ``cells[name] = (flags of rows, their values)``. Container, names, index, dtypes and
     categories stay; whole numbers stay whole."""
     if is_narwhals(X):
-        return wrapped(X, with_cells(X.to_native(), cells))
+        return wrap(X, with_cells(X.to_native(), cells))
     frame = frame_of(X)
     names = list(getattr(X, "column_names", X.columns))
     found = {str(name): name for name in names}
@@ -248,7 +248,7 @@ def chosen_columns(X: Any, names: Sequence[str]) -> Any:
 def other_columns(X: Any, filled: Any) -> Any:
     """A frame with the columns of another one of its kind in the place of its own."""
     if is_narwhals(X):
-        return wrapped(X, other_columns(X.to_native(), filled.to_native()))
+        return wrap(X, other_columns(X.to_native(), filled.to_native()))
     if hasattr(X, "iloc"):
         out = X.copy()
         for name in filled.columns:
@@ -261,7 +261,7 @@ def other_columns(X: Any, filled: Any) -> Any:
 def with_columns(X: Any, columns: Mapping[str, Array]) -> Any:
     """A frame with further columns."""
     if is_narwhals(X):
-        return wrapped(X, with_columns(X.to_native(), columns))
+        return wrap(X, with_columns(X.to_native(), columns))
     if hasattr(X, "iloc"):
         return X.assign(**columns)
     if type(X).__module__.startswith("pyarrow"):
@@ -326,7 +326,7 @@ def _moment(seconds: float, *, whole: bool, day: bool, zone: Any) -> Any:
 def frame_like(X: Any, names: Sequence[str], columns: Sequence[Array]) -> Any:
     """Columns in the container that X is: a pandas or polars frame, a dictionary, a Table, or an array."""
     if is_narwhals(X):
-        return wrapped(X, frame_like(X.to_native(), names, columns))
+        return wrap(X, frame_like(X.to_native(), names, columns))
     module = type(X).__module__.partition(".")[0]
     if module == "pandas":
         import pandas

@@ -11,7 +11,7 @@ from gramian._arrays import Array
 from gramian.tables.codes import cells_as_missing
 from gramian.tables.coding import code_of, coordinates, labels, order_of, probabilities
 from gramian.tables.column_summary import Summary, describe_columns, summaries
-from gramian.tables.table import Table, TableError, shown
+from gramian.tables.table import Table, TableError, quote
 
 COUNTER_NAMES = frozenset(
     ("id", "index", "row", "rowid", "row_id", "row id", "rownames", "unnamed: 0", "nr", "no", "#")
@@ -55,7 +55,7 @@ def resolve_columns(names: Sequence[str], wanted: str, option: str) -> list[str]
             found.extend(names[low - 1 : high])
             continue
         listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-        raise ValueError(f"{option}: there is no column {shown(token)}. The table has {listed}.")
+        raise ValueError(f"{option}: there is no column {quote(token)}. The table has {listed}.")
     return list(dict.fromkeys(found))
 
 
@@ -178,7 +178,7 @@ class Preprocessing:
         table = self.seen(table)
         absent = [name for name in self.names if name not in table and name not in may_lack]
         if absent:
-            listed = ", ".join(shown(name) for name in absent[:5]) + (", ..." if len(absent) > 5 else "")
+            listed = ", ".join(quote(name) for name in absent[:5]) + (", ..." if len(absent) > 5 else "")
             where = f"{table.source.name}: " if table.source else ""
             raise TableError(f"{where}the model needs the column(s) {listed}, which the table does not have.")
         out = np.empty((table.n_rows, int(sum(self.widths))))
@@ -220,7 +220,7 @@ class Preprocessing:
             return column[:, None]
         shows = [row for row, cell in enumerate(column.tolist()) if cell is not None]
         if shows:
-            cell = shown(column[shows[0]])
+            cell = quote(column[shows[0]])
             raise TableError(
                 f"{table.place(shows[0], name)}: {cell} is not a number, as it was when the model was fitted."
             )
@@ -270,7 +270,7 @@ class Preprocessing:
         """The target column: class names, or numbers (standardised where the features are)."""
         assert self.target is not None
         if self.target not in table:
-            raise TableError(f"the table has no column {shown(self.target)}, the target.")
+            raise TableError(f"the table has no column {quote(self.target)}, the target.")
         column = self.seen(table)[self.target]
         if self.target_is_class:
             texts = _as_texts(column)
@@ -303,7 +303,7 @@ def _codes(table: Table, name: str, values: list[str], texts: Sequence[str | Non
         row = int(strange[0])
         known = ", ".join(values[:8]) + (", ..." if len(values) > 8 else "")
         raise TableError(
-            f"{table.place(row, name)}: {shown(texts[row])} was not seen when the model was fitted ({known})."
+            f"{table.place(row, name)}: {quote(texts[row])} was not seen when the model was fitted ({known})."
         )
     return np.maximum(codes, -1)
 
@@ -346,11 +346,11 @@ class _Maker:
         found = given if set(given) == set(values) else order_of(values)
         if found is None:
             listed = ", ".join(values[:5]) + (", ..." if len(values) > 5 else "")
-            self.notes.append(f"column {shown(summary.name)} has {len(values)} categories ({listed})")
+            self.notes.append(f"column {quote(summary.name)} has {len(values)} categories ({listed})")
             return values
         ordered.append(summary.name)
         listed = " < ".join(found[:5]) + (" < ..." if len(found) > 5 else "")
-        self.notes.append(f"column {shown(summary.name)} has {len(found)} ordered categories ({listed})")
+        self.notes.append(f"column {quote(summary.name)} has {len(found)} ordered categories ({listed})")
         return found
 
     def _is_modelled(self, position: int, summary: Summary) -> bool:
@@ -363,18 +363,18 @@ class _Maker:
         if name in self.wanted:
             return True
         if not summary.count:
-            self.notes.append(f"column {shown(name)} has no values: left out")
+            self.notes.append(f"column {quote(name)} has no values: left out")
             self.left_out.append(name)
             return False
         if summary.is_text:
             return self._is_category(position, summary)
         row_number = (self.unnamed[position] and position == 0) or name.strip().lower() in COUNTER_NAMES
         if row_number and summary.increasing and not summary.missing and self.n_rows > 2:
-            self.notes.append(f"column {shown(name)} counts the rows: taken as row names (--id)")
+            self.notes.append(f"column {quote(name)} counts the rows: taken as row names (--id)")
             self.ids.append(name)
             return False
         if summary.names_rows:
-            self.notes.append(f"column {shown(name)} numbers the rows, no two alike: taken as row names (--id)")
+            self.notes.append(f"column {quote(name)} numbers the rows, no two alike: taken as row names (--id)")
             self.ids.append(name)
             return False
         return True
@@ -387,17 +387,17 @@ class _Maker:
             return False
         if distinct == 1:
             self.notes.append(
-                f"column {shown(name)} has one value only ({shown(next(iter(summary.counts)))}): left out"
+                f"column {quote(name)} has one value only ({quote(next(iter(summary.counts)))}): left out"
             )
             self.left_out.append(name)
             return False
         if summary.kind == "category":
             return True
-        example = shown(next(iter(summary.counts)), 24)
+        example = quote(next(iter(summary.counts)), 24)
         what = (
             "holds dates" if summary.kind == "date" else f"is text with {distinct} different values (such as {example})"
         )
-        self.notes.append(f"column {shown(name)} {what}: carried along, not modelled")
+        self.notes.append(f"column {quote(name)} {what}: carried along, not modelled")
         self.ids.append(name)
         return False
 
@@ -438,5 +438,5 @@ class _Maker:
             positions = [made.names.index(name) for name in names if name in made.names]
             views[view] = [int(j) for j in np.flatnonzero(np.isin(owner, positions))]
             if not views[view]:
-                raise ValueError(f"--views: the view {shown(view)} has no column left.")
+                raise ValueError(f"--views: the view {quote(view)} has no column left.")
         return views

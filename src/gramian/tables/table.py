@@ -144,7 +144,7 @@ def join_pieces(pieces: Sequence[Array]) -> Array:
     return np.concatenate(pieces)
 
 
-def shown(text: Any, width: int = 60) -> str:
+def quote(text: Any, width: int = 60) -> str:
     """A name or cell for a one-line message: quoted, control characters escaped, cut when long."""
     text = str(text)
     return repr(text if len(text) <= width else text[: width - 1] + "…")

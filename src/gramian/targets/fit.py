@@ -255,7 +255,7 @@ def _fit_single(
     table = sample.table
     with pin_threads(table.n_rows):
         whole = inputs.whole()
-        q = _counted(sample, whole, n_components)
+        q = _count(sample, whole, n_components)
         least = np.maximum(SEEN * start_noises(table), _unchecked_floors(table))
         parts: list[Fold] = []
         if folds is not None and q > 0:
@@ -287,7 +287,7 @@ def _fit_single(
     return TargetModel(model, noises, np.empty(0), checked, n_iter, settled, table.total_weight)
 
 
-def _counted(sample: ViewSample, whole: Decomposition, n_components: int | float) -> int:
+def _count(sample: ViewSample, whole: Decomposition, n_components: int | float) -> int:
     """The number of components asked for, counted on inputs and target as they are weighted."""
     known = KnownSpectrum(sample, whole)
     if isinstance(n_components, int):

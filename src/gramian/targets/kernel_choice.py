@@ -104,7 +104,7 @@ def choose_target_kernel(
     plain.sort(key=lambda one: one.mean)
     weighed = relevance_trials(contest, seen[plain[0].squash], plain[0]) if weigh else []
     trials = [*plain, *sorted(weighed, key=lambda one: one.mean)]
-    candidates = [_named(trial, squashed is not None, bool(weighed)) for trial in trials]
+    candidates = [_words(trial, squashed is not None, bool(weighed)) for trial in trials]
     scores = -np.array([trial.loss for trial in trials]).T
     selection = choose(candidates, scores, what="kernel", score="held-out squared error")
     chosen = trials[selection.index]
@@ -167,7 +167,7 @@ def _best(tried: list[ScoredDesign], squash: bool) -> ScoredDesign | None:
     return replace(min(tried, key=lambda one: one.mean), squash=squash) if tried else None
 
 
-def _named(trial: ScoredDesign, squashes: bool, weighs: bool) -> dict[str, Any]:
+def _words(trial: ScoredDesign, squashes: bool, weighs: bool) -> dict[str, Any]:
     """A candidate in words: the kernel, and what else differs between candidates."""
     named: dict[str, Any] = {"kernel": trial.design.kernel}
     if squashes:

@@ -57,8 +57,8 @@ class Evaluation:
         """The objective on the held-out rows of one fold."""
         train, test = self.folds[fold]
         model = with_seeds(with_params(self.estimator, params), self.seed)
-        X_train, y_train = _taken(model, self.X, self.y, train)
-        X_test, y_test = _taken(model, self.X, self.y, test, train)
+        X_train, y_train = _take(model, self.X, self.y, train)
+        X_test, y_test = _take(model, self.X, self.y, test, train)
         options = _check_method_params(self.X, self.fit_params, train) if self.fit_params else {}
         if y_train is None:
             model.fit(X_train, **options)
@@ -121,7 +121,7 @@ def rows_of(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def _taken(model: BaseEstimator, X: Any, y: object, rows: Array, train: Array | None = None) -> tuple[Any, Any]:
+def _take(model: BaseEstimator, X: Any, y: object, rows: Array, train: Array | None = None) -> tuple[Any, Any]:
     """The rows of X and y; of views, of each; of a precomputed kernel, against the training columns."""
     if is_views(X):
         part: Any = {n: _cut(v, rows) for n, v in X.items()} if isinstance(X, dict) else [_cut(v, rows) for v in X]

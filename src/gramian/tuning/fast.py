@@ -136,7 +136,7 @@ class Distances:
 
     def gram(self, kernel: Any, rows: Array, columns: Array) -> Array | None:
         """k(X[rows], X[columns]) for a kernel of the isotropic kind; None for others."""
-        return _profiled(kernel, self.products[np.ix_(rows, columns)])
+        return _profile(kernel, self.products[np.ix_(rows, columns)])
 
     def against(self, kernel: Any, Y: Array, columns: Array, fold: int) -> Array | None:
         """k(Y, X[columns]) for other rows Y, whose distances are remembered."""
@@ -147,7 +147,7 @@ class Distances:
             if len(self.queries) >= 16:
                 self.queries.pop(next(iter(self.queries)))
             self.queries[key] = -0.5 * euclidean_distances(Y - self.offset, self.X[columns], squared=True)
-        return _profiled(kernel, self.queries[key])
+        return _profile(kernel, self.queries[key])
 
 
 def digest(values: Array) -> bytes:
@@ -159,7 +159,7 @@ def _isotropic(kernel: Any) -> bool:
     return bool(getattr(kernel, "isotropic", False)) and hasattr(kernel, "squared_radius")
 
 
-def _profiled(kernel: Any, products: Array) -> Array | None:
+def _profile(kernel: Any, products: Array) -> Array | None:
     if not _isotropic(kernel):
         return None
     return np.asarray(kernel.profile(products / float(kernel.length_scale) ** 2))

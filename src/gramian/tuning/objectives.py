@@ -95,7 +95,7 @@ def accuracy(model: BaseEstimator, X: Table, y: object) -> float:
 def forecast(model: BaseEstimator, X: Table, y: object = None) -> float:
     """Minus the mean squared error of the held-out stretch that follows the training series, all steps forecast at once."""
     truth = np.asarray(X, dtype=float)
-    answer = _reshaped(_predicted(model, "predict", len(truth), y), truth)
+    answer = _reshape(_predict(model, "predict", len(truth), y), truth)
     seen = np.isfinite(truth)
     if not seen.any():
         raise ValueError("a held-out stretch of the series has no observed value. Use fewer or longer folds (cv).")
@@ -111,15 +111,15 @@ def interval_score(model: BaseEstimator, X: Table, y: object = None) -> float:
     if hasattr(model, "predict_interval"):
         truth = np.asarray(X, dtype=float)
         lower, upper = (
-            _reshaped(end, truth) for end in _predicted(model, "predict_interval", len(truth), y, level=DEFAULTS.cover)
+            _reshape(end, truth) for end in _predict(model, "predict_interval", len(truth), y, level=DEFAULTS.cover)
         )
     else:
         from scipy.special import ndtri
 
         truth = np.asarray(y, dtype=float)
         mean, std = model.predict(X, return_std=True)
-        half = ndtri(0.5 + DEFAULTS.cover / 2.0) * _reshaped(std, truth)
-        lower, upper = _reshaped(mean, truth) - half, _reshaped(mean, truth) + half
+        half = ndtri(0.5 + DEFAULTS.cover / 2.0) * _reshape(std, truth)
+        lower, upper = _reshape(mean, truth) - half, _reshape(mean, truth) + half
     seen = np.isfinite(truth)
     truth, lower, upper = truth[seen], lower[seen], upper[seen]
     outside = np.maximum(lower - truth, 0.0) + np.maximum(truth - upper, 0.0)
@@ -196,10 +196,10 @@ def _hidden_views(model: BaseEstimator, X: Table) -> float:
     return -float(np.mean(errors))
 
 
-def _predicted(model: BaseEstimator, method: str, steps: int, exogenous: Any, **options: Any) -> Any:
+def _predict(model: BaseEstimator, method: str, steps: int, exogenous: Any, **options: Any) -> Any:
     call = getattr(model, method)
     return call(steps, **options) if exogenous is None else call(steps, X=exogenous, **options)
 
 
-def _reshaped(values: Any, like: Array) -> Array:
+def _reshape(values: Any, like: Array) -> Array:
     return np.asarray(values, dtype=float).reshape(like.shape)

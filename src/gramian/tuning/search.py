@@ -290,7 +290,7 @@ class BayesSearch(BestModel):
                     if not points:
                         break
                     settings = [space.decode(point) for point in points]
-                    outcomes = _evaluated(evaluation, settings, pool, n_jobs)
+                    outcomes = _evaluate(evaluation, settings, pool, n_jobs)
                     for point, params, outcome in zip(points, settings, outcomes):
                         trials.append(_trial(len(trials), point, params, outcome))
                         best = best_index(trials)
@@ -345,7 +345,7 @@ def _fit(model: BaseEstimator, X: Table, y: object, fit_params: dict[str, Any]) 
         model.fit(X, y, **fit_params)
 
 
-def _evaluated(evaluation: Evaluation, settings: list[dict[str, Any]], pool: Any, n_jobs: int) -> list[Outcome]:
+def _evaluate(evaluation: Evaluation, settings: list[dict[str, Any]], pool: Any, n_jobs: int) -> list[Outcome]:
     """The outcome of every setting: several settings side by side, or the folds of a single one where each is a fit of its own."""
     if n_jobs == 1:
         return [evaluation(params) for params in settings]

@@ -89,7 +89,7 @@ class ViewAnswers:
 
     def _known(self, rows: ViewRows, v: int) -> dict[tuple[int, ...], Trust]:
         """What held-out rows said of the questions that the rows ask."""
-        found = {shown: self._trust(shown, v) for shown in _shown(rows.seen)}
+        found = {shown: self._trust(shown, v) for shown in _shown_sets(rows.seen)}
         return {shown: trust for shown, trust in found.items() if trust is not None}
 
     def _within_reach(self, rows: ViewRows, latents: Array, known: dict[tuple[int, ...], Trust]) -> Array:
@@ -108,7 +108,7 @@ class ViewAnswers:
 
     def _warn_singular(self, seen: Array) -> None:
         """Without noise, views that do not determine all components leave the rest at the prior: say so [8]."""
-        for shown in _shown(seen):
+        for shown in _shown_sets(seen):
             if not shown or len(shown) == len(self.names):
                 continue
             rank = self.subspace.seen_rank(shown)
@@ -216,7 +216,7 @@ class ViewAnswers:
         return np.square(draws - mean).mean(axis=0) + (0.0 if left is None else np.square(left))
 
 
-def _shown(seen: Array) -> list[tuple[int, ...]]:
+def _shown_sets(seen: Array) -> list[tuple[int, ...]]:
     """The different sets of views that rows show, as positions."""
     return [tuple(int(v) for v in np.flatnonzero(pattern)) for pattern in np.unique(seen, axis=0)]
 

@@ -77,7 +77,7 @@ def _chosen_components(rows: ViewRows, weights: Array, options: ViewOptions) -> 
     if len(complete) < LOOK.fewest:
         if not all(is_linear(spec) for spec in options.specs):
             return None, rule("95 % of the variance, since few rows show all views")
-        chosen, shares = ViewRows.of([_filled(view, weights) for view in rows.views]), weights
+        chosen, shares = ViewRows.of([_fill(view, weights) for view in rows.views]), weights
     else:
         chosen, shares = rows.take(complete), weights[complete]
     views = tuple(training_view(spec, view, shares) for spec, view in zip(options.specs, chosen.views))
@@ -87,7 +87,7 @@ def _chosen_components(rows: ViewRows, weights: Array, options: ViewOptions) -> 
     return chosen_components(ViewSample(table, np.sqrt(beta), space), row_hashes(chosen.stacked), options)
 
 
-def _filled(view: Array, weights: Array) -> Array:
+def _fill(view: Array, weights: Array) -> Array:
     seen = ~np.isnan(view)
     return np.where(seen, view, weights @ np.where(seen, view, 0.0) / (weights @ seen))
 

@@ -137,13 +137,13 @@ def moment_folds(folded: FoldedViews, scales: Array, most: int, solver: Solver) 
         kept, held = moments.without(part.number), moments.parts[part.number]
         assert held is not None
         operator = Stored(kept.covariance() * both)
-        spectrum = _kept(solver.solve(operator, min(most, operator.size)))
+        spectrum = _kept_components(solver.solve(operator, min(most, operator.size)))
         gap = held.mean - kept.mean
         scatter = (held.scatter / held.weight + np.outer(gap, gap)) * both
         axes = [spectrum.eigenvectors[view] for view in views]
         subspace = ViewSubspace(
             tuple(
-                ViewPart.of(_mapped(view, kept.mean[columns], U, folded.way_back(part)), float(scale), float(dim))
+                ViewPart.of(_map_axes(view, kept.mean[columns], U, folded.way_back(part)), float(scale), float(dim))
                 for view, columns, U, scale, dim in zip(folded.table.views, views, axes, scales, dims)
             )
         )
@@ -162,7 +162,7 @@ def moment_folds(folded: FoldedViews, scales: Array, most: int, solver: Solver) 
     return folded.held_out.each(path)
 
 
-def _mapped(view: View, mean: Array, axes: Array, rows: Array | None) -> Subspace:
+def _map_axes(view: View, mean: Array, axes: Array, rows: Array | None) -> Subspace:
     """The axes of an explicit view, behind its map where that leads back to inputs, or where ``rows`` do."""
     primal = PrimalSubspace(mean, np.ascontiguousarray(axes.T))
     if not isinstance(view, ExplicitView) or view.feature_map is None:
@@ -184,7 +184,7 @@ def row_folds(folded: FoldedViews, scales: Array, most: int, solver: Solver) -> 
         held, kept = part.held, part.kept
         sample = ViewSample(table.take(kept), scales, space)
         operator = sample.operator()
-        spectrum = _kept(solver.solve(operator, min(most, sample.max_components), dim=sample.dim))
+        spectrum = _kept_components(solver.solve(operator, min(most, sample.max_components), dim=sample.dim))
         subspace = sample.subspace(spectrum)
         seen = []
         for own, view in zip(subspace.without_maps().parts, table.views):
@@ -212,7 +212,7 @@ def row_folds(folded: FoldedViews, scales: Array, most: int, solver: Solver) -> 
     return folded.held_out.each(path)
 
 
-def _kept(spectrum: Spectrum) -> Spectrum:
+def _kept_components(spectrum: Spectrum) -> Spectrum:
     """The components of the kept rows that are above rounding."""
     largest = float(spectrum.eigenvalues.max(initial=0.0))
     return spectrum.leading(int((spectrum.eigenvalues > SEEN * largest).sum()))

@@ -53,7 +53,7 @@ def choose_view_kernels(
     open_noise = isinstance(options.noise_variance, str)
     asked = options if open_noise else replace(options, noise_variance="per-view", n_components="auto")
     tried, losses = [], []
-    for specs in [straight, *(specs_of(curved) for curved in _curved(some, open_views, widths))]:
+    for specs in [straight, *(specs_of(curved) for curved in _curved_maps(some, open_views, widths))]:
         loss = _losses(some, shares, replace(asked, specs=specs, space="auto", solver="auto", verbose=0), preimage)
         if loss is not None:
             tried.append(specs)
@@ -61,12 +61,12 @@ def choose_view_kernels(
     if not losses:
         return straight, _without(options, straight, "too few rows show all views to hold any out")
     selection = choose(
-        [_named(options, specs) for specs in tried], -np.array(losses).T, what="kernel", score="error of held-out views"
+        [_words(options, specs) for specs in tried], -np.array(losses).T, what="kernel", score="error of held-out views"
     )
     return tried[selection.index], selection
 
 
-def _curved(rows: ViewRows, open_views: Sequence[int], widths: Sequence[float]) -> list[list[Any]]:
+def _curved_maps(rows: ViewRows, open_views: Sequence[int], widths: Sequence[float]) -> list[list[Any]]:
     """The maps of the open views at each width, the widest first."""
     if len(rows) < 2:
         return []
@@ -101,11 +101,11 @@ def _losses(rows: ViewRows, weights: Array, options: ViewOptions, preimage: Any)
     return np.mean(found, axis=0) if found else None
 
 
-def _named(options: ViewOptions, specs: list[Any]) -> dict[str, Any]:
+def _words(options: ViewOptions, specs: list[Any]) -> dict[str, Any]:
     """A candidate as a parameter of the model."""
     kernel = LINEAR if all(spec == LINEAR for spec in specs) else dict(zip(options.names, specs))
     return {"kernel": kernel}
 
 
 def _without(options: ViewOptions, specs: list[Any], why: str) -> Selection:
-    return without_evidence(_named(options, specs), f"kernel linear: {why}")
+    return without_evidence(_words(options, specs), f"kernel linear: {why}")

@@ -86,7 +86,7 @@ def fit_missing_views(
     variances = np.array([partial.variance for partial in partials])
     units = view_units(variances, shared)
     scales = power_of_two(units)
-    table, blocks = _stacked(partials, scales, len(weights))
+    table, blocks = _stack(partials, scales, len(weights))
     q = (
         n_components
         if isinstance(n_components, int)
@@ -123,7 +123,7 @@ def power_of_two(units: Array) -> Array:
     return np.asarray(np.exp2(np.round(np.log2(units))))
 
 
-def _stacked(partials: list[PartialView], scales: Array, n: int) -> tuple[Array, Array]:
+def _stack(partials: list[PartialView], scales: Array, n: int) -> tuple[Array, Array]:
     """All views side by side, NaN where a row does not show one, and the view of each column."""
     parts = []
     for partial, scale in zip(partials, scales):

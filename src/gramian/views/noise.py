@@ -171,7 +171,7 @@ def _ecm(
     def step(noises: Array) -> tuple[Array, float]:
         sample, spectrum = solve_scaled(table, q, solver, space, noises)
         level = mean_log_likelihood(table.traces, table.dims, spectrum.eigenvalues, noises)
-        return (table.traces - _explained(sample, spectrum)) / table.dims, level
+        return (table.traces - _explained_traces(sample, spectrum)) / table.dims, level
 
     return ecm_rounds(step, noises, least, tol, rounds, leaps, progress)
 
@@ -224,7 +224,7 @@ def _leap(first: Array, second: Array, third: Array) -> Array:
     return np.minimum(third if far is None else far[0], 300.0)
 
 
-def _explained(sample: ViewSample, spectrum: Spectrum) -> Array:
+def _explained_traces(sample: ViewSample, spectrum: Spectrum) -> Array:
     """tr(BᵀK_vB), one per view; from the axes alone where they are explicit: Σ (l - 1)|u_v|² / c_v²."""
     table = sample.table
     if sample.space == "primal":

@@ -158,7 +158,7 @@ class NestedKernels:
         """
         params: dict[str, Any] = super().get_params(deep)  # type: ignore[misc]
         if deep:
-            for name, kernel in _named(self.kernel):
+            for name, kernel in _entries(self.kernel):
                 params[f"kernel__{name}"] = kernel
                 if hasattr(kernel, "get_params") and not isinstance(kernel, type):
                     params.update({f"kernel__{name}__{key}": value for key, value in kernel.get_params().items()})
@@ -187,7 +187,7 @@ class NestedKernels:
         """
         if "kernel" in params:
             self.kernel = params.pop("kernel")
-        known = {str(name): name for name, _ in _named(self.kernel)}
+        known = {str(name): name for name, _ in _entries(self.kernel)}
         rest: dict[str, Any] = {}
         for key, value in params.items():
             prefix, _, below = key.partition("__")
@@ -195,9 +195,9 @@ class NestedKernels:
             if prefix != "kernel" or view not in known:
                 rest[key] = value
             elif parameter:
-                _parametrised(self.kernel, known[view]).set_params(**{parameter: value})
+                _parametrise(self.kernel, known[view]).set_params(**{parameter: value})
             else:
-                self.kernel = _replaced(self.kernel, known[view], value)
+                self.kernel = _replace(self.kernel, known[view], value)
         super().set_params(**rest)  # type: ignore[misc]
         return self
 
@@ -226,14 +226,14 @@ def is_linear(spec: Any) -> bool:
     return isinstance(spec, Identity) if is_feature_map(spec) else isinstance(as_kernel(spec), Linear)
 
 
-def _named(kernel: Any) -> list[tuple[Any, Any]]:
+def _entries(kernel: Any) -> list[tuple[Any, Any]]:
     """The entries of a dict or list of kernels; none for a single one."""
     if isinstance(kernel, Mapping):
         return list(kernel.items())
     return list(enumerate(kernel)) if isinstance(kernel, list | tuple) else []
 
 
-def _parametrised(kernel: Any, name: Any) -> Any:
+def _parametrise(kernel: Any, name: Any) -> Any:
     found = kernel[name]
     if not hasattr(found, "set_params"):
         raise ValueError(
@@ -242,7 +242,7 @@ def _parametrised(kernel: Any, name: Any) -> Any:
     return found
 
 
-def _replaced(kernel: Any, name: Any, value: Any) -> Any:
+def _replace(kernel: Any, name: Any, value: Any) -> Any:
     if isinstance(kernel, Mapping):
         return {key: value if key == name else old for key, old in kernel.items()}
     return type(kernel)(value if i == name else old for i, old in enumerate(kernel))

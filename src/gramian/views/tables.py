@@ -90,7 +90,7 @@ def _checked_views(X: Any, names: list[Any], fewest: int = 0) -> list[Any]:
         if len(X) != len(names):
             raise ValueError(f"Expected {len(names)} views, got {len(X)}. Give None where a view is missing.")
         given = list(X)
-    given = _aligned(names, given)
+    given = _align(names, given)
     arrays = [
         None
         if view is None
@@ -106,7 +106,7 @@ def _checked_views(X: Any, names: list[Any], fewest: int = 0) -> list[Any]:
     return arrays
 
 
-def _aligned(names: list[Any], given: list[Any]) -> list[Any]:
+def _align(names: list[Any], given: list[Any]) -> list[Any]:
     """The views with the rows of data frames in the order of the first one's index; indexes that do not name the same rows are refused."""
     indexed = [(name, view) for name, view in zip(names, given) if hasattr(view, "iloc") and hasattr(view, "index")]
     if len(indexed) < 2 or all(view.index.equals(indexed[0][1].index) for _, view in indexed[1:]):

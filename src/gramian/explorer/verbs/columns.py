@@ -17,10 +17,10 @@ def columns(session: Session, start: int, count: int) -> dict[str, Any]:
     """A part of the columns, in the order of the table."""
     data = session.need_data()
     names = data.table.names
-    return {"total": len(names), "columns": [_told(session, name) for name in names[start : start + count]]}
+    return {"total": len(names), "columns": [_words(session, name) for name in names[start : start + count]]}
 
 
-def _told(session: Session, name: str) -> dict[str, Any]:
+def _words(session: Session, name: str) -> dict[str, Any]:
     data = session.need_data()
     column, prepare = data.table[name], data.prepare
     role = "modelled"

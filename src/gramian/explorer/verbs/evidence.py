@@ -16,14 +16,14 @@ def evidence(session: Session) -> dict[str, Any]:
         "q": fitted.q,
         "most_q": int(min(len(data.X) - 1, data.X.shape[1], 60)) or 1,
         "clusters": None if fitted.clusters is None else len(fitted.clusters.model.weights_),
-        "components": told(fitted.selection, "n_components"),
-        "mixtures": None if fitted.clusters is None else told(fitted.clusters.selection, "n_clusters"),
+        "components": selection_table(fitted.selection, "n_components"),
+        "mixtures": None if fitted.clusters is None else selection_table(fitted.clusters.selection, "n_clusters"),
         "explained": [plain(v) for v in getattr(fitted.linear, "explained_variance_ratio_", [])],
     }
     return found
 
 
-def told(selection: Any, name: str) -> dict[str, Any] | None:
+def selection_table(selection: Any, name: str) -> dict[str, Any] | None:
     """Candidates with their scores, and the reason."""
     if selection is None:
         return None

@@ -21,7 +21,7 @@ def export(session: Session, what: str) -> dict[str, Any]:
     return {"name": name, "type": kind, "data": base64.b64encode(content).decode("ascii")}
 
 
-def _written(suffix: str, write: Callable[[str], Any]) -> bytes:
+def _write(suffix: str, write: Callable[[str], Any]) -> bytes:
     """What a writer of files writes; the name is ours."""
     with tempfile.TemporaryDirectory(prefix="gramian-") as folder:
         path = os.path.join(folder, f"out{suffix}")
@@ -35,7 +35,7 @@ def _stem(session: Session) -> str:
     return "".join(c if c.isalnum() or c in "-_" else "-" for c in stem)[:60].strip("-") or "table"
 
 
-def _filled(session: Session) -> tuple[str, str, bytes]:
+def _fill(session: Session) -> tuple[str, str, bytes]:
     from gramian.io.tables import write_table
 
     data, fitted = session.need()
@@ -44,7 +44,7 @@ def _filled(session: Session) -> tuple[str, str, bytes]:
         seen = columns[name]
         empty = np.array([v is None for v in seen]) if seen.dtype == object else np.isnan(seen)
         columns[name] = np.where(empty, full, seen)
-    content = _written(
+    content = _write(
         ".csv", lambda path: write_table(path, list(columns), list(columns.values()), escape_formulas=True)
     )
     return f"{_stem(session)}-filled.csv", "text/csv", content
@@ -61,7 +61,7 @@ def _scores(session: Session) -> tuple[str, str, bytes]:
         columns |= {"t2": fitted.odd.t2, "spe": fitted.odd.spe}
     if fitted.clusters is not None:
         columns["cluster"] = fitted.clusters.labels + 1.0
-    content = _written(
+    content = _write(
         ".csv", lambda path: write_table(path, list(columns), list(columns.values()), escape_formulas=True)
     )
     return f"{_stem(session)}-scores.csv", "text/csv", content
@@ -76,7 +76,7 @@ def _model(session: Session) -> tuple[str, str, bytes]:
     return (
         f"{_stem(session)}.safetensors",
         "application/octet-stream",
-        _written(".model", lambda path: save(made, path)),
+        _write(".model", lambda path: save(made, path)),
     )
 
 
@@ -89,7 +89,7 @@ def _report(session: Session) -> tuple[str, str, bytes]:
     def write(path: str) -> None:
         write_report(path, data.table, data.prepare, title=session.title, n_components=q)
 
-    return f"{_stem(session)}-report.html", "text/html", _written(".html", write)
+    return f"{_stem(session)}-report.html", "text/html", _write(".html", write)
 
 
 def _code(session: Session) -> tuple[str, str, bytes]:
@@ -97,7 +97,7 @@ def _code(session: Session) -> tuple[str, str, bytes]:
 
 
 FILES: dict[str, Callable[[Session], tuple[str, str, bytes]]] = {
-    "filled": _filled,
+    "filled": _fill,
     "scores": _scores,
     "model": _model,
     "report": _report,

@@ -39,11 +39,11 @@ def replace(session: Session, column: str, old: Any, new: Any) -> dict[str, Any]
         if not kept:
             session.replaced.append((column, before, after))
         session.remember(f"{len(rows)} cells of {column[:40]}", back)
-        _look_at(session, _measured(session, dataclasses.replace(data, emptied=emptied)))
+        _look_at(session, _remeasure(session, dataclasses.replace(data, emptied=emptied)))
     return {"cells": len(rows)}
 
 
-def _measured(session: Session, data: Data) -> Data:
+def _remeasure(session: Session, data: Data) -> Data:
     """The same table in the units that its cells have now; those of a model that was given stay."""
     prepare = data.prepare
     if session.given is None:

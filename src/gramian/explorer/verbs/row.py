@@ -49,7 +49,7 @@ def odd_row(data: Data, fitted: Fitted, row: int, cells: list[Any], most: int = 
     prepare, odd, x = data.prepare, fitted.odd, data.X[row]
     shares = np.bincount(data.owner, np.nan_to_num(odd.contributions[row]), len(prepare.names))
     order = [int(j) for j in np.argsort(-shares, kind="stable")[:most] if shares[j] > 0]
-    expected = _expected(data, fitted, x, order) if order else []
+    expected = _expectation(data, fitted, x, order) if order else []
     score = float(fitted.oddness[row])
     return {
         "t2": plain(odd.t2[row]),
@@ -63,7 +63,7 @@ def odd_row(data: Data, fitted: Fitted, row: int, cells: list[Any], most: int = 
     }
 
 
-def _expected(data: Data, fitted: Fitted, x: Array, columns: list[int]) -> list[Any]:
+def _expectation(data: Data, fitted: Fitted, x: Array, columns: list[int]) -> list[Any]:
     """The row as cells, where each of some columns is what the others let expect of it."""
     owned = data.owner == np.array(columns)[:, None]
     full, std = (np.asarray(part) for part in fitted.linear.impute(np.where(owned, np.nan, x), return_std=True))

@@ -204,8 +204,9 @@ class Block:
 
 
 def bound_values(values: Array) -> Array:
-    """Values as they are, or so large that no such member has a share of the forecast, and their squares still are numbers."""
-    return np.clip(np.nan_to_num(values, nan=0.0, posinf=1e100, neginf=-1e100), -1e12, 1e12)
+    """Values as they are, or so large that no such member has a share of the forecast, and their squares still are numbers; in place."""
+    values = np.nan_to_num(values, copy=False, nan=0.0, posinf=1e100, neginf=-1e100)
+    return np.clip(values, -1e12, 1e12, out=values)
 
 
 def inverse_roots(precision: Array) -> Array:

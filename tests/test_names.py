@@ -5,36 +5,34 @@ from pathlib import Path
 
 import gramian
 
-IRREGULAR = set(
-    [
-        "told",
-        "said",
-        "kept",
-        "held",
-        "built",
-        "found",
-        "known",
-        "shown",
-        "drawn",
-        "taken",
-        "given",
-        "chosen",
-        "written",
-        "hidden",
-        "seen",
-        "woven",
-        "left",
-        "thrown",
-        "spent",
-        "brought",
-        "sent",
-        "lost",
-        "made",
-        "bound",
-        "broken",
-        "meant",
-    ]
-)
+IRREGULAR = {
+    "told",
+    "said",
+    "kept",
+    "held",
+    "built",
+    "found",
+    "known",
+    "shown",
+    "drawn",
+    "taken",
+    "given",
+    "chosen",
+    "written",
+    "hidden",
+    "seen",
+    "woven",
+    "left",
+    "thrown",
+    "spent",
+    "brought",
+    "sent",
+    "lost",
+    "made",
+    "bound",
+    "broken",
+    "meant",
+}
 VERBS = {"embed", "feed", "seed", "need", "exceed"}
 
 

@@ -24,7 +24,7 @@ def table() -> Step:
 
     columns = load_penguins()
     whole = Table(list(columns), list(columns.values()))
-    found = [_hidden(whole, draw) for draw in range(DRAWS)]
+    found = [_hide(whole, draw) for draw in range(DRAWS)]
     errors, plain, inside = (np.concatenate([part[k] for part in found]) for k in range(3))
     error, of_means, share = rms(errors), rms(plain), float(inside.mean())
     line = (
@@ -66,7 +66,7 @@ def table() -> Step:
     return Step(line, {"error": error, "error of means": of_means, "coverage": share, "odd rows": len(rows)}, section)
 
 
-def _hidden(whole: Table, draw: int) -> tuple[Array, Array, Array, dict[str, tuple[Array, Array, Array]]]:
+def _hide(whole: Table, draw: int) -> tuple[Array, Array, Array, dict[str, tuple[Array, Array, Array]]]:
     """Errors of hidden cells in deviations of their columns, those of means, which lie inside 90 %, and by column (truth, filled, deviation)."""
     from gramian import LatentImputer
 

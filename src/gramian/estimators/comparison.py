@@ -58,7 +58,7 @@ def compare_imputers(X: Any, n_draws: int = 3, random_state: int = 0) -> Any:
     features = coding.matrix(table, unknown="missing")
     found: dict[str, list[tuple[Array, Array, Array, float, float]]] = {name: [] for name in _IMPUTERS}
     for _ in range(check_count("n_draws", n_draws, 1)):
-        hidden = _hidden(features, coding.owner, rng)
+        hidden = _hide(features, coding.owner, rng)
         shown = np.where(hidden, np.nan, features)
         for name, fill in _IMPUTERS.items():
             with warnings.catch_warnings():
@@ -83,7 +83,7 @@ def _put_back(X: Any, names: list[str], columns: list[Array]) -> Any:
     return pandas.DataFrame(dict(zip(names, columns)))
 
 
-def _hidden(features: Array, owner: Array, rng: np.random.Generator) -> Array:
+def _hide(features: Array, owner: Array, rng: np.random.Generator) -> Array:
     """The cells of a draw: all features of a column together, and no row or column hidden whole."""
     seen = ~np.isnan(features)
     hidden = (rng.random((len(features), int(owner[-1]) + 1)) < LOOK.hidden)[:, owner] & seen

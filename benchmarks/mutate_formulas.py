@@ -97,7 +97,7 @@ MUTATIONS = [
     # ------------------------------------------------------------ what was seen in part
     Mutation("M of seen entries without the noise", "MM 2.4, AC eq. 15 with noise", "return overlap * np.outer(gains, gains) + self.noise_variance * np.eye(len(gains))", "return overlap * np.outer(gains, gains) + 1e-9 * np.eye(len(gains))"),
     Mutation("posterior covariance of seen entries without sigma2", "MM 2.4.1", "return inverse, self.noise_variance * inverse", "return inverse, inverse"),
-    Mutation("density of seen entries without log|M|", "MM 2.4", "log_det = np.linalg.slogdet(self._precision(seen.overlap))[1] if q else 0.0", "log_det = 0.0"),
+    Mutation("density of seen entries without log|M|", "MM 2.4", "log_det = seen.of_overlaps(lambda G: np.linalg.slogdet(self._precision(G))[1]) if q else 0.0", "log_det = 0.0"),
     Mutation("overlap of all entries, seen or not", "MM 2.4", "packed = seen.astype(np.float64) @", "packed = np.ones(seen.shape) @"),
     # ------------------------------------------------------------ EM
     Mutation("EM step without M^-1", "MM 2.4.2, ZH eq. 11", "np.linalg.solve(M, moments))", "moments)"),

@@ -7,7 +7,7 @@ from scipy.special import ndtri
 
 from gramian import KernelPPCA
 from gramian.evidence.held_out import HeldOut
-from gramian.evidence.limits import Tally, calibrated_std, less_optimistic, weighted_quantile
+from gramian.evidence.limits import Tally, calibrated_std, less_optimistic
 from gramian.exceptions import NumericalWarning
 from gramian.solvers import Eigh
 from gramian.targets.fit import fit_target
@@ -27,12 +27,6 @@ def test_the_conformal_level_counts_the_new_row():
 def test_residuals_are_taken_over_their_leverage():
     residuals, weights = np.full((20, 1), 3.0), np.full(20, 0.05)
     assert_allclose(NORMAL * calibrated_std(residuals, np.full(20, 0.44), weights, 20.0), [2.5])
-
-
-def test_weighted_quantiles_count_repetition():
-    values = np.array([1.0, 2.0, 3.0])
-    assert weighted_quantile(values, np.array([8.0, 1.0, 1.0]), 0.8) == 1.0
-    assert weighted_quantile(values, np.array([8.0, 1.0, 1.0]), 0.81) == 2.0
 
 
 def test_deviations_are_raised_for_the_choices_made_on_the_same_rows():

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from gramian.targets.squash import Squash, weighted_quantiles
+from gramian.targets.squash import Squash
 
 
 def test_only_heavy_tails_are_squashed():
@@ -21,14 +21,6 @@ def test_near_values_stay_in_order_and_in_place():
     near = np.abs(x - 1.0) <= 6.0
     assert_allclose(found[near], ((x - 1.0) / 2.0)[near])
     assert_allclose(squash(np.array([[1.0 + 2.0 * 10]])), 3.0 + np.log(8.0))
-
-
-def test_quantiles_count_weights_as_repetition():
-    X = np.array([[3.0], [1.0], [2.0]])
-    counts = np.array([1.0, 5.0, 2.0])
-    for level in (0.25, 0.5, 0.75):
-        repeated = np.repeat(X, counts.astype(int), axis=0)
-        assert_allclose(weighted_quantiles(X, counts, level), weighted_quantiles(repeated, np.ones(8), level))
 
 
 def test_constant_and_mostly_constant_columns_keep_a_unit():

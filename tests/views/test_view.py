@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from gramian import stack_views
 from gramian.evidence.held_out import HeldOut
-from gramian.evidence.limits import calibrated_std, weighted_quantile
+from gramian.evidence.limits import calibrated_std
 from gramian.kernels import RBF
 from gramian.latent.model import fit_latent_model
 from gramian.operators.gram import DenseGram
@@ -135,14 +135,6 @@ def test_calibration_covers_nine_tenths_of_the_residuals():
     weights = np.full(2000, 1 / 2000)
     std = calibrated_std(residuals, np.zeros(2000), weights, 2000.0)
     assert_allclose((np.abs(residuals) <= 1.6449 * std).mean(axis=0), 0.9, atol=2e-3)
-
-
-def test_a_weighted_quantile_counts_repeated_rows():
-    values, counts = np.array([3.0, 1.0, 2.0]), np.array([1, 2, 3])
-    for level in (0.1, 0.3, 0.6, 0.9):
-        assert weighted_quantile(values, counts / 6, level) == weighted_quantile(
-            np.repeat(values, counts), np.ones(6), level
-        )
 
 
 def test_a_smooth_kernel_is_factored_to_rounding_and_a_rough_one_is_not():

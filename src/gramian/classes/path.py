@@ -16,7 +16,7 @@ from gramian._arrays import Array
 from gramian._checks import check_n_components
 from gramian._precision import EPS, ROUNDING
 from gramian.latent.dimension import for_fraction
-from gramian.latent.gaussian import LatentGaussian, Projection
+from gramian.latent.gaussian import LatentGaussian, Projection, SeenByEachQ
 from gramian.mixtures.kernel_component import CONSTANT_FREE
 from gramian.operators.held_out_gram import HeldOutGram
 from gramian.policy import DEFAULTS
@@ -49,26 +49,12 @@ class ClassPath:
 
     def evidences(self, rules: Sequence[tuple[Any, float | None]]) -> Array:
         """`evidence` of every (q, noise) from running sums of squared scores, (len(rules), n)."""
-        values = self.eigenvalues
-        squares = np.square(self.seen.scores)
-        explained = _running(squares)
-        distances = _running(squares / values)
-        log_volumes = _running(np.log(values))
-        found = np.empty((len(rules), len(squares)))
+        seen = SeenByEachQ.of(self.eigenvalues, np.square(self.seen.scores), self.seen.squared_norm)
+        found = np.empty((len(rules), len(self.seen.scores)))
         for i, (count, noise) in enumerate(rules):
-            q = count_of(values, self.trace, count, 0.0 if noise is None else noise)
-            residual = np.maximum(self.seen.squared_norm - explained[:, q], 0.0)
-            if noise is None:
-                found[i] = -residual
-            else:
-                volume = log_volumes[q] - q * np.log(noise)
-                found[i] = self.log_prior - 0.5 * (volume + distances[:, q] + residual / noise)
+            q = count_of(self.eigenvalues, self.trace, count, 0.0 if noise is None else noise)
+            found[i] = -seen.left[:, q] if noise is None else self.log_prior + seen.log_density(q, noise, CONSTANT_FREE)
         return found
-
-
-def _running(values: Array) -> Array:
-    """Sums of the first 0, 1, 2, ... entries along the last axis."""
-    return np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1)], axis=-1)
 
 
 def count_of(eigenvalues: Array, trace: float, n_components: Any, noise_variance: float) -> int:

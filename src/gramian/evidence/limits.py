@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import gammaln, ndtri
 
 from gramian._arrays import Array
+from gramian._quantiles import weighted_quantile
 from gramian.policy import DEFAULTS
 
 COVERING = float(ndtri(0.5 + DEFAULTS.cover / 2))
@@ -42,14 +43,7 @@ def calibrated_std(residuals: Array, leverages: Array, weights: Array, total_wei
     """s such that the 90 % normal interval with s√(1 + |z|²/N) covers 90 % of the held-out residuals (conformally)."""
     scaled = np.abs(residuals) / np.sqrt(1.0 + leverages)[:, None]
     level = conformal_level(total_weight)
-    return np.array([weighted_quantile(column, weights, level) for column in scaled.T]) / COVERING
-
-
-def weighted_quantile(values: Array, weights: Array, level: float) -> float:
-    """The smallest value with at least ``level`` of the weight at or below it."""
-    order = np.argsort(values, kind="stable")
-    share = np.cumsum(weights[order]) / weights.sum()
-    return float(values[order][min(int(np.searchsorted(share, level - 1e-9)), len(values) - 1)])
+    return np.asarray(weighted_quantile(scaled, weights, level) / COVERING)
 
 
 def threshold(scores: Array, weights: Array, share: float) -> float:

@@ -14,10 +14,11 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._content import SmallestRows
+from gramian._quantiles import weighted_quantile
 from gramian.evidence.cells import CellDraw, HiddenPredictions, hidden_cells
 from gramian.evidence.selection import Selection, choose
 from gramian.latent.cell_seer import CellSeer
-from gramian.latent.wild_cells import NORMAL_MAD, split_rows, weighted_quantile
+from gramian.latent.wild_cells import NORMAL_MAD, split_rows
 from gramian.policy import LOOK, ROBUST
 
 BOLD = "more cells"
@@ -127,7 +128,7 @@ def choose_by_hidden_cells(
     """
     errors = [[value - mean for value, mean in zip(values, each)] for each in means]
     every = np.concatenate(weights)
-    typical = min(weighted_quantile(np.abs(np.concatenate(each)), every) for each in errors)
+    typical = min(weighted_quantile(np.abs(np.concatenate(each)), every, 0.5, halfway=True) for each in errors)
     bound = np.square(ROBUST.bound * NORMAL_MAD * typical)
     scores = [
         [-np.average(np.minimum(np.square(error), bound), weights=weight) for error, weight in zip(each, weights)]

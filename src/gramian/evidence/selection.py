@@ -16,7 +16,7 @@ from scipy.special import ndtr, ndtri
 from gramian._answers import Answer, Shown
 from gramian._arrays import Array
 from gramian._precision import ROUNDING
-from gramian.evidence.limits import weighted_quantile
+from gramian._quantiles import weighted_quantile
 from gramian.policy import JURY, LOOK
 
 

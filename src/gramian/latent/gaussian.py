@@ -165,20 +165,34 @@ def log_likelihoods_of_each_q(
     """
     noise = noise_of_each_q(eigenvalues, trace, dim) if noise_variance is None else noise_variance
     noise = np.maximum(np.broadcast_to(np.asarray(noise, dtype=np.float64), len(eigenvalues) + 1), floor)
-    values = np.maximum(eigenvalues, floor)
     q = np.arange(len(eigenvalues) + 1)
-    explained = _sums_of_each_q(squared_scores)
-    left = np.maximum(np.asarray(squared_norm)[..., None] - explained, 0.0)
-    rest = dim - q
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # -inf where next to no noise is left
-        inside = _sums_of_each_q(np.log(values) + squared_scores / values)
-        outside = rest * np.log(noise) + left / noise
-        levels = -0.5 * (dim * np.log(2 * np.pi) + inside + outside)
-    levels = np.where(noise > 0, levels, -np.inf)
-    whole = np.flatnonzero(rest <= 0)
+    seen = SeenByEachQ.of(np.maximum(eigenvalues, floor), squared_scores, squared_norm)
+    levels = np.where(noise > 0, seen.log_density(q, noise, dim), -np.inf)
+    whole = np.flatnonzero(dim - q <= 0)
     if whole.size and noise_variance is None:  # the full Gaussian
-        levels[..., whole] = -0.5 * (dim * np.log(2 * np.pi) + inside[..., whole])
+        levels[..., whole] = -0.5 * (dim * np.log(2 * np.pi) + seen.inside[..., whole])
     return np.asarray(np.where(np.isnan(levels), -np.inf, levels))
+
+
+@dataclass(frozen=True)
+class SeenByEachQ:
+    """Rows as the models of q = 0, 1, ..., r leading components see them, all at once: running sums over the axes [10]."""
+
+    inside: Array  # Σ_{p<=q} log l_p + t_p² / l_p, (..., r + 1)
+    left: Array  # |φ - μ|² - Σ_{p<=q} t_p²
+
+    @classmethod
+    def of(cls, eigenvalues: Array, squared_scores: Array, squared_norm: Any) -> SeenByEachQ:
+        """From t_p² (..., r) and |φ - μ|² (...)."""
+        left = np.maximum(np.asarray(squared_norm)[..., None] - _sums_of_each_q(squared_scores), 0.0)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return cls(_sums_of_each_q(np.log(eigenvalues) + squared_scores / eigenvalues), left)
+
+    def log_density(self, q: Any, noise: Any, dim: float) -> Array:
+        """log p of each row under the models of these q and noises; -inf or NaN where next to no noise is left."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            outside = (dim - q) * np.log(noise) + self.left[..., q] / noise
+            return np.asarray(-0.5 * (dim * np.log(2 * np.pi) + self.inside[..., q] + outside))
 
 
 def _sums_of_each_q(terms: Array) -> Array:

@@ -13,7 +13,8 @@ import numpy as np
 from scipy.special import lambertw, ndtri
 
 from gramian._arrays import Array
-from gramian.latent.wild_cells import medians, weighted_quantile
+from gramian._quantiles import weighted_quantile
+from gramian.latent.wild_cells import medians
 from gramian.policy import LOOK, ROBUST
 
 SIDES = (1.0, -1.0)
@@ -52,7 +53,9 @@ class Tails:
             for j, column in enumerate(np.where(distances > 0, distances, np.nan).T):
                 if np.count_nonzero(~np.isnan(column)) < LOOK.fewest // 2:
                     continue
-                inner, outer = (weighted_quantile(column, weights, level * (1.0 - share)) for level in levels)
+                inner, outer = (
+                    weighted_quantile(column, weights, level * (1.0 - share), halfway=True) for level in levels
+                )
                 error = 1.0 / np.sqrt(
                     np.count_nonzero(~np.isnan(column))
                 )  # of the logarithm that follows, of a normal side

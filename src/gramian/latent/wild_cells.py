@@ -18,6 +18,7 @@ from scipy.special import ndtri
 
 from gramian._arrays import Array
 from gramian._precision import LEAST_NOISE
+from gramian._quantiles import weighted_quantile
 from gramian.latent.gaussian import signal_variance
 from gramian.latent.masked_em import LOG_2PI, Parameters, row_posterior
 from gramian.latent.masked_table import Chunk
@@ -149,8 +150,7 @@ class CellModel:
         residuals, variances = self.residuals(X, seen)
         sizes = np.where(seen, np.abs(residuals) / np.sqrt(variances), np.nan)
         level = 1.0 - COLUMN_SHARE  # so many cells of a column are not wild
-        found = np.array([weighted_quantile(column, weights, level) for column in sizes.T])
-        return np.asarray(found / ndtri(0.5 + 0.5 * level))
+        return np.asarray(weighted_quantile(sizes, weights, level, halfway=True) / ndtri(0.5 + 0.5 * level))
 
     def penalty(self, threshold: Any) -> Array:
         """What a flag costs, but ln 2π: c² s² + ln v of each column given all others."""
@@ -328,22 +328,9 @@ def medians(X: Array, weights: Array) -> tuple[Array, Array]:
     >>> medians(np.array([[1.0], [2.0], [3.0], [4.0], [100.0]]), np.ones(5))[0]
     array([3.])
     """
-    middle = np.array([weighted_quantile(column, weights) for column in X.T])
+    middle = weighted_quantile(X, weights, 0.5, halfway=True)
     away = np.abs(X - middle)
-    deviation = np.array([weighted_quantile(column, weights) for column in away.T])
-    for j in np.flatnonzero(deviation == 0):
-        deviation[j] = weighted_quantile(np.where(away[:, j] > 0, away[:, j], np.nan), weights)
+    deviation = weighted_quantile(away, weights, 0.5, halfway=True)
+    one = deviation == 0
+    deviation[one] = weighted_quantile(np.where(away[:, one] > 0, away[:, one], np.nan), weights, 0.5, halfway=True)
     return middle, NORMAL_MAD * deviation
-
-
-def weighted_quantile(values: Array, weights: Array, level: float = 0.5) -> float:
-    """The weighted quantile of what is not NaN, halfway between two values where both are; 0 of nothing."""
-    kept = ~np.isnan(values) & (weights > 0)
-    if not kept.any():
-        return 0.0
-    order = np.argsort(values[kept], kind="stable")
-    ordered, below = values[kept][order], np.cumsum(weights[kept][order])
-    half = level * below[-1]
-    low = int(np.searchsorted(below, half * (1 - 1e-12)))
-    high = int(np.searchsorted(below, half * (1 + 1e-12), side="right"))
-    return float((ordered[low] + ordered[min(high, len(ordered) - 1)]) / 2)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.evidence.limits import weighted_quantile
+from gramian._quantiles import weighted_quantile
 from gramian.policy import DEFAULTS, SPREAD
 from gramian.series.smoothing import Outlook, Smoothing
 from gramian.series.transform import LARGEST_LOG, Removed, SeriesTransform, back_table, forward_table

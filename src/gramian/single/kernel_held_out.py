@@ -18,8 +18,9 @@ from sklearn.base import clone
 
 from gramian._arrays import Array
 from gramian._content import cell_uniforms, row_hashes, smallest_positions
+from gramian._quantiles import weighted_quantile
 from gramian.evidence.held_out import HeldOut
-from gramian.evidence.limits import Tally, weighted_quantile
+from gramian.evidence.limits import COVERING, Tally
 from gramian.policy import DEFAULTS, LOOK, WAY_BACK
 
 
@@ -144,8 +145,4 @@ def held_out_std(model: Any, source: HeldOutRows, method: Any) -> Array:
     if not errors:
         return rows.std(axis=0)
     misses, counts = np.concatenate(errors), np.concatenate(weights)
-    order = np.argsort(misses, axis=0)
-    reached = np.cumsum(counts[order], axis=0) >= DEFAULTS.cover * counts.sum() * (1 - 1e-12)
-    return np.take_along_axis(misses, order, axis=0)[reached.argmax(axis=0), np.arange(misses.shape[1])] / ndtri(
-        (1 + DEFAULTS.cover) / 2
-    )
+    return np.asarray(weighted_quantile(misses, counts, DEFAULTS.cover) / COVERING)

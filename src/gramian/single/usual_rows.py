@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gramian._arrays import Array, Kept, row_chunks
-from gramian.evidence.limits import weighted_quantile
+from gramian._quantiles import weighted_quantile
 from gramian.exceptions import NumericalWarning
 from gramian.kernels import RBF, Kernel
 from gramian.latent.model import LatentModel, fit_latent_model

@@ -9,9 +9,9 @@ from scipy.spatial.distance import cdist, pdist, squareform
 
 from gramian._arrays import Array, row_chunks
 from gramian._content import row_hashes, smallest_positions
+from gramian._quantiles import weighted_quantile
 from gramian._types import Points
 from gramian.policy import LOOK, TARGETS, WAY_BACK
-from gramian.targets.squash import weighted_quantiles
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class TargetReach:
         center = weights @ Y
         spread = np.sqrt(weights @ np.square(Y - center))
         farthest = float(_root_mean_square(scaled, scale).max(initial=0.0)) or 1.0
-        low, high, middle = Y.min(axis=0), Y.max(axis=0), weighted_quantiles(Y, weights, 0.5)
+        low, high, middle = Y.min(axis=0), Y.max(axis=0), weighted_quantile(Y, weights, 0.5)
         return cls(mean, scale, points, near, fade, center, spread, low, high, farthest, returns, middle)
 
     def __call__(self, X: Points) -> tuple[Array, Array]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._quantiles import weighted_quantile
 from gramian.policy import TARGETS
 
 
@@ -27,7 +28,7 @@ class Squash:
         """
         X = np.asarray(X, dtype=np.float64)
         weights = weights / weights.sum()
-        low, center, high = (weighted_quantiles(X, weights, level) for level in (0.25, 0.5, 0.75))
+        low, center, high = (weighted_quantile(X, weights, level) for level in (0.25, 0.5, 0.75))
         if std is None:
             std = np.sqrt(weights @ np.square(X - weights @ X))
         least, greatest = (X.min(axis=0), X.max(axis=0)) if ends is None else ends
@@ -43,11 +44,3 @@ class Squash:
         return np.where(
             size > TARGETS.far, np.sign(scaled) * (TARGETS.far + np.log1p(np.maximum(size - TARGETS.far, 0.0))), scaled
         )
-
-
-def weighted_quantiles(X: Array, weights: Array, level: float) -> Array:
-    """The smallest value of each column with at least ``level`` of the weight at or below it."""
-    order = np.argsort(X, axis=0, kind="stable")
-    share = np.cumsum(weights[order], axis=0)
-    place = np.minimum((share < level * share[-1] * (1 - 1e-12)).sum(axis=0), len(X) - 1)
-    return np.take_along_axis(X, order, axis=0)[place, np.arange(X.shape[1])]

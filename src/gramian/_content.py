@@ -6,7 +6,7 @@ A draw by content is the same for any order of the rows, any cut into blocks, an
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
@@ -106,10 +106,10 @@ class SmallestRows:
     ``weights`` is the total raw weight of all copies of a row.
     """
 
-    limit: int
-    hashes: Array  # (m,), rising
-    rows: Array  # (m, d)
-    weights: Array  # (m,)
+    limit: Annotated[int, "count"]
+    hashes: Annotated[Array, "m"]  # rising
+    rows: Annotated[Array, "m d"]
+    weights: Annotated[Array, "+ m"]
 
     @classmethod
     def of(cls, X: Array, weights: Array, limit: int, hashes: Array | None = None) -> SmallestRows:

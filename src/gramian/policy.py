@@ -109,10 +109,8 @@ class Kernels:
 
 @dataclass(frozen=True)
 class Suggest:
-    """What `suggest` looks at: every number of components of eight models, in about a second."""
+    """What `suggest` looks at: eight models, in about a second."""
 
-    rows: int = number(400, "random rows", "Enough to rank models; a few eigenproblems of this size are quick.")
-    folds: int = number(3, "folds", "Models are ranked, not measured.")
     components: int = number(60, "components", "The most that are tried.")
 
 

@@ -3,6 +3,7 @@
 import ast
 import copy
 import inspect
+import re
 import textwrap
 
 import numpy as np
@@ -11,9 +12,8 @@ import pytest
 import gramian
 from gramian import ModelFileError, load, save
 from gramian.features import FEATURE_MAPS
-from gramian.io.conformity import declarations, fits, problem_of
+from gramian.io.conformity import FOREIGN, WORDS, declarations, fits, problem_of
 from gramian.io.registry import CLASSES, class_of
-from gramian.io.schemas import ROWS
 from gramian.kernels import RBF, Linear
 from gramian.solvers.eigh import Eigh
 
@@ -24,8 +24,21 @@ def fitted():
     return gramian.PPCA(2).fit(X), gramian.KernelPPCA(2, kernel=RBF(1.0) + Linear()).fit(X)
 
 
-def test_only_registered_classes_have_a_row_in_the_table():
-    assert set(ROWS) <= set(CLASSES)
+def test_classes_of_others_are_registered():
+    assert set(FOREIGN) <= set(CLASSES)
+
+
+RULE = re.compile(r"(its (\w(=\w)?( |$))*)|\.\.\.|=\w|[A-Z]\w+|([~?%] |\+\+? |labels |#=?\w? )?((\w(=\w)?|1?\*)( |$))*")
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_what_stands_beside_a_type_is_said_in_known_words(name):
+    if name.startswith("deep."):
+        pytest.importorskip("torch")
+    for attribute, said in declarations(class_of(name)).items():
+        length, _, each = (said.rule or "").rpartition(": ")
+        assert len(length) <= 1, (attribute, said.rule)
+        assert each in {*WORDS, "io.Preprocessing"} or RULE.fullmatch(each), (attribute, said.rule)
 
 
 @pytest.mark.parametrize("name", [name for name in CLASSES if not name.startswith("sklearn.")])
@@ -97,8 +110,8 @@ CHANGES = {
     "infinity": (0, "loadings_", np.full((4, 2), np.inf), "not finite"),
     "a negative variance": (0, "noise_variance_", -1.0, "at least zero"),
     "a truth value for a count": (0, "n_components_", True, "not a whole number"),
-    "another model": (0, "_model", None, "missing"),
-    "an object of another class": (0, "_model", Eigh(), "not a latent.LatentModel"),
+    "no model": (0, "_model", None, "_model is None"),
+    "an object of another class": (0, "_model", Eigh(), "is a Eigh, not of the type"),
     "a parameter that is NaN": (0, "tol", float("nan"), "is NaN"),
     "a solver for a kernel": (1, "kernel_", Eigh(), "not a Kernel"),
     "fewer columns": (1, "X_fit_", np.zeros((20, 3)), "length 4 where 3"),
@@ -197,7 +210,7 @@ FROM_THE_SOAK = {
     "a class without a model": (
         "KernelPPCAClassifier",
         lambda model: model._models[0].clear(),
-        "_models[] is not a list of one or more",
+        "_models is not a list of one or more",
     ),
     "no landmarks": (
         "Nystroem",
@@ -212,7 +225,7 @@ FROM_THE_SOAK = {
     "a smoother without rows": (
         "KernelPPCA",
         lambda model: vars(model._preimage.smoother_).pop("X_"),
-        "smoother_.X_ is missing",
+        "preimage.KernelSmoother: X_ is missing",
     ),
     "no members": ("RKMForecaster", lambda model: vars(model).pop("_members"), "is missing"),
 }

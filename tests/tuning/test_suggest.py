@@ -5,6 +5,9 @@ import pytest
 from sklearn.datasets import make_swiss_roll
 
 from gramian import PPCA, KernelPPCA, suggest
+from gramian._content import row_hashes, smallest_positions
+from gramian.evidence.held_out import HeldOut
+from gramian.tuning.objectives import denoising
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +45,21 @@ def test_noise_is_said_to_be_noise():
     assert "hardly any structure" in " ".join(proposal.reasons)
 
 
-def test_large_tables_are_sampled_and_the_seed_decides(linear):
+def test_of_many_rows_some_are_drawn_by_what_they_hold(linear):
     tall = np.tile(linear, (4, 1)) + 0.01 * np.random.default_rng(0).standard_normal((800, 10))
-    assert "400 of 800 rows" in suggest(tall).reasons[0]
-    assert repr(suggest(tall, random_state=1)) == repr(suggest(tall, random_state=1))
+    proposal = suggest(tall)
+    assert "500 of 800 rows" in proposal.reasons[0]
+    assert repr(suggest(tall[::-1])) == repr(proposal)
+
+
+def test_the_linear_candidate_is_ppca(linear):
+    """Its losses are those of PPCA fitted without each fold, asked for held-out rows to which noise was added."""
+    rows = linear[smallest_positions(row_hashes(linear), len(linear))]
+    selection = suggest(linear).selection
+    number = next(n for n, candidate in enumerate(selection.candidates) if candidate["kernel"] == "linear")
+    q = selection.candidates[number]["n_components"]
+    wanted = [-denoising(PPCA(q).fit(rows[part.kept]), rows[part.held]) for part in HeldOut.of(rows)]
+    np.testing.assert_allclose(selection.evidence.losses[number], wanted, rtol=1e-6)
 
 
 def test_the_text_shows_the_model_and_its_reasons(linear):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.special import softmax
@@ -24,15 +24,15 @@ from gramian.tables.front_door import TakesFrames
 class ClassAnswers(InputHoles, TakesFrames, ClassifierMixin, BaseEstimator):
     """The methods of `KernelPPCAClassifier` once it is fitted."""
 
-    classes_: Array
-    class_prior_: Array
-    noise_variance_: float
+    classes_: Annotated[Array, "labels k"]
+    class_prior_: Annotated[Array, "+ k"]
+    noise_variance_: Annotated[float, "nonnegative"]
     calibrated_noise_: float
     n_components_: list[list[int]]
-    kernel_: Any
-    _models: Any
-    _mixing: Any
-    _columns: list[Any] | None
+    kernel_: Annotated[Any, "Kernel"]
+    _models: Annotated[Any, "k: filled"]
+    _mixing: Annotated[Any, "k: + *"]
+    _columns: Annotated[list[Any] | None, "*: #d *"]
     _blend: Blend | None
     _shift: Array | None
     _scale: Array | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -19,9 +20,9 @@ ALL = int(np.iinfo(np.int32).max)
 class Blend:
     """Rules (q, ρ) of one kernel and the shares of their evidence: one decomposition per class serves them all."""
 
-    counts: Array  # (K,), q or ALL
-    noises: Array  # (K,), ρ
-    shares: Array  # (K,), they sum to 1
+    counts: Annotated[Array, "# b"]  # q or ALL
+    noises: Annotated[Array, "++ b"]  # ρ
+    shares: Annotated[Array, "+ b"]  # they sum to 1
 
     @property
     def rules(self) -> list[tuple[int | None, float]]:

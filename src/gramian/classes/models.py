@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -87,8 +87,8 @@ class ClassRule:
     """
 
     n_components: Any
-    noise_variance: float
-    n_clusters: int
+    noise_variance: Annotated[float, "nonnegative"]
+    n_clusters: Annotated[int, "count"]
     blend: Blend | None = None
 
     @classmethod

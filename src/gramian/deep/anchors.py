@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -133,9 +133,9 @@ class Whitening(torch.nn.Module):
 class Anchored:
     """The spec of a frozen encoder with a kernel on top."""
 
-    inner: Any
-    kernel: Any
-    n_anchors: int
+    inner: Annotated[Any, "object"]
+    kernel: Annotated[Any, "Kernel"]
+    n_anchors: Annotated[int, "count"]
 
     def check(self) -> None:
         """The inner spec's own check."""

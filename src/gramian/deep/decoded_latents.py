@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -17,9 +17,9 @@ from gramian.views.predictions import ViewPredictions
 class DecodedLatents(ViewPredictions):
     """The methods of `DeepRKM` that `MultiViewRKM` has not, or not so: its encoders and decoders, and draws from its prior."""
 
-    maps_: list[Any]
+    maps_: Annotated[list[Any], "v: object"]
     prior_: Any
-    _dtype: str
+    _dtype: Annotated[str, "dtype"]
 
     def encode(self, X: Views) -> Any:
         """Features of every view: one array for one view, else in the container given to `fit` (a list for a table) [11].

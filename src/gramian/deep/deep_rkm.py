@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -125,6 +125,9 @@ class DeepRKM(DecodedLatents, BaseEstimator):
     history_: Any
     best_epoch_: int
     _frame_name: str
+    model_: Annotated[Any, "MultiViewRKM"]
+    _errors: Annotated[list[Any], "*"]
+    n_epochs_: Annotated[int, "count"]
 
     def __init__(
         self,

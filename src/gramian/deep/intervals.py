@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Annotated
 
 import numpy as np
 
@@ -22,10 +23,10 @@ Shown = tuple[int, ...]
 class HeldOutError:
     """What view ``view`` misses when the views ``shown`` are known."""
 
-    shown: Shown
-    view: int
-    std: Array  # (d_v,): 1.645 of them cover 90 % of held-out rows
-    noise: Array  # (d_v,): what is left of it beside the spread of the latents
+    shown: Annotated[Shown, "*: count"]
+    view: Annotated[int, "count"]
+    std: Annotated[Array, "+ d"]  # 1.645 of them cover 90 % of held-out rows
+    noise: Annotated[Array, "+ d"]  # what is left of it beside the spread of the latents
 
 
 def covering_std(errors: Array) -> Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -29,9 +29,9 @@ ACTIVATIONS = {
 class Wiring:
     """What a spec must know to be built: numbers of columns, and the shape of a picture where there is one."""
 
-    n_columns: int
-    n_features: int
-    image_shape: tuple[int, ...] | None = None
+    n_columns: Annotated[int, "count"]
+    n_features: Annotated[int, "count"]
+    image_shape: Annotated[tuple[int, ...] | None, "*: count"] = None
 
 
 # ---------------------------------------------------------------- specs
@@ -54,7 +54,7 @@ class MLP:
     MLP(hidden=(32, 16), activation='gelu')
     """
 
-    hidden: tuple[int, ...] = (256,)
+    hidden: Annotated[tuple[int, ...], "*: count"] = (256,)
     activation: str = "gelu"
 
     def check(self) -> None:
@@ -129,7 +129,7 @@ class Conv:
     Conv(channels=(8, 16), activation='gelu')
     """
 
-    channels: tuple[int, ...] = (16, 32)
+    channels: Annotated[tuple[int, ...], "*: count"] = (16, 32)
     activation: str = "gelu"
 
     def check(self) -> None:
@@ -329,6 +329,11 @@ class Net:
     >>> tuple(net(torch.zeros(5, 4, dtype=torch.float64)).shape)
     (5, 2)
     """
+
+    spec: Annotated[Any, "object"]
+    role: Annotated[str, ""]
+    wiring: Annotated[Wiring, ""]
+    arrays: Annotated[dict[str, Array], ""]
 
     def __init__(self, spec: Any, role: str, wiring: Wiring, arrays: dict[str, Array]) -> None:
         self.spec = spec

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -58,6 +58,10 @@ class TorchMap(FeatureMap):
     """
 
     map_: Any
+    encoder: Annotated[Any, "object"]
+    decoder: Annotated[Any, "maybe object"]
+    dim_: Annotated[int, "count"]
+    n_features_in_: Annotated[int, "count"]
 
     def __init__(self, encoder: Any, decoder: Any = None) -> None:
         self.encoder = encoder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
@@ -119,13 +119,15 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
     ['kernel', 'n_components', 'noise_variance']
     """
 
-    _shift: Array | None = None
-    _scale: Array | None = None
+    _shift: Annotated[Array | None, "d"] = None
+    _scale: Annotated[Array | None, "++ d"] = None
     _approximation_told: str | None = None
     _blend: Blend | None = None
     held_out_log_loss_: float | None
     held_out_accuracy_: float | None
     selection_: Selection
+    evidence_scale_: Annotated[float | None, "maybe number"]
+    evidence_offsets_: Annotated[Array | None, "maybe k"]
 
     def __init__(
         self,

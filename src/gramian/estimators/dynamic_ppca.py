@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -81,8 +81,12 @@ class DynamicPPCA(DynamicAnswers):
     """
 
     n_iter_: int
-    _index: dict[str, Any] | None
+    _index: Annotated[dict[str, Any] | None, ""]
     selection_: Selection
+    n_components_: Annotated[int, "=q"]
+    log_likelihoods_: Annotated[Array, "*"]
+    _scale: Annotated[Array, "++ d"]
+    _seed: Annotated[int, "count"]
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -125,10 +125,10 @@ class RKMForecaster(Forecasts):
     True
     """
 
-    _members: list[Member]
+    _members: Annotated[list[Member], "*: its d"]
     _usual_seasons: tuple[int, ...] = ()  # seasons that a time column of a file suggests, where the series has no index
     season_: int | None
-    _index: dict[str, Any] | None
+    _index: Annotated[dict[str, Any] | None, ""]
     difference_: int
     transform_: str | None
     algorithm_: str
@@ -138,6 +138,7 @@ class RKMForecaster(Forecasts):
     skill_: dict[str, float] | None
     noise_variances_: Array
     selection_: Selection
+    residual_std_: Annotated[Array | None, "maybe + d"]
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -158,7 +158,7 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
     """
 
     model_selection_: Selection
-    _others: LatentImputer | None = None
+    _others: Annotated[LatentImputer | None, ""] = None
 
     def __init__(
         self,

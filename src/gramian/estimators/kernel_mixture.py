@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -138,6 +138,9 @@ class KernelPPCAMixture(DualMixture):
 
     explained_variance_: list[Array]
     selection_: Selection
+    n_components_: Annotated[list[int], "*: width"]
+    n_features_in_: Annotated[int, "=d"]
+    kernel_: Annotated[Any, "Kernel"]
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
@@ -126,6 +126,9 @@ class KernelPPCA(KernelFeatures):
 
     _origin: Array
     _column_weights: Array
+    dual_coef_: Annotated[Array, "* q"]
+    _preimage: Annotated[Any, "maybe Preimage"]
+    n_features_in_: Annotated[int, "count"]
 
     def __init__(
         self,

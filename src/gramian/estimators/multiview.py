@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -139,7 +139,7 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
     True
     """
 
-    _dtype: str
+    _dtype: Annotated[str, "maybe dtype"]
     _view_laws: list[Any] | None
     robust_: str | bool
     row_weights_: Array
@@ -149,10 +149,20 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
     algorithm_: str
     _reason: str
     gamma_: Array
-    _counts: list[Array]
+    _counts: Annotated[list[Array], "maybe v: + *"]
     degrees_of_freedom_: float
     flags_: Any
     selection_: Selection
+    latents_: Annotated[Array, "* q"]
+    n_features_in_: Annotated[int, "maybe =d"]
+    eigenvalues_: Annotated[Array, "q"]
+    _widths: Annotated[list[Any], "v: count"]
+    _columns: Annotated[list[Any] | None, "v: #d *"]
+    loadings_: Annotated[list[Any], "v"]
+    preimages_: Annotated[list[Any], "v: Preimage"]
+    _input_std: Annotated[list[Any], "maybe v"]
+    _container: Annotated[str, ""]
+    _labels: Annotated[list[Any] | None, "maybe v"]
 
     def __init__(
         self,

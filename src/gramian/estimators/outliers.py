@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import OutlierMixin, clone
@@ -95,13 +95,25 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
     array([ 1, -1])
     """
 
-    _units: Units | None = None
-    _fold_models: tuple[Any, ...] | list[Any] = ()
+    _units: Annotated[Units | None, "its d"] = None
+    _fold_models: Annotated[tuple[Any, ...] | list[Any], "*: object"] = ()
     _by_residual: bool = False
-    _usual: UsualRows | None = None
+    _usual: Annotated[UsualRows | None, "its d"] = None
 
     flags_: Array
     selection_: Selection
+    estimator: Annotated[Any, "maybe object"]
+    estimator_: Annotated[Any, "fitted"]
+    offset_: Annotated[float, "number"]
+    training_scores_: Annotated[Array, "s"]
+    _weights: Annotated[Array, "++ s"]
+    _hashes: Annotated[Array, "maybe n"]
+    _folds: Annotated[Array, "maybe n"]
+
+    def _wrong_state(self) -> str | None:
+        """What a model file may not leave out: which rows the models of the folds have not seen."""
+        needed = {"_hashes", "_folds"} if self._fold_models else set()
+        return next((f"{name} is missing" for name in sorted(needed - vars(self).keys())), None)
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
@@ -41,7 +41,6 @@ from gramian.latent.model import LatentModel, PrimalModel, fit_latent_model
 from gramian.latent.rotation import ROTATIONS, rotation_of
 from gramian.latent.sample import MomentSample, TableSample, moment_sample, primal_sample
 from gramian.operators.covariance import Stored
-from gramian.operators.moments import Moments
 from gramian.policy import DEFAULTS, LOOK, SIZES
 from gramian.rows import Rows, as_rows, is_dask
 from gramian.rows.draws import FoldMoments, block_moments, dealt_folds, fold_moments, smallest_rows
@@ -144,10 +143,6 @@ class PPCA(PrimalStream):
     (False, 0.5)
     """
 
-    _moments: Moments
-    _stream: FoldStream
-    _n_rows: int
-    _dtype: str  # of the rows
     solver_: Any
     solver_reason_: str
     selection_: Selection
@@ -155,7 +150,10 @@ class PPCA(PrimalStream):
     flags_: Array
     row_weights_: Array
     degrees_of_freedom_: float
-    _held_out_spe: float | None
+    _held_out_spe: Annotated[float | None, "maybe nonnegative"]
+    loadings_: Annotated[Array, "d q"]
+    n_samples_: Annotated[float, "positive"]
+    _tail: Annotated[Tail, "maybe"]
 
     def __init__(
         self,

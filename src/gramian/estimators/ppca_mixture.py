@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -147,6 +147,8 @@ class PPCAMixture(PrimalMixture):
     row_weights_: Array
     noise_floor_: float
     degrees_of_freedom_: float
+    noise_variances_: Annotated[Array, "+ k"]
+    loadings_: Annotated[list[Any], "k: d *"]
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -81,6 +81,8 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
     >>> round(float((abs(y[1::2] - mean) < 1.645 * std).mean()), 1)
     0.9
     """
+
+    _single: Annotated[bool, ""]
 
     _local = True
 

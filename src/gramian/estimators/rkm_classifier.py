@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -52,6 +52,9 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
     >>> bool(model.score(X[1::2], y[1::2]) > 0.9)
     True
     """
+
+    classes_: Annotated[Array, "labels m"]
+    temperature_: Annotated[float, "order"]
 
     @atomic
     def fit(self, X: Table, y: Any, sample_weight: Weights = None) -> RKMClassifier:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import TransformerMixin
@@ -67,6 +67,13 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
     >>> bool(prepare.probabilities(full)["kind"][4, 1] > 0.5)
     True
     """
+
+    preprocessing_: Annotated[Preprocessing, ""]
+    feature_names_in_: Annotated[Array, "labels c"]
+    n_features_in_: Annotated[int, "=c"]
+    carried_: Annotated[list[str], ""]
+    left_out_: Annotated[list[str], ""]
+    notes_: Annotated[list[str], ""]
 
     def __init__(self, *, standardize: bool = True, drop: Any = (), ids: Any = (), unknown: str = "missing") -> None:
         self.standardize = standardize

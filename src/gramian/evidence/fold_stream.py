@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -30,9 +30,13 @@ class FoldStream:
     (5, True)
     """
 
-    hashes: Array = field(default_factory=lambda: np.empty(0, dtype=np.uint64))  # at most LOOK.drawn + 1
-    kept: list[Any] = field(default_factory=list)  # [rows, weights, rows, weights, ...] not yet summed
-    summed: list[Moments | None] = field(default_factory=list)
+    hashes: Annotated[Array, "*"] = field(
+        default_factory=lambda: np.empty(0, dtype=np.uint64)
+    )  # at most LOOK.drawn + 1
+    kept: Annotated[list[Any], "*: ..."] = field(
+        default_factory=list
+    )  # [rows, weights, rows, weights, ...] not yet summed
+    summed: Annotated[list[Moments | None], "*"] = field(default_factory=list)
     drawn: SmallestRows | None = None  # at most LOOK.drawn
 
     def add(self, X: Any, weights: Array) -> FoldStream:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -47,13 +47,13 @@ class Evidence(Answer):
     2
     """
 
-    candidates: list[Any]
-    losses: Array
-    weights: Array
+    candidates: Annotated[list[Any], "c"]
+    losses: Annotated[Array, "~ c f"]
+    weights: Annotated[Array, "++ f"]
     what: str = "q"
     loss: str = "held-out log-likelihood"
-    row_losses: Array | None = None
-    voted: Array | None = None
+    row_losses: Annotated[Array | None, "~ c n"] = None
+    voted: Annotated[Array | None, "~ n"] = None
 
     @classmethod
     def of_rows(
@@ -163,7 +163,7 @@ class Selection(Answer):
         The losses behind it; None where nothing could be held out.
     """
 
-    candidates: list[Any]
+    candidates: Annotated[list[Any], "c"]
     scores: Array
     errors: Array
     chosen: Any

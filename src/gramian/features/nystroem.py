@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import linalg
@@ -56,6 +56,11 @@ class Nystroem(FeatureMap):
     >>> bool(np.abs(F @ F.T - RBF(1.0)(X)).max() < 1e-3)
     True
     """
+
+    landmarks_: Annotated[Array, "m d"]
+    normalization_: Annotated[Array, "m r"]
+    n_features_in_: Annotated[int, "=d"]
+    kernel_: Annotated[Any, "Kernel"]
 
     size_parameter = "n_landmarks"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from itertools import combinations_with_replacement
 from math import comb, factorial
+from typing import Annotated
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -48,6 +49,11 @@ class Polynomial(FeatureMap):
     >>> bool(np.allclose(F @ F.T, kernels.Polynomial(degree=2)(X)))
     True
     """
+
+    n_features_in_: Annotated[int, "=d"]
+    powers_: Annotated[Array, "#=d r *"]
+    multinomials_: Annotated[Array, "% r"]
+    gamma_: Annotated[float, "number"]
 
     def __init__(self, degree: int = 3, gamma: float | None = None, coef0: float = 1.0) -> None:
         self.degree = degree

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -60,6 +60,10 @@ class RandomFourier(FeatureMap):
     size_parameter = "n_features"
 
     seed_: int
+    frequencies_: Annotated[Array, "d *"]
+    n_features_in_: Annotated[int, "=d"]
+    phase_: Annotated[float, "number"]
+    kernel_: Annotated[Any, "Kernel"]
 
     def __init__(
         self,

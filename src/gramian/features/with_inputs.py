@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -47,6 +47,9 @@ class WithInputs(FeatureMap):
     """
 
     invertible: Any = True
+    curves_: Annotated[Nystroem, ""]
+    unit_: Annotated[float, "positive"]
+    n_features_in_: Annotated[int, "count"]
 
     def __init__(self, kernel: Kernel | str = "rbf", n_landmarks: int = 100) -> None:
         self.kernel = kernel

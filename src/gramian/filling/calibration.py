@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -24,7 +24,7 @@ class FilledLaws(FilledColumns):
 
     n_folds: Any
     estimator_: Any
-    std_scales_: Array
+    std_scales_: Annotated[Array, "+ d"]
     _spreads: Array
 
     @property

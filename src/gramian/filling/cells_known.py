@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -34,8 +34,8 @@ class Limits:
     are those. An infinite limit says nothing.
     """
 
-    columns: tuple[int, ...]
-    values: tuple[float, ...]
+    columns: Annotated[tuple[int, ...], "filled"]
+    values: Annotated[tuple[float, ...], "filled"]
     blank: tuple[int, ...]
 
     @classmethod

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -50,9 +50,9 @@ class FillingChoice(FilledColumns):
     n_folds: Any
     standardize: Any
     margins: Any
-    estimator_: Any
+    estimator_: Annotated[Any, "fitted"]
     selection_: Any
-    _spreads: Array  # the deviation of each column
+    _spreads: Annotated[Array, "+ d"]  # the deviation of each column
     _calibrate: Any
     flags_: Array
     row_weights_: Array

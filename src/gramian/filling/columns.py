@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -44,16 +44,18 @@ class FilledColumns(TakesFrames):
     add_indicator: Any
     keep_empty_features: Any
     _calibrated: Any
-    _units: Units | None = None
+    _units: Annotated[Units | None, "its d"] = None
     codes_: list[Code] = []  # noqa: RUF012 (of models fitted to batches)
     _of_frame: bool = False  # whether the rows of the fit were a data frame
-    _shown_columns: Array | None = None  # the columns that show a value, by position, where some show none
+    _shown_columns: Annotated[Array | None, "# d"] = (
+        None  # the columns that show a value, by position, where some show none
+    )
     _bounds: Bounds | None = None
     _limits: Limits | None = None
     _numbers: tuple[str, ...] = ()  # the columns of numbers of a frame, where some have limits
     _margins: Margins | None = None
     _seer: CellSeer | None = None  # where wild cells are not believed
-    _indicated: Array | None = None
+    _indicated: Annotated[Array | None, "# *"] = None
 
     # ------------------------------------------------------------ at fit
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -23,7 +23,7 @@ from gramian.single.primal_stream import PrimalStream
 class DrawnTables(FilledLaws):
     """Draws of filled tables. A subclass has ``_calibrated`` and ``categories_``."""
 
-    estimator: Any
+    estimator: Annotated[Any, "maybe model"]
     categories_: Any
     _fitted_rows: tuple[int, int] = (0, 0)
 

@@ -1,37 +1,67 @@
-"""Whether the objects of a model are what their classes say: names, fields and kinds of attributes, shapes that agree.
+"""Whether the objects of a model are what their classes say: names, types, shapes that agree.
 
-Names and kinds come from the annotations of the class, of the classes it is made of and of its constructor: what is not declared is not data. Shapes
-come from the table of :mod:`gramian.io.schemas`. It holds for what `save` writes
-and for what `load` has read, so that a file with the wrong state is refused at once and not by a method later.
+All of it stands where an attribute is declared, and nowhere else: what is not declared is not data. A type is an annotation; what it may hold
+is said beside it, ``scores: Annotated[Array, "n q"]``. It holds for what `save` writes and for what `load` has read, so that a file
+with the wrong state is refused at once and not by a method later.
+
+================  =====================================================================================================================
+``"q d"``         an array of finite numbers of that shape: a letter is the same number within one object, ``*`` any, ``1*`` any but 0
+``"~ n d"``       the same where NaN may stand (rows with holes)
+``"+ q"``         without negative numbers; ``"++ q"`` all above zero; ``"% q q"`` below 1e100: of the order of one
+``"# n"``         whole numbers, not negative; ``"#m n"`` and below m, ``"#=m n"`` and at most m
+``"? n"``         truths; ``"labels n"`` anything; ``"..."`` finite numbers of any shape
+``"=d"``          a whole number, equal to that letter
+``"k: + *"``      a list of k items, and what holds for each that is not None
+``"its q d"``     of an object of gramian: these letters are its own (``"its r=d"``: r is its d)
+``"Kernel"``      an object of that group (GPKernel, Solver, Subspace, Preimage), or of the registered class of that name
+``"number"``      a finite number, and the other words of `WORDS`
+``""``            nothing more than its type
+================  =====================================================================================================================
+
+What is annotated so must be there in a dataclass and in a fitted object (one with an attribute that ends in an underscore, or that its class names as
+``_fitted_by``), unless the class has a default for it or the words begin with ``maybe``. There, and where the type says so, None may stand.
 """
 
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 import types
 import typing
-from collections.abc import Iterator, Sequence
-from dataclasses import MISSING, fields, is_dataclass
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache, cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
 
 from gramian._arrays import Array
 from gramian.io.registry import name_of
-from gramian.io.schemas import ROWS
 
 ATOMS = (type(None), bool, int, float, str, np.ndarray, np.generic, slice, range, np.dtype)
 
 ORDER_OF_ONE = 1e100
 
+FOREIGN = {
+    "sklearn.RBF": {"length_scale": "scales"},
+    "sklearn.Matern": {"length_scale": "scales", "nu": "above zero"},
+    "sklearn.RationalQuadratic": {"length_scale": "scales", "alpha": "positive"},
+    "sklearn.ExpSineSquared": {"length_scale": "scales", "periodicity": "positive"},
+    "sklearn.DotProduct": {"sigma_0": "nonnegative"},
+    "sklearn.ConstantKernel": {"constant_value": "nonnegative"},
+    "sklearn.WhiteKernel": {"noise_level": "nonnegative"},
+    "sklearn.Sum": {"k1": "GPKernel", "k2": "GPKernel"},
+    "sklearn.Product": {"k1": "GPKernel", "k2": "GPKernel"},
+    "sklearn.Exponentiation": {"kernel": "GPKernel", "exponent": "number"},
+}
+"""What classes of other packages would say if they were annotated."""
+
 
 def problem_of(model: Any) -> str | None:
     """The first thing that is wrong in the objects that ``model`` is built of, in words; None where all is well."""
     seen: set[int] = set()
+    shapes = _Shapes()
     waiting = [model]
     while waiting:
         value = waiting.pop()
@@ -43,10 +73,9 @@ def problem_of(model: Any) -> str | None:
         elif isinstance(value, dict):
             waiting.extend(value.values())
         else:
-            name = registered_name(_class(value)) or type(value).__name__
-            wrong = _names(value) or _row(value, name) or _kinds(value) or _own(value)
+            wrong = _names(value) or shapes.of(value).wrong or _kinds(value) or _own(value)
             if wrong:
-                return f"{name}: {wrong}"
+                return f"{registered_name(_class(value)) or _class(value).__name__}: {wrong}"
             waiting.extend(own_attributes(value).values())
     return None
 
@@ -58,7 +87,7 @@ def _class(value: Any) -> Any:
 def own_attributes(value: Any) -> dict[str, Any]:
     """The attributes that an object holds itself, without any property."""
     found = dict(getattr(value, "__dict__", {}))
-    for cls in type(value).__mro__:
+    for cls in _class(value).__mro__:
         slots = cls.__dict__.get("__slots__", ())
         for slot in (slots,) if isinstance(slots, str) else slots:
             if slot not in ("__dict__", "__weakref__") and hasattr(value, slot):
@@ -119,9 +148,9 @@ def _of_others(cls: type, name: str) -> bool:
 
 def _kinds(value: Any) -> str | None:
     """Each attribute is of the type that its class declares."""
-    cls, known, types_of = _class(value), defaults(_class(value)), declarations(_class(value))
+    cls, known, declared = _class(value), defaults(_class(value)), declarations(_class(value))
     for name, found in own_attributes(value).items():
-        hint, parameter = types_of.get(name, Any), name in known and not is_dataclass(cls)
+        hint, parameter = declared.get(name, ANYTHING).hint, name in known and not is_dataclass(cls)
         if parameter and isinstance(found, float) and np.isnan(found):
             return f"the parameter {name!r} is NaN"
         if not (parameter and _number(found) and _takes_numbers(hint)) and not fits(found, hint):
@@ -129,29 +158,59 @@ def _kinds(value: Any) -> str | None:
     return None
 
 
+@dataclass(frozen=True)
+class Declared:
+    """What a class says of an attribute."""
+
+    hint: Any
+    rule: str | None = None  # None: its type says all
+    maybe: bool = False  # it may be absent
+
+    @classmethod
+    def of(cls, hint: Any, default: bool = False) -> Declared:
+        """From an annotation."""
+        if typing.get_origin(hint) is not Annotated:
+            return cls(hint)
+        bare, words = typing.get_args(hint)
+        rule = words.removeprefix("maybe").lstrip()
+        return cls(bare, rule, default or rule != words)
+
+
+ANYTHING = Declared(Any)
+
+
 @cache
-def declarations(cls: type) -> dict[str, Any]:
-    """Name -> type of all that an object may hold: annotations of its class and of the classes it is made of, parameters of its constructor,
-    what is kept on first need, and the attributes that :mod:`gramian.io.schemas` describes."""
-    found: dict[str, Any] = {}
-    for row in ROWS.get(registered_name(cls) or "", {}).values():
-        found |= {_STEP.match(path)[1]: Any for path in row if "|" not in path}  # type: ignore[index]
-    for base in reversed(cls.__mro__):
-        names = vars(sys.modules[base.__module__])
-        for name, hint in vars(base).get("__annotations__", {}).items():
-            found[name] = _type_of(hint, names)
-        for name, there in vars(base).items():
-            if isinstance(there, cached_property):
-                found[name] = Any
+def declarations(cls: type) -> dict[str, Declared]:
+    """All that an object may hold: annotations of its class and of the classes it is made of, parameters of its constructor, and what
+    is kept on first need. An index follows the letter that it is held to."""
+    found = {name: Declared(Any, rule) for name, rule in FOREIGN.get(registered_name(cls) or "", {}).items()}
     if not is_dataclass(cls) and hasattr(cls, "get_params"):
         names = vars(sys.modules[cls.__module__])
         for parameter in inspect.signature(cls).parameters.values():
-            hint = parameter.annotation
-            found[parameter.name] = Any if hint is parameter.empty else _type_of(hint, names)
-    return {**INHERITED, **found}
+            if parameter.name not in found:
+                hint = parameter.annotation
+                found[parameter.name] = ANYTHING if hint is parameter.empty else Declared.of(_type_of(hint, names))
+    for base in reversed(cls.__mro__):
+        names = vars(sys.modules[base.__module__])
+        for name, hint in vars(base).get("__annotations__", {}).items():
+            said = Declared.of(_type_of(hint, names), hasattr(cls, name))
+            if said.rule is not None or name not in found or found[name].rule is None:
+                found[name] = said
+        for name, there in vars(base).items():
+            if isinstance(there, cached_property):
+                found[name] = ANYTHING
+    return dict(sorted({**INHERITED, **found}.items(), key=lambda item: _is_index(item[1].rule or "")))
 
 
-INHERITED = {"n_features_in_": int, "feature_names_in_": np.ndarray, "_coding": Any}
+def _is_index(rule: str) -> bool:
+    return "#" in rule and "# " not in rule
+
+
+INHERITED = {
+    "n_features_in_": Declared(int),
+    "feature_names_in_": Declared(np.ndarray),
+    "_coding": Declared(Any, "io.Preprocessing", maybe=True),
+}
 """What scikit-learn gives every estimator, and what the front door does."""
 
 
@@ -195,14 +254,36 @@ def fits(value: Any, hint: Any) -> bool:
         return isinstance(value, kinds) and all(fits(item, inner[0]) for item in value)
     if origin is dict:
         return isinstance(value, dict) and all(fits(k, inner[0]) and fits(v, inner[1]) for k, v in value.items())
+    if isinstance(hint, typing.TypeVar):
+        return fits(
+            value, hint.__bound__
+        )  # more is said by whoever names the class with its part, as `LatentModel[ViewSubspace]`
     home = origin if isinstance(origin, type) else hint
     if isinstance(home, type) and home.__module__.startswith("gramian"):
-        return (
-            registered_name(_class(value)) is not None
-            if getattr(home, "_is_protocol", False)
-            else isinstance(value, home)
-        )
+        if getattr(home, "_is_protocol", False):
+            return registered_name(_class(value)) is not None and all(hasattr(value, name) for name in _verbs(home))
+        return isinstance(value, home) and _parts_fit(value, dict(zip(getattr(home, "__parameters__", ()), inner)))
     return True
+
+
+@cache
+def _verbs(protocol: type) -> tuple[str, ...]:
+    """What an object must offer to be of a protocol: its methods."""
+    return tuple(
+        name
+        for base in protocol.__mro__
+        for name, there in vars(base).items()
+        if inspect.isfunction(there) and name[0] != "_"
+    )
+
+
+def _parts_fit(value: Any, said: dict[Any, Any]) -> bool:
+    state, declared = own_attributes(value), declarations(_class(value))
+    return (
+        all(fits(state.get(name), said[one.hint]) for name, one in declared.items() if one.hint in said)
+        if said
+        else True
+    )
 
 
 def _whole(value: Any) -> bool:
@@ -223,38 +304,112 @@ _PLAIN: dict[Any, Any] = {
 }
 
 
-# ---------------------------------------------------------------- rows of the table
+# ---------------------------------------------------------------- what stands beside the types
 
 
-def _row(value: Any, name: str) -> str | None:
-    state = own_attributes(value)
+@dataclass
+class _Lengths:
+    """The letters of an object, and the first thing that is wrong with it."""
+
+    known: dict[str, int] = field(default_factory=dict)
+    wrong: str | None = None
+
+    def agree(self, letter: str, length: int) -> str | None:
+        """A length is what its letter was before, or what it is from now on."""
+        expected = int(letter) if letter.isdigit() else self.known.setdefault(letter, length)
+        return None if expected == length else f"has the length {length} where {expected} is expected"
+
+
+class _Shapes:
+    """The letters of the objects of a model, each looked at once."""
+
+    def __init__(self) -> None:
+        self.seen: dict[int, _Lengths] = {}
+
+    def of(self, value: Any) -> _Lengths:
+        """Those of one object."""
+        if id(value) in self.seen:
+            return self.seen[id(value)]
+        lengths = self.seen[id(value)] = _Lengths()
+        state, cls = own_attributes(value), _class(value)
+        needed = is_dataclass(cls) or _is_fitted(value, state)
+        for name, said in declarations(cls).items():
+            if said.rule is None:
+                continue
+            if name in state:
+                found = _columns_seen(state) if name == "n_features_in_" else state[name]
+                may_miss = found is None and (said.maybe or (said.hint is not Any and fits(None, said.hint)))
+                lengths.wrong = None if may_miss else self.wrong(found, said.rule, lengths)
+            elif needed and not said.maybe:
+                lengths.wrong = "is missing"
+            if lengths.wrong:
+                lengths.wrong = f"{name} {lengths.wrong}"
+                break
+        return lengths
+
+    def wrong(self, value: Any, rule: str, lengths: _Lengths) -> str | None:
+        """What is wrong with a value, in words."""
+        if not rule:
+            return None
+        if value is None:
+            return "is None"
+        if rule in WORDS:
+            return None if WORDS[rule](value) else f"is not {_SAID.get(rule, 'a ' + rule)}"
+        if rule.startswith("="):
+            return lengths.agree(rule[1:], int(value)) if _whole(value) else "is not a whole number"
+        if rule[0].isupper() or ("." in rule and rule != "..."):
+            return None if _belongs(value, rule) else f"is a {_class(value).__name__}, not a {rule}"
+        if isinstance(value, list | tuple):
+            return self._wrong_items(value, rule, lengths)
+        if rule.startswith("its "):
+            return self._wrong_part(value, rule.split()[1:], lengths)
+        return _wrong_array(value, rule.split(), lengths)
+
+    def _wrong_items(self, items: Sequence[Any], rule: str, lengths: _Lengths) -> str | None:
+        length, _, each = rule.partition(": ")
+        if " " in length:
+            return f"is a {type(items).__name__}, not an array"
+        wrong = None if length == "*" else lengths.agree(length, len(items))
+        found = (self.wrong(item, each, lengths) for item in items if item is not None)
+        return wrong or next((one for one in found if one), None)
+
+    def _wrong_part(self, part: Any, words: list[str], lengths: _Lengths) -> str | None:
+        if not _belongs_to_gramian(part):
+            return f"is a {_class(part).__name__}, not an object of gramian"
+        theirs = self.of(part).known
+        for word in words:
+            mine, _, other = word.partition("=")
+            wrong = lengths.agree(mine, theirs[other or mine]) if (other or mine) in theirs else None
+            if wrong:
+                return wrong
+        return None
+
+
+def _is_fitted(value: Any, state: dict[str, Any]) -> bool:
+    sign = getattr(_class(value), "_fitted_by", None)
+    return (
+        any(name.endswith("_") for name in state.keys() - defaults(_class(value)).keys())
+        if sign is None
+        else sign in state
+    )
+
+
+def _columns_seen(state: dict[str, Any]) -> Any:
+    """Columns may be coded by features, or show nothing: what the model sees counts."""
+    if state.get("_shown_columns") is not None:
+        return len(state["_shown_columns"])
     coding = state.get("_coding")
-    if coding is not None and not _belongs(coding, "io.Preprocessing"):
-        return f"_coding is a {type(coding).__name__}, not a io.Preprocessing"
-    for sign, row in ROWS.get(name, {}).items():
-        if sign and sign not in state and not (sign == "*" and any(key.endswith("_") for key in state)):
-            continue
-        lengths: dict[str, int] = {}
-        for path, expected in row.items():
-            for found in _at(value, path.split(".")):
-                if path.rstrip("?") == "n_features_in_" and _whole(found):
-                    # columns may be coded by features, or show nothing: what the model sees counts
-                    found = len(own_attributes(coding)["mean"]) if coding is not None else found
-                    found = found if state.get("_shown_columns") is None else len(state["_shown_columns"])
-                wrong = _wrong(found, expected, lengths)
-                if wrong:
-                    return f"{path.translate(_MARKS)} {wrong}"
-    return None
+    return state["n_features_in_"] if coding is None else len(own_attributes(coding)["mean"])
 
 
 def _own(value: Any) -> str | None:
     """What the class itself finds wrong: the parameters of a fitted model are those that its `fit` takes, and for rules that a table cannot say
     a class has the method ``_wrong_state``."""
-    rule = getattr(type(value), "_wrong_state", None)
+    rule = getattr(_class(value), "_wrong_state", None)
     found: str | None = None if rule is None else rule(value)
     if (
         found is None
-        and hasattr(type(value), "_check_params")
+        and hasattr(_class(value), "_check_params")
         and own_attributes(value).keys() - defaults(_class(value)).keys()
     ):
         try:
@@ -264,64 +419,11 @@ def _own(value: Any) -> str | None:
     return found
 
 
-def _first(state: dict[str, Any], names: list[str]) -> Any:
-    return next((state[name] for name in names if name in state), _Absent)
-
-
-_MARKS = str.maketrans({"?": "", "!": "", "*": "[]"})
-_STEP = re.compile(r"([\w|]+)([?!]?)(\**)(\??)")
-
-
-class _Absent:
-    """What stands where an attribute should."""
-
-
-def _at(value: Any, path: list[str]) -> Iterator[Any]:
-    """Everything that stands at the end of a path."""
-    if not path:
-        yield value
-        return
-    name, optional, loops, holes = _STEP.fullmatch(path[0]).groups()  # type: ignore[union-attr]
-    found: Any = _Absent if isinstance(value, ATOMS) else _first(own_attributes(value), name.split("|"))
-    if found is _Absent or found is None:
-        if not optional or (optional == "!" and found is _Absent):
-            yield _Absent
-        return
-    items: list[Any] = [found]
-    for _ in loops:
-        if not all(isinstance(item, list | tuple) for item in items):
-            yield _Absent
-            return
-        items = [inner for item in items for inner in item]
-    for item in items:
-        if item is not None or not holes:
-            yield from _at(item, path[1:])
-
-
-def _wrong(value: Any, expected: str, lengths: dict[str, int]) -> str | None:
-    """What is wrong with a value at the end of a path, in words."""
-    if value is _Absent:
-        return "is missing"
-    if expected in _SCALARS:
-        return None if _SCALARS[expected](value) else f"is not {_SAID.get(expected, 'a ' + expected)}"
-    if expected.startswith("="):
-        if not _whole(value):
-            return "is not a whole number"
-        return _same(lengths, expected[1:], int(value))
-    if expected.startswith("list"):
-        if not isinstance(value, list | tuple):
-            return "is not a list"
-        return _same(lengths, expected[5:], len(value)) if expected != "list" else None
-    if expected[0].isupper() or "." in expected:
-        return None if _belongs(value, expected) else f"is a {type(value).__name__}, not a {expected}"
-    return _wrong_array(value, expected.split(), lengths)
-
-
-def _wrong_array(value: Any, words: list[str], lengths: dict[str, int]) -> str | None:
+def _wrong_array(value: Any, words: list[str], lengths: _Lengths) -> str | None:
     rule = words[0] if words[0] in ("~", "?", "+", "++", "%", "labels") or words[0].startswith("#") else ""
     shape = words[1:] if rule else words
     if not isinstance(value, np.ndarray) and not sparse.issparse(value):
-        return f"is a {type(value).__name__}, not an array"
+        return f"is a {_class(value).__name__}, not an array"
     if shape == ["..."]:
         return None if value.dtype.kind in "biuf" and _finite(value) else "is not an array of finite numbers"
     if value.ndim != len(shape):
@@ -329,7 +431,7 @@ def _wrong_array(value: Any, words: list[str], lengths: dict[str, int]) -> str |
     for letter, length in zip(shape, value.shape):
         if letter == "1*" and not length:
             return "is empty"
-        wrong = None if letter in ("*", "1*") else _same(lengths, letter, int(length))
+        wrong = None if letter in ("*", "1*") else lengths.agree(letter, int(length))
         if wrong:
             return wrong
     if rule == "labels":
@@ -352,12 +454,12 @@ def _wrong_array(value: Any, words: list[str], lengths: dict[str, int]) -> str |
     return None
 
 
-def _wrong_indices(numbers: Array, bound: str, lengths: dict[str, int]) -> str | None:
+def _wrong_indices(numbers: Array, bound: str, lengths: _Lengths) -> str | None:
     if numbers.dtype.kind not in "iu":
         return "does not hold whole numbers"
     if numbers.size == 0:
         return None
-    limit = lengths.get(bound.removeprefix("="), int(np.iinfo(np.int64).max)) - (not bound.startswith("="))
+    limit = lengths.known.get(bound.removeprefix("="), int(np.iinfo(np.int64).max)) - (not bound.startswith("="))
     return None if numbers.min() >= 0 and numbers.max() <= limit else f"has an index outside 0 to {limit}"
 
 
@@ -366,11 +468,6 @@ def _finite(numbers: Array) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
         total = numbers.sum(dtype=np.float64)
     return bool(np.isfinite(total) or np.isfinite(numbers).all())
-
-
-def _same(lengths: dict[str, int], letter: str, length: int) -> str | None:
-    expected = int(letter) if letter.isdigit() else lengths.setdefault(letter, length)
-    return None if expected == length else f"has the length {length} where {expected} is expected"
 
 
 def _belongs(value: Any, group: str) -> bool:
@@ -402,7 +499,7 @@ def _scales(value: Any) -> bool:
     return numbers.ndim <= 1 and bool(np.isfinite(numbers).all() and (numbers > 0).all())
 
 
-_SCALARS: dict[str, Any] = {
+WORDS: dict[str, Any] = {
     "number": lambda value: _real(value) and bool(np.isfinite(value)),
     "positive": lambda value: _real(value) and bool(np.isfinite(value)) and value > 0,
     "nonnegative": lambda value: _real(value) and bool(np.isfinite(value)) and value >= 0,

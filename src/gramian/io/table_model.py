@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -27,12 +27,12 @@ class TableModel:
     """
 
     kind: str
-    estimator: Any
+    estimator: Annotated[Any, "object"]
     preprocessing: Preprocessing
     facts: dict[str, Any] = field(default_factory=dict)
-    detector: Any = None
+    detector: Annotated[Any, "maybe LatentOutlierDetector"] = None
     clock: dict[str, list[str] | list[float]] = field(default_factory=dict)
-    filler: Any = None
+    filler: Annotated[Any, "maybe object"] = None
 
     def matrix(self, table: Table, *, may_lack: Sequence[str] = ()) -> Array:
         """The features of rows as the estimator takes them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
@@ -28,7 +28,7 @@ class Stationary(Kernel):
     """A kernel of x - y with a ``length_scale``: a number, an array with one for each column, or "median"."""
 
     stationary: Any = True
-    length_scale: Any
+    length_scale: Annotated[Any, "scales"]
 
     def resolve(self, X: Points) -> Kernel:
         X = kernel_rows(self, X)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -133,6 +133,8 @@ class Scaled(Kernel):
     array([2.])
     """
 
+    scale: Annotated[float, "number"]
+
     def __init__(self, kernel: Kernel, scale: float = 1.0) -> None:
         self.kernel = kernel
         self.scale = scale
@@ -214,6 +216,7 @@ class Constant(Kernel):
     stationary: Any = True
     differentiable: Any = True
     accepts_sparse: Any = True
+    value: Annotated[float, "nonnegative"]
 
     def __init__(self, value: float = 1.0) -> None:
         self.value = value

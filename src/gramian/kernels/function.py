@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
@@ -40,6 +40,7 @@ class CallableKernel(Kernel):
 
     positive_semidefinite: Any = False
     accepts_sparse: Any = True
+    function: Annotated[Any, "never"]
 
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         self.function = function

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -28,6 +28,8 @@ class GaussianProcessKernel(Kernel):
     array([[2., 3.],
            [3., 5.]])
     """
+
+    kernel: Annotated[Any, "GPKernel"]
 
     def __init__(self, kernel: Any) -> None:
         self.kernel = kernel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -31,6 +31,8 @@ class Matern(Radial):
     array([[1.    , 0.3679],
            [0.3679, 1.    ]])
     """
+
+    nu: Annotated[float, "positive"]
 
     def __init__(self, length_scale: Any = 1.0, nu: float = 1.5) -> None:
         self.length_scale = length_scale

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -39,6 +39,7 @@ class Periodic(Stationary):
     """
 
     differentiable: Any = True
+    period: Annotated[float, "positive"]
 
     def __init__(self, length_scale: Any = 1.0, period: float = 1.0) -> None:
         self.length_scale = length_scale

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
+from typing import Annotated
 
 import numpy as np
 from sklearn.base import clone
@@ -33,6 +34,10 @@ class Polynomial(DotProduct):
     array([[36.,  9.],
            [ 9.,  4.]])
     """
+
+    degree: Annotated[int, "count"]
+    gamma: Annotated[float | None, "positive"]
+    coef0: Annotated[float, "number"]
 
     search = MappingProxyType({"degree": (1, 5), "coef0": ("log", 1e-2, 1e2)})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -32,6 +32,8 @@ class RationalQuadratic(Radial):
     array([[1.    , 0.3333],
            [0.3333, 1.    ]])
     """
+
+    alpha: Annotated[float, "positive"]
 
     search = MappingProxyType({"alpha": ("log", 0.1, 10.0)})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -33,6 +33,8 @@ class Sigmoid(DotProduct):
     """
 
     positive_semidefinite: Any = False
+    gamma: Annotated[float | None, "positive"]
+    coef0: Annotated[float, "number"]
 
     def __init__(self, gamma: float | None = None, coef0: float = 1.0) -> None:
         self.gamma = gamma

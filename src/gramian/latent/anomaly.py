@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from scipy import special
@@ -109,7 +109,7 @@ class FRatio:
 class Tail:
     """θ_k = Σ_{p>q} l_p^k of the discarded spectrum: what the limits need when the tail is not flat [2]."""
 
-    theta1: float
+    theta1: Annotated[float, "nonnegative"]
     theta2: float
     theta3: float
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -28,12 +28,12 @@ class CellSeer:
     The noise of the model is fixed and not small, so that one noise does for all columns, and all axes that the rows can tell are there.
     """
 
-    tails: Tails
-    mean: Array
-    loadings: Array
-    spread: Array
-    able: Array
-    rare: Array
+    tails: Annotated[Tails, "its d"]
+    mean: Annotated[Array, "d"]
+    loadings: Annotated[Array, "d q"]
+    spread: Annotated[Array, "++ d"]
+    able: Annotated[Array, "? d"]
+    rare: Annotated[Array, "? d"]
 
     @classmethod
     def of(cls, X: Array, weights: Array, able: Array | None = None, *, bold: bool = False) -> CellSeer:

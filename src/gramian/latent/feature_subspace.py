@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
@@ -24,8 +24,8 @@ from gramian.latent.subspace import PrimalSubspace
 class MappedSubspace:
     """A primal subspace behind a feature map that inverts itself: no training rows are kept."""
 
-    feature_map: Any
-    primal: PrimalSubspace
+    feature_map: Annotated[Any, "map"]
+    primal: Annotated[PrimalSubspace, "its r=d q"]
 
     @property
     def kernel(self) -> None:
@@ -84,8 +84,8 @@ class MappedSubspace:
 class FeatureSubspace(MappedSubspace):
     """A subspace of features whose points are weights over some rows, ``points``."""
 
-    points: Any
-    point_features: Array  # φ̂(points), (m, r)
+    points: Annotated[Any, "maybe ~ m *"]
+    point_features: Annotated[Array, "m r"]  # φ̂(points)
 
     @property
     def size(self) -> int:
@@ -180,8 +180,8 @@ class AnchoredSubspace(FeatureSubspace):
 class RandomFeatureSubspace(FeatureSubspace):
     """Random features: points are decoded over the training rows through the bridge axes = J V L^-½ [1]."""
 
-    affine: Array  # (N,)
-    axes: Array  # (N, q)
+    affine: Annotated[Array, "m"]
+    axes: Annotated[Array, "m q"]
 
     def embed(self, scores: Array) -> Array:
         """Affine weights γ over the training rows."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -28,10 +28,10 @@ class Projection:
     its columns), 0 where that is the unit of the data.
     """
 
-    scores: Array  # (n, q)
-    squared_norm: Array  # (n,)
+    scores: Annotated[Array, "n q"]
+    squared_norm: Annotated[Array, "n"]
     dim: Any
-    overlap: Array | None = None
+    overlap: Annotated[Array | None, "..."] = None
     log_volume: Any = 0.0
     patterns: tuple[Array, Array] | None = None  # the distinct overlaps, and which of them each point has
 
@@ -58,8 +58,8 @@ class Projection:
 class Posterior(Answer):
     """z | x ~ N(mean, covariance): one row per point; the covariance is shared (q, q) or one per point (n, q, q)."""
 
-    mean: Array
-    covariance: Array
+    mean: Annotated[Array, "n q"]
+    covariance: Annotated[Array, "..."]
 
     def _shown(self) -> Shown:
         n, q = self.mean.shape
@@ -259,8 +259,8 @@ class LatentGaussian:
     Knows Λ, σ² and D, and sees points only through a :class:`Projection`.
     """
 
-    eigenvalues: Array  # Λ, (q,)
-    noise_variance: float  # σ²
+    eigenvalues: Annotated[Array, "+ q"]  # Λ
+    noise_variance: Annotated[float, "nonnegative"]  # σ²
     dim: float  # D, the dimension that the noise lives in
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -40,11 +40,11 @@ class MissingFit:
     converged : bool
     """
 
-    mean: Array
-    loadings: Array
+    mean: Annotated[Array, "d"]
+    loadings: Annotated[Array, "d q"]
     noise_variance: Any
-    log_likelihoods: list[float]
-    n_iter: int
+    log_likelihoods: Annotated[list[float], "*: number"]
+    n_iter: Annotated[int, "count"]
     converged: bool
 
 

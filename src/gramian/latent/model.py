@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Generic
+from typing import Annotated, Any, Generic
 
 import numpy as np
 
@@ -29,9 +29,9 @@ from gramian.solvers.spectrum import Spectrum
 class LatentModel(Generic[Space]):
     """Where the model lives (``subspace``), its probability (``gaussian``) and how it was found (``spectrum``)."""
 
-    subspace: Space
-    gaussian: LatentGaussian
-    spectrum: Spectrum
+    subspace: Annotated[Space, "its q d v"]
+    gaussian: Annotated[LatentGaussian, "its q"]
+    spectrum: Annotated[Spectrum, "its q"]
 
 
 PrimalModel = LatentModel[PrimalSubspace]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import linalg
@@ -39,9 +39,9 @@ class NoiseField:
     What the factor leaves out (``rest``, its diagonal) is added to kernel values as independent noise, so variances stay right.
     """
 
-    factor: Array  # F, (N, r)
-    pivots: Array  # (r,)
-    rest: Array  # (N,)
+    factor: Annotated[Array, "n r"]  # F
+    pivots: Annotated[Array, "r"]
+    rest: Annotated[Array, "n"]
 
     def draw(self, n_draws: int, rng: np.random.Generator, affine: Array) -> UnitNoise:
         """``n_draws`` unit noise vectors; ``affine`` are the coefficients of the mean."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self, TypeVar
+from typing import Annotated, Any, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -144,9 +144,9 @@ class PrimalSubspace:
     With ``scale`` (d,) the axes are those of (x - μ) / scale: a noise per column is one noise in such units.
     """
 
-    mean: Array  # (d,)
-    components: Array  # (q, d)
-    scale: Array | None = None
+    mean: Annotated[Array, "d"]
+    components: Annotated[Array, "% q d"]
+    scale: Annotated[Array | None, "++ d"] = None
 
     @property
     def feature_map(self) -> None:
@@ -260,13 +260,13 @@ class DualSubspace:
     """
 
     kernel: Kernel
-    points: Any  # training inputs; None with a precomputed kernel
-    affine: Array  # s, or zeros when uncentred
-    axes: Array  # (N, q)
-    raw_mean: Array  # K₀ s, (N,)
-    images: Array  # K₀ U-coefficients: K₀ axes, (N, q)
+    points: Annotated[Any, "maybe ~ n *"]  # training inputs; None with a precomputed kernel
+    affine: Annotated[Array, "% n"]  # s, or zeros when uncentred
+    axes: Annotated[Array, "n q"]
+    raw_mean: Annotated[Array, "% n"]  # K₀ s
+    images: Annotated[Array, "n q"]  # K₀ U-coefficients: K₀ axes
     dim: float
-    gram: Array | None = None  # K₀ itself where points are None and noise may be asked for
+    gram: Annotated[Array | None, "% n n"] = None  # K₀ itself where points are None and noise may be asked for
 
     kept: Kept = field(default_factory=Kept, compare=False, repr=False)  # the noise field, once it was needed
 

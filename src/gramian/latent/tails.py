@@ -8,6 +8,7 @@ thirty among ones is then no wilder than its column says, and a slipped decimal 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from scipy.special import lambertw, ndtri
@@ -26,10 +27,10 @@ LEAST_BEND = 1e-6
 class Tails:
     """The ``middle`` (d,) of each column, and of each side, above first, its ``bends`` b and ``units`` (2, d); u is told over ``scale`` (d,)."""
 
-    middle: Array
-    bends: Array
-    units: Array
-    scale: Array
+    middle: Annotated[Array, "d"]
+    bends: Annotated[Array, "+ * d"]
+    units: Annotated[Array, "++ * d"]
+    scale: Annotated[Array, "++ d"]
 
     @classmethod
     def of(cls, X: Array, weights: Array, share: float = 0.0, doubt: float = 0.0) -> Tails:

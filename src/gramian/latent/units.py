@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from gramian.rows import Block, as_rows
 class Units:
     """The mean and the deviation of each column over what was observed; the deviation of a constant column is 1."""
 
-    mean: Array
-    scale: Array
+    mean: Annotated[Array, "d"]
+    scale: Annotated[Array, "++ d"]
 
     @classmethod
     def of(cls, X: Points, weights: Array | None = None) -> Units:

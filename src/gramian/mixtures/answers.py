@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin, TransformerMixin
@@ -54,8 +54,8 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     """
 
     _components: list[LatentModel[Any]]
-    _units: Units | None = None
-    weights_: Array
+    _units: Annotated[Units | None, "its d"] = None
+    weights_: Annotated[Array, "+ k"]
     responsibilities_: Array
     n_components: Any
     random_state: Any

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -25,13 +25,13 @@ from gramian.single.input_holes import InputHoles
 class DualMixture(InputHoles, MixtureMixin, BaseEstimator):
     """The methods of `KernelPPCAMixture` once it is fitted."""
 
-    _components: list[Any]
-    _columns: Array | None
-    _gram: Array | None
-    _width: int
-    X_fit_: Any
-    preimage_: Any
-    noise_variance_: float
+    _components: Annotated[list[Any], "k"]
+    _columns: Annotated[Array | None, "#d *"]
+    _gram: Annotated[Array | None, "* *"]
+    _width: Annotated[int, "width"]
+    X_fit_: Annotated[Any | None, "* *"]
+    preimage_: Annotated[Any, "maybe Preimage"]
+    noise_variance_: Annotated[float, "nonnegative"]
 
     @property
     def _fitted_dtype(self) -> np.dtype[Any]:

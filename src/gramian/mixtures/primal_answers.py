@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -27,11 +27,11 @@ from gramian.tables.front_door import TakesFrames
 class PrimalMixture(TakesFrames, MixtureMixin, BaseEstimator):
     """The methods of `PPCAMixture` once it is fitted."""
 
-    _components: list[PrimalModel]
+    _components: Annotated[list[PrimalModel], "k: its d"]
     noise: str
-    n_components_: list[int]
-    n_features_in_: int
-    means_: Array
+    n_components_: Annotated[list[int], "*: width"]
+    n_features_in_: Annotated[int, "=d"]
+    means_: Annotated[Array, "k d"]
     selection_: Selection
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from gramian._arrays import Array
 class Centering:
     """Column i of ΦJ is √sᵢ(φᵢ - μ) with μ = Φs; uncentred, J = diag(√s) and μ = 0."""
 
-    weights: Array  # s, summing to one
+    weights: Annotated[Array, "+ n"]  # s, summing to one
     center: bool = True
 
     @property

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import linalg
@@ -56,7 +56,7 @@ class RawGram(ABC):
 class DenseGram(RawGram):
     """A stored Gram matrix, such as a precomputed one."""
 
-    matrix: Array
+    matrix: Annotated[Array, "n n"]
 
     @property
     def size(self) -> int:
@@ -91,7 +91,7 @@ class LazyGram(RawGram):
 
     kernel: Kernel
     X: Any
-    memory: int | None = None
+    memory: Annotated[int | None, "count"] = None
 
     @property
     def size(self) -> int:
@@ -195,8 +195,8 @@ class LazyGram(RawGram):
 class SumGram(RawGram):
     """K₀ = Σᵥ βᵥ K₀ᵥ: the Gram matrix of concatenated views [8]."""
 
-    parts: Sequence[RawGram]
-    scales: Sequence[float]
+    parts: Annotated[Sequence[RawGram], "p: object"]
+    scales: Annotated[Sequence[float], "p: number"]
 
     @property
     def size(self) -> int:

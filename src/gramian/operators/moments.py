@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from scipy import sparse
@@ -17,9 +18,9 @@ from gramian.policy import SIZES
 class Moments:
     """n, mean and Σ w (x - mean)(x - mean)ᵀ of weighted rows [1]; ``merge`` is exact (Chan), so batches never matter."""
 
-    weight: float  # Σ w, the number of rows when weights are one
-    mean: Array  # (d,)
-    scatter: Array  # (d, d)
+    weight: Annotated[float, "nonnegative"]  # Σ w, the number of rows when weights are one
+    mean: Annotated[Array, "d"]
+    scatter: Annotated[Array, "d d"]
 
     @classmethod
     def of(cls, X: Points, weights: Array | None = None) -> Moments:

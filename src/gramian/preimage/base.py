@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -111,19 +111,19 @@ class PreImage(BaseEstimator):
     exact_on_linear = True
     """Whether a linear kernel gives Σᵢ γᵢxᵢ; held by the pre-image contract, as is the next."""
 
-    scores_: Any
+    scores_: Annotated[Any, "maybe n *"]
     reproduces_training = False
     """Whether φ(xᵢ) of a fitted row gives xᵢ back."""
 
     prepared: tuple[str, ...] = ()
     """The attributes that :meth:`prepare` sets, and no kernel of linear features needs."""
 
-    X_: Any
-    row_weights_: Array | None
-    kernel_: Kernel
-    linear_: bool
-    lower_: Array
-    upper_: Array
+    X_: Annotated[Any, "n d"]
+    row_weights_: Annotated[Array | None, "maybe + n"]
+    kernel_: Annotated[Kernel, "Kernel"]
+    linear_: Annotated[bool, ""]
+    lower_: Annotated[Array, "d"]
+    upper_: Annotated[Array, "d"]
 
     def _wrong_state(self) -> str | None:
         """What a model file may not leave out."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from gramian._arrays import Array
@@ -41,6 +43,10 @@ class FixedPoint(PreImage):
            [1.],
            [5.]])
     """
+
+    n_neighbors: Annotated[int | None, "natural"]
+    smoother_: Annotated[KernelSmoother, "maybe its n d"]
+    spread_: Annotated[float, "maybe nonnegative"]
 
     reproduces_training = True
 

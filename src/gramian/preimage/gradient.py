@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from gramian._arrays import Array
@@ -40,6 +42,10 @@ class Gradient(PreImage):
            [1.],
            [3.]])
     """
+
+    n_neighbors: Annotated[int | None, "natural"]
+    smoother_: Annotated[KernelSmoother, "maybe its n d"]
+    spread_: Annotated[float, "maybe nonnegative"]
 
     reproduces_training = True
 

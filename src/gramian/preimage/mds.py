@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from gramian._arrays import Array, row_chunks
@@ -35,6 +37,8 @@ class MDS(PreImage):
     >>> MDS().fit(X, K0, kernel=RBF(2.0)).transform(np.eye(4)[:1], K0[:1]).round(6) + 0.0
     array([[0., 0.]])
     """
+
+    n_neighbors: Annotated[int | None, "natural"]
 
     reproduces_training = True
 

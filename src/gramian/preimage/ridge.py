@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -59,6 +59,10 @@ class KernelRidge(PreImage):
 
     penalty_: float
     held_out_error_: float
+    centers_: Annotated[Array, "maybe #n *"]
+    coefficients_: Annotated[Array, "maybe m d"]
+    mean_: Annotated[Array, "maybe d"]
+    length_scale_: Annotated[float | None, "maybe positive"]
 
     def __init__(self, penalty: float | None = None, length_scale: float | None = None, n_centers: int = 500) -> None:
         self.penalty = penalty

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from scipy import sparse
 
@@ -36,7 +38,8 @@ class KernelSmoother(PreImage):
     array([[0.5]])
     """
 
-    half_diagonal_: Array | None = None  # k(x, x) / 2 of the points, where it is not constant
+    half_diagonal_: Annotated[Array | None, "n"] = None  # k(x, x) / 2 of the points, where it is not constant
+    n_neighbors: Annotated[int | None, "natural"]
 
     def __init__(self, n_neighbors: int | None = 10) -> None:
         self.n_neighbors = n_neighbors

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from scipy.special import ndtri
@@ -41,6 +43,12 @@ class Transport(PreImage):
     >>> bool(abs(carried.transform(weights, weights)[0, 0]) < 0.05)
     True
     """
+
+    n_neighbors: Annotated[int | None, "natural"]
+    centers_: Annotated[Array, "maybe #n *"]
+    prices_: Annotated[Array, "maybe m"]
+    half_norms_: Annotated[Array, "maybe m"]
+    blur_: Annotated[float, "maybe above zero"]
 
     prepared = ("scores_", "centers_", "half_norms_", "blur_", "prices_")
 

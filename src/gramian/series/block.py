@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -23,8 +23,8 @@ from gramian.series.stretches import Stretch
 class Effects:
     """What inputs of variance 1 are thought to do before a series is seen, in units of its steps: mean and deviation, (k,)."""
 
-    mean: Array
-    spread: Array
+    mean: Annotated[Array, "k"]
+    spread: Annotated[Array, "++ k"]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.stats import norm
@@ -21,15 +21,15 @@ from gramian.single.answers import BaseEstimator
 class DynamicAnswers(BaseEstimator):
     """The methods of `DynamicPPCA` that answer from the Kalman filter and smoother. A subclass provides what `fit` keeps."""
 
-    mean_: Array
-    loadings_: Array
-    transition_: Array
-    state_noise_: Array
-    noise_variance_: Any
-    n_series_: int
-    _rows: Array
+    mean_: Annotated[Array, "d"]
+    loadings_: Annotated[Array, "d q"]
+    transition_: Annotated[Array, "% p q q"]
+    state_noise_: Annotated[Array, "% q q"]
+    noise_variance_: Annotated[Any, "scales"]
+    n_series_: Annotated[int, "=d"]
+    _rows: Annotated[Array, "~ 1* d"]
     _index: Any
-    _columns: list[str] | None
+    _columns: Annotated[list[str] | None, ""]
 
     @property
     def _model(self) -> DynamicModel:

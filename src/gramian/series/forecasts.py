@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,25 +30,25 @@ class Forecasts(BaseEstimator):
     """The methods of `RKMForecaster` that forecast. A subclass provides what `fit` keeps."""
 
     lags: Any
-    lags_: int
+    lags_: Annotated[int, "count"]
     kernel_: Any
     n_components: Any
-    n_series_: int
-    n_inputs_: int
+    n_series_: Annotated[int, "=d"]
+    n_inputs_: Annotated[int, "count"]
     _members: list[Member]
     _smoothing: SmoothingMember | None = None
     _panel: Panel | None = None
-    _series: Array
-    _inputs: Array | None
-    _spread: Array
-    _seed: int
-    _single: bool
+    _series: Annotated[Array, "~ * d"]
+    _inputs: Annotated[Array | None, "~ * e"]
+    _spread: Annotated[Array, "+ h *"]
+    _seed: Annotated[int, "count"]
+    _single: Annotated[bool, ""]
     _index: Any
-    _columns: list[str] | None
+    _columns: Annotated[list[str] | None, ""]
     _panel_names: PanelNames
     _lazy: Any = None  # the Dask frame that was fitted
     _transient = ("_lazy",)
-    _name: Any
+    _name: Annotated[Any | None, ""]
 
     def _ready(self, outlook: Outlook | None = None) -> ForecastPaths:
         """What there is to forecast with."""

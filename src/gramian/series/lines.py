@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -20,9 +20,9 @@ from gramian.series.window_ridge import WindowRidge, fit_window_ridge
 class Line:
     """A regression on the last ``lags`` values of what a transformation leaves; without lags what was taken off goes on as it is."""
 
-    transform: SeriesTransform
-    lags: int
-    share: float = 1.0  # of the whole forecast
+    transform: Annotated[SeriesTransform, ""]
+    lags: Annotated[int, "count"]
+    share: Annotated[float, "nonnegative"] = 1.0  # of the whole forecast
 
     def of(self, values: Array) -> LineLaw | None:
         """Its law after series (n, T), or one (T,), of one length with gaps at the same places; None where they are too short."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class PanelNames:
     id: str | None = None
     time: str | None = None
     value: str | None = None
-    inputs: tuple[str, ...] = ()
+    inputs: Annotated[tuple[str, ...], "*"] = ()
 
     @classmethod
     def of(cls, id: str | None, time: str | None, value: str | None, X: Any) -> PanelNames:

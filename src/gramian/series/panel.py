@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -26,16 +26,16 @@ def _nothing() -> Array:
 class Panel:
     """Series laid out after each other, on one clock; NaN where nothing was seen between the first and the last value."""
 
-    ids: list[Any]
-    values: Array
-    lengths: Array
-    firsts: Array  # the place of each first value on the clock
+    ids: Annotated[list[Any], "n"]
+    values: Annotated[Array, "~ *"]
+    lengths: Annotated[Array, "# n"]
+    firsts: Annotated[Array, "# n"]  # the place of each first value on the clock
     clock: dict[str, Any] | None  # the last time and the step
-    n_times: int  # places on the clock
-    names: tuple[str, str]  # of the columns of ids and times
+    n_times: Annotated[int, "count"]  # places on the clock
+    names: Annotated[tuple[str, str], "*"]  # of the columns of ids and times
     container: str  # "pandas" or "polars" or "pyarrow"
-    inputs: Array = field(default_factory=_nothing)  # (values, k)
-    input_names: tuple[str, ...] = ()
+    inputs: Annotated[Array, "~ * *"] = field(default_factory=_nothing)
+    input_names: Annotated[tuple[str, ...], "*"] = ()
 
     def __iter__(self) -> Iterator[Array]:
         """The values of each series."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -28,9 +28,9 @@ WIDTH_PATHS = 200
 class Member:
     """One fitted model behind a forecast: a transformation per series, and the model of what it leaves."""
 
-    transforms: tuple[SeriesTransform, ...]
+    transforms: Annotated[tuple[SeriesTransform, ...], "d"]
     model: WindowModel
-    weight: float = 1.0  # in the mean over members
+    weight: Annotated[float, "order"] = 1.0  # in the mean over members
 
     @property
     def needed(self) -> int:
@@ -77,7 +77,7 @@ class SmoothingMember:
     """Levels, slopes and seasons at a few rates; they are found anew from the values that a forecast goes on from."""
 
     smoothing: Smoothing
-    weight: float = 1.0
+    weight: Annotated[float, "order"] = 1.0
     needed = 2
     n_inputs = 0
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from typing import Annotated
 
 import numpy as np
 
@@ -25,8 +26,8 @@ State = tuple[Array, Array, Array]
 class RateLaw:
     """What members count before they are seen: the share of drifts, and as how many values a series counts at most."""
 
-    drift: float = field(default_factory=lambda: policy.RATES.drift)
-    evidence: float = field(default_factory=lambda: policy.RATES.evidence)
+    drift: Annotated[float, "number"] = field(default_factory=lambda: policy.RATES.drift)
+    evidence: Annotated[float, "number"] = field(default_factory=lambda: policy.RATES.evidence)
 
 
 @dataclass(frozen=True)

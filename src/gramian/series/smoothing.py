@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -42,11 +42,11 @@ class Smoothing:
     each with a share of the forecast.
     """
 
-    seasons: tuple[int, ...] = ()
+    seasons: Annotated[tuple[int, ...], "*: count"] = ()
     transform: str | None = "auto"
     law: RateLaw = field(default_factory=RateLaw)
-    effects: tuple[Effects, ...] = ()
-    lines: tuple[Line, ...] = ()
+    effects: Annotated[tuple[Effects, ...], "*"] = ()
+    lines: Annotated[tuple[Line, ...], "*"] = ()
 
     def _wrong_state(self) -> str | None:
         whole = sum(line.share for line in self.lines)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.signal import lfilter
@@ -47,11 +47,11 @@ class SeriesTransform:
     array([[8., 5.]])
     """
 
-    season: int = 0
-    difference: int = 0
+    season: Annotated[int, "count"] = 0
+    difference: Annotated[int, "count"] = 0
     log: bool = False
-    season_rate: float = 1.0
-    level_rate: float = 1.0
+    season_rate: Annotated[float, "number"] = 1.0
+    level_rate: Annotated[float, "number"] = 1.0
 
     @property
     def is_plain(self) -> bool:

@@ -7,7 +7,7 @@ series after its transformation.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -68,14 +68,14 @@ class WindowModel:
     """A fitted target model of windows (count, lags, d) -> the next values (count, ahead * d), in scaled units."""
 
     target: TargetModel
-    lags: int
-    ahead: int
-    shift: Array  # (d,)
-    scale: Array
-    input_shift: Array  # (k,), empty without exogenous inputs
-    input_scale: Array
-    low: Array  # of the scaled training series
-    high: Array
+    lags: Annotated[int, "natural"]
+    ahead: Annotated[int, "natural"]
+    shift: Annotated[Array, "d"]
+    scale: Annotated[Array, "++ d"]
+    input_shift: Annotated[Array, "e"]  # empty without exogenous inputs
+    input_scale: Annotated[Array, "e"]
+    low: Annotated[Array, "d"]  # of the scaled training series
+    high: Annotated[Array, "d"]
     correlation_root: Array  # of the one-step residuals, for draws
     algorithm: str = ""
     reason: str = ""

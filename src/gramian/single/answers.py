@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sized
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator as SklearnEstimator
@@ -125,12 +125,12 @@ class LatentModelMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """The methods of one latent Gaussian. A subclass provides ``_check_rows(X)`` and ``_project(X)``."""
 
     _model: LatentModel[Any]
-    n_components_: int
-    noise_variance_: Any
-    explained_variance_: Array
-    explained_variance_ratio_: Array
+    n_components_: Annotated[int, "=q"]
+    noise_variance_: Annotated[Any, "noises"]
+    explained_variance_: Annotated[Array, "+ q"]
+    explained_variance_ratio_: Annotated[Array, "q"]
     residual_norm_: float
-    n_iter_: int
+    n_iter_: Annotated[int, "maybe count"]
     log_likelihoods_: Array
     converged_: bool
     objectives_: Array

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -29,7 +29,8 @@ from gramian.single.answers import LatentModelMixin
 class DualMixin(LatentModelMixin):
     """The methods of `KernelPPCA` about rows in feature space and their latents."""
 
-    _model: KernelModel
+    _model: Annotated[KernelModel, "its q"]
+    noise_variance_: Annotated[float, "nonnegative"]
     kernel: Any
     center: bool
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
@@ -42,13 +42,13 @@ from gramian.single.preimage_choice import Nearness, PreimageEvidence, preimage_
 class DualInputsMixin(DriftMixin, DualMixin):
     """The methods of `KernelPPCA` that end in inputs, or compare with them."""
 
-    kernel_: Kernel
+    kernel_: Annotated[Kernel, "Kernel"]
     preimage: Any
     memory_limit: Any
-    X_fit_: Any
-    _weights: Array | None
+    X_fit_: Annotated[Any, "maybe n d"]
+    _weights: Annotated[Array | None, "+ n"]
     _held: tuple[Any, Array] | None = None
-    _kept: Kept
+    _kept: Annotated[Kept, ""]
 
     # ------------------------------------------------------------ pre-images, fitted on need
 

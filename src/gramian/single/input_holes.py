@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -27,7 +27,7 @@ class InputHoles:
     rows with holes tells the same, or its answer to the row with its means, as at fit: whichever held-out rows prefer.
     """
 
-    _law: InputLaw
+    _law: Annotated[InputLaw, "maybe its d"]
     _law_rows: tuple[Array, Array]
     _law_kept: Kept
     _averages: bool = True  # answers over what a row may be; else they are those of its means

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from scipy.special import ndtri
@@ -30,9 +31,9 @@ class InputLaw:
     Targets and labels take no part in it. The noise of PPCA (on wide tables its q) is the one that fills hidden cells best.
     """
 
-    units: Units
-    model: PrimalModel
-    scales: Array  # of the standard deviations, per column
+    units: Annotated[Units, "its d"]
+    model: Annotated[PrimalModel, "its d"]
+    scales: Annotated[Array, "++ d"]  # of the standard deviations, per column
 
     @classmethod
     def of(cls, X: Array, weights: Array) -> InputLaw:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -49,7 +49,7 @@ class KernelHolesMixin(DualSamplesMixin):
     linear kernel the model is PPCA's, and so are its answers.
     """
 
-    _law: InputLaw
+    _law: Annotated[InputLaw, "maybe its d"]
     noise_variance: Any
     noise_dim: Any
     approximation: Any
@@ -252,6 +252,10 @@ class KernelHolesMixin(DualSamplesMixin):
             and (self._weights is None or (rows is None and vars(model.subspace).get("gram") is None))
         ):
             return "_held is missing, and so are rows or their weights"
+        if model is not None and "X_fit_" not in vars(self):
+            return "X_fit_ is missing"
+        if rows is None and self.__dict__.get("_preimage") is not None:
+            return "X_fit_ is missing, and there is a pre-image"
         if points is None or rows is None:
             return None
         width = (1 + self._with_laws) * int(rows.shape[1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
@@ -44,10 +44,10 @@ TAIL_SIZE = 2000
 class PrimalMixin(DriftMixin, TakesFrames, TurnedMixin):
     """The methods of `PPCA` once it is fitted."""
 
-    _model: PrimalModel
-    _column_weights: Any  # n_j: the weight of the rows that showed each column
-    mean_: Any
-    components_: Any
+    _model: Annotated[PrimalModel, "its q d"]
+    _column_weights: Annotated[Array, "+ d"]  # n_j: the weight of the rows that showed each column
+    mean_: Annotated[Array, "d"]
+    components_: Annotated[Array, "q d"]
 
     def _check_rows(self, X: Table) -> Any:
         check_is_fitted(self)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
@@ -50,13 +50,23 @@ LAZY = frozenset(
 class PrimalStream(PrimalMixin, BaseEstimator):
     """The ways of `PPCA` to batches. A subclass provides ``_check_params``, ``_chooses``, ``_fit_rows`` and ``_fit_sample``."""
 
+    _fitted_by = "components_"  # a model of which only the moments are known has nothing else yet
+
     center: bool
     noise_variance: Any
     verbose: int
-    _moments: Moments
-    _n_rows: int
-    _dtype: str
+    _moments: Annotated[Moments, "maybe its d"]
+    _n_rows: Annotated[int, "maybe count"]
+    _dtype: Annotated[str, "maybe dtype"]  # of the rows
     _stream: FoldStream
+
+    def _wrong_state(self) -> str | None:
+        """What a model file may not leave out: axes or moments, and what goes with them."""
+        state = vars(self)
+        needed = {"_n_rows", "_dtype"} if "_moments" in state else set()
+        if "_model" in state or ("n_features_in_" in state and not needed):
+            needed.add("components_")
+        return next((f"{name} is missing" for name in sorted(needed - state.keys())), None)
 
     @atomic
     def partial_fit(

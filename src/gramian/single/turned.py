@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from gramian.single.answers import LatentModelMixin
 class TurnedMixin(LatentModelMixin):
     """What goes out as a latent is turned, what comes in as one is turned back; all else is as ever."""
 
-    rotation_: Any
+    rotation_: Annotated[Any, "maybe q q"]
 
     @property
     def factor_correlations_(self) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
 
@@ -26,12 +27,12 @@ class UsualRows:
     ``rate`` and ``middle`` bring scores to the units of another model.
     """
 
-    rows: Array  # (n, d)
-    weights: Array  # (n,)
-    folds: Array  # (n,), -1 for a row of no fold
-    kernel: Kernel
-    rate: float = 1.0
-    middle: float = 0.0
+    rows: Annotated[Array, "n d"]
+    weights: Annotated[Array, "++ n"]
+    folds: Annotated[Array, "n"]  # -1 for a row of no fold
+    kernel: Annotated[Kernel, "Kernel"]
+    rate: Annotated[float, "nonnegative"] = 1.0
+    middle: Annotated[float, "number"] = 0.0
     kept: Kept = field(default_factory=Kept, compare=False, repr=False)
 
     @classmethod

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from scipy.sparse import linalg as sparse_linalg
 from sklearn.exceptions import ConvergenceWarning
@@ -43,6 +45,8 @@ class Arpack(Solver):
     suits = ("dual",)
     rtol = 1e-8
     atol = 1e-6
+
+    tol: Annotated[float, "nonnegative"]
 
     def __init__(self, tol: float = 5e-5, max_iter: int = 1000, random_state: RandomState = 0) -> None:
         self.tol = tol

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from typing import Annotated
 
 from gramian._checks import check_seed, check_tolerance
 from gramian._memory import memory_budget, require_memory
@@ -44,6 +45,8 @@ class Auto(Solver):
 
     rtol = 1e-8
     atol = 1e-6
+
+    tol: Annotated[float | None, "nonnegative"]
 
     def __init__(self, tol: float | None = None, max_iter: int = 1000, random_state: RandomState = 0) -> None:
         self.tol = tol
@@ -126,6 +129,7 @@ class Budgeted(Solver):
 
     used: Solver
     reason: str
+    budget: Annotated[int | None, "count"]
 
     def __init__(self, solver: Solver, budget: int | None = None) -> None:
         self.solver = solver

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 from sklearn.base import BaseEstimator
 
 from gramian._arrays import Array
+from gramian._types import RandomState
 from gramian.solvers.spectrum import Spectrum
 
 
@@ -31,6 +32,9 @@ class Solver(BaseEstimator):
     """Allowed 1 - cosine between the found and the exact subspace."""
     suits: tuple[str, ...] = ("primal", "dual", "views")
     """Where its name may be given: covariances ("primal"), Gram matrices ("dual"), several views ("views")."""
+
+    max_iter: Annotated[int, "count"]
+    random_state: Annotated[RandomState, "count"]
 
     def solve(
         self, operator: Operator, n_components: int, *, dim: float | None = None, noise_variance: float | None = None

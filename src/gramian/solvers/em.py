@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -58,6 +59,8 @@ class Em(Solver):
     suits = ("primal", "dual")
     rtol = 1e-8
     atol = 1e-8
+
+    tol: Annotated[float, "nonnegative"]
 
     def __init__(
         self, tol: float = 1e-6, max_iter: int = 1000, accelerate: bool = True, random_state: RandomState = 0

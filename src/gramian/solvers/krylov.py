@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -59,6 +59,8 @@ class Krylov(Solver):
     rtol = 1e-8
     atol = 1e-6
     memory: int | None = None  # bytes that the basis may take
+
+    tol: Annotated[float, "nonnegative"]
 
     def __init__(self, tol: float = 5e-5, max_iter: int = 1000, random_state: RandomState = 0) -> None:
         self.tol = tol

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from gramian._checks import check_count
 from gramian._types import RandomState
@@ -36,6 +36,8 @@ class Randomized(Krylov):
     >>> spectrum.eigenvalues.round(6).tolist()
     [499.0, 498.0]
     """
+
+    n_oversamples: Annotated[int, "count"]
 
     suits = ("primal",)
     rtol = 1e-10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
 
@@ -27,16 +28,16 @@ class Spectrum:
     start and after every step ([AC] eqs. 8, 12) [8].
     """
 
-    eigenvalues: Array
-    eigenvectors: Array
-    trace: float
+    eigenvalues: Annotated[Array, "q"]
+    eigenvectors: Annotated[Array, "% * q"]
+    trace: Annotated[float, "number"]
     residual_norm: float = 0.0
     n_iter: int = 1
     converged: bool = True
     smallest: float | None = None
     log_likelihoods: Array = field(default_factory=lambda: np.empty(0))
     objectives: Array = field(default_factory=lambda: np.empty(0))
-    gamma: Array | None = None
+    gamma: Annotated[Array | None, "* *"] = None
 
     def leading(self, n_components: int) -> Spectrum:
         """The same with fewer components [1].

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -54,8 +55,12 @@ class Stiefel(Solver):
     [5.0, 3.0]
     """
 
+    learning_rate: Annotated[float, "positive"]
+
     rtol = 1e-8
     atol = 1e-8
+
+    tol: Annotated[float, "nonnegative"]
 
     def __init__(
         self,

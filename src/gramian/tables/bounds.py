@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Bounds:
 
     low: Array
     high: Array
-    whole: Array
+    whole: Annotated[Array, "~ c"]
 
     def _wrong_state(self) -> str | None:
         """What a model file may not say: bounds of some columns only, or none between which a value lies."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -17,9 +18,9 @@ WEIGHTS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7)
 class Chances:
     """p = (1 - w) p_model^(1/T) / Σ + w shares."""
 
-    shares: Array
-    temperature: float = 1.0
-    weight: float = 1.0
+    shares: Annotated[Array, "++ k"]
+    temperature: Annotated[float, "positive"] = 1.0
+    weight: Annotated[float, "nonnegative"] = 1.0
 
     def __call__(self, raw: Array) -> Array:
         """Calibrated probabilities of categories, from those of the model, (n, K)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -29,8 +29,8 @@ FEW_ZEROS = 0.1
 class Code:
     """A number that stands for missing: how often, and in which columns (by position)."""
 
-    value: float
-    count: int
+    value: Annotated[float, "number"]
+    count: Annotated[int, "count"]
     columns: tuple[int, ...]
 
     def told(self, keep: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class TakesFrames:
 
     _coding: Preprocessing | None = None
     feature_names_in_: Any
-    n_features_in_: int
+    n_features_in_: Annotated[int, "=d"]
 
     def _coded(self, X: Any, reset: bool, missing: bool) -> Array | None:
         """The features of the rows of a frame; None where X is numbers and nothing but numbers were fitted."""

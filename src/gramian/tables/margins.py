@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -25,12 +25,12 @@ class Margin:
     """
 
     kind: str = "identity"
-    shift: float = 0.0
-    scale: float = 1.0
-    origin: float = 0.0
-    inner: Array | None = None  # (2, k): values and their scores
-    knots: Array | None = None  # (2, m): scores and values
-    slopes: Array | None = None  # of values over scores, below and above
+    shift: Annotated[float, "number"] = 0.0
+    scale: Annotated[float, "positive"] = 1.0
+    origin: Annotated[float, "number"] = 0.0
+    inner: Annotated[Array | None, "* k"] = None  # values and their scores
+    knots: Annotated[Array | None, "* m"] = None  # scores and values
+    slopes: Annotated[Array | None, "+ *"] = None  # of values over scores, below and above
 
     def into(self, x: Array) -> Array:
         """Where values are told to the model; NaN stays."""
@@ -143,7 +143,7 @@ def score_margin(column: Array) -> Margin | None:
 class Margins:
     """One map per column, and what each column may hold."""
 
-    columns: tuple[Margin, ...]
+    columns: Annotated[tuple[Margin, ...], "filled"]
     low: Array
     high: Array
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
 
@@ -80,15 +81,15 @@ class Preprocessing:
     (['a', 'c=v'], [[-1.0, -1.0], [1.0, 1.0]])
     """
 
-    names: list[str]
-    categories: list[list[str]]  # empty for a column of numbers
-    mean: Array  # one entry per feature
-    scale: Array
+    names: Annotated[list[str], "c: text"]
+    categories: Annotated[list[list[str]], "c"]  # empty for a column of numbers
+    mean: Annotated[Array, "d"]  # one entry per feature
+    scale: Annotated[Array, "++ d"]
     ids: list[str] = field(default_factory=list)
     target: str | None = None
     target_is_class: bool = False
-    target_mean: float = 0.0
-    target_scale: float = 1.0
+    target_mean: Annotated[float, "number"] = 0.0
+    target_scale: Annotated[float, "number"] = 1.0
     views: dict[str, list[int]] = field(default_factory=dict)  # features of each view
     left_out: list[str] = field(default_factory=list)
     n_rows: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -64,10 +64,10 @@ Looked = tuple[
 class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
     """Parameters of models with inputs and a target, and the target model that they hold."""
 
-    _fit: TargetModel
-    _shift: Array | None
-    _scale: Any
-    _squash: Squash | None
+    _fit: Annotated[TargetModel, "its q m"]
+    _shift: Annotated[Array | None, "d"]
+    _scale: Annotated[Any | None, "++ d"]
+    _squash: Annotated[Squash | None, "its d"]
     relevance_: Array | None
     landmark_loss_: LandmarkLoss | None
     _local = (
@@ -75,6 +75,8 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
     )
 
     solver_: Any
+    n_components_: Annotated[int, "=q"]
+    trust_: Annotated[float, "maybe number"]
     _reason: str
     algorithm_: str
     noise_variances_: Array

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -19,10 +20,10 @@ from gramian.targets.kernel_choice import copies_of_smallest, ridge_losses
 class LandmarkLoss:
     """Held-out errors over the variance of the target, on some of the rows, with as large a share of them as landmarks."""
 
-    n_landmarks: int
-    n_rows: int
-    approximate: float
-    exact: float
+    n_landmarks: Annotated[int, "count"]
+    n_rows: Annotated[int, "count"]
+    approximate: Annotated[float, "number"]
+    exact: Annotated[float, "number"]
 
 
 def landmark_loss(

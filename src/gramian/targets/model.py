@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -30,15 +30,15 @@ class TargetModel:
     Made by `gramian.targets.fit.fit_target`.
     """
 
-    model: ViewModel  # its subspace trusts the inputs as far as held-out rows allow
-    noise_variances: Array
-    std: Array  # (m,), of a prediction at z = 0
+    model: Annotated[ViewModel, "its q v"]  # its subspace trusts the inputs as far as held-out rows allow
+    noise_variances: Annotated[Array, "+ v"]
+    std: Annotated[Array, "+ m"]  # of a prediction at z = 0
     held_out: HeldOutPredictions | None
     n_iter: int
     settled: bool
     total_weight: float
-    spread: TargetSpread | None = None  # where errors are larger or smaller than usual
-    reach: TargetReach | None = None  # what lies off the data
+    spread: Annotated[TargetSpread | None, "its m"] = None  # where errors are larger or smaller than usual
+    reach: Annotated[TargetReach | None, "its m"] = None  # what lies off the data
 
     @property
     def gaussian(self) -> LatentGaussian:

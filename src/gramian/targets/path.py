@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
@@ -21,8 +22,8 @@ from gramian.views.view import ExplicitView, ViewSample
 class HeldOutPredictions:
     """Predictions of every row by a model that has not seen it."""
 
-    predictions: Array  # (n, m)
-    leverages: Array  # |E[z | x]|² / N, (n,)
+    predictions: Annotated[Array, "~ n m"]
+    leverages: Annotated[Array, "~ n"]  # |E[z | x]|² / N
     n_components: int
     ridge: float  # κσ², in units of the scaled views
     error: float  # weighted mean squared error over the variance of the target

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from scipy.spatial.distance import cdist, pdist, squareform
@@ -18,18 +19,18 @@ from gramian.policy import LOOK, TARGETS, WAY_BACK
 class TargetReach:
     """The training rows in units of their standard deviations, and the target's range."""
 
-    mean: Array  # of the inputs, (d,)
-    scale: Array  # their standard deviations, (d,)
-    points: Array  # reference rows, (p, d), scaled
-    near: float
-    fade: float
-    target_mean: Array  # (m,)
-    target_std: Array  # (m,)
-    low: Array  # (m,)
-    high: Array  # (m,)
-    farthest: float  # the largest distance of a training row from the mean, in standard deviations
+    mean: Annotated[Array, "d"]  # of the inputs
+    scale: Annotated[Array, "~ d"]  # their standard deviations
+    points: Annotated[Array, "* d"]  # reference rows, scaled
+    near: Annotated[float, "number"]
+    fade: Annotated[float, "number"]
+    target_mean: Annotated[Array, "m"]
+    target_std: Annotated[Array, "+ m"]
+    low: Annotated[Array, "m"]
+    high: Annotated[Array, "m"]
+    farthest: Annotated[float, "number"]  # the largest distance of a training row from the mean, in standard deviations
     returns: bool  # whether predictions return to the mean off the data: kernels without a linear part
-    middle: Array  # the median of the target, (m,)
+    middle: Annotated[Array, "m"]  # the median of the target
 
     @classmethod
     def of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -31,8 +32,8 @@ class TargetSpread:
     Inputs count by themselves too, since the latents know a column only as far as it moves the target. None: latents alone.
     """
 
-    intercept: Array  # (m,)
-    coefficients: Array  # (2p, m) or (2p + 2d, m)
+    intercept: Annotated[Array, "m"]
+    coefficients: Annotated[Array, "* m"]
     units: Units | None = None  # of the inputs, (d,)
 
     def __call__(self, latents: Array, inputs: Points | None = None) -> Array:

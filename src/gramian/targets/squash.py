@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -15,8 +16,10 @@ from gramian.policy import TARGETS
 class Squash:
     """Columns in robust units, the far ends drawn in: x -> ±(3 + log(1 + |x| - 3)) beyond 3."""
 
-    center: Array  # medians, (d,)
-    unit: Array  # interquartile range over that of the normal law, at most the standard deviation, (d,)
+    center: Annotated[Array, "d"]  # medians
+    unit: Annotated[
+        Array, "+ d"
+    ]  # interquartile range over that of the normal law, at most the standard deviation, (d,)
 
     @classmethod
     def of(

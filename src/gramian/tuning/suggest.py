@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold
 
 from gramian._arrays import Array
-from gramian._checks import check_random_state, check_table
+from gramian._checks import check_table
+from gramian._content import row_hashes, smallest_positions
 from gramian._threads import single_blas_thread
-from gramian._types import RandomState, Table
+from gramian._types import Table
+from gramian.evidence.held_out import HeldOut, ladder
+from gramian.evidence.selection import Selection, choose
 from gramian.policy import LOOK, SUGGEST
-from gramian.tuning.evaluation import Evaluation
-from gramian.tuning.fast import Distances, KernelEvaluation, best_count
+from gramian.tuning.fast import Distances, KernelEvaluation
 from gramian.tuning.objectives import denoising
+
+WIDTHS = 2.0 ** np.arange(3.0, -4.0, -1.0)
+"""Widths of kernels that are tried, in median distances between rows: the widest is the nearest to a line."""
+COPY = {"kernel": "none"}
+"""The trivial answer: the noisy row itself."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,7 @@ class Proposal:
     n_components: int
     estimator: Any
     reasons: list[str]
+    selection: Selection | None = None  # of the kernel; None where only one kind of model could be asked
 
     @property
     def width(self) -> float | None:
@@ -44,19 +50,17 @@ class Proposal:
         return "\n".join([head, f"  {self.estimator!r}", *(f"  - {reason}" for reason in self.reasons)])
 
 
-def suggest(X: Table, *, random_state: RandomState = 0) -> Proposal:
+def suggest(X: Table) -> Proposal:
     """Propose a kernel, a width and q for the rows of X [10].
 
     Models are judged by denoising: on held-out rows to which noise was added, by how near they come to the clean row. Copying the
-    input cannot win (a kernel has to beat that too), so that a linear model and kernels of all widths compare fairly, at every q. With missing cells only the linear
-    model remains. Where scores are equal to a standard error, the simpler model is proposed. Its q is the one that ``n_components="auto"`` takes.
+    input cannot win, so that a linear model and kernels of all widths compare fairly, at every q. With missing cells only the linear
+    model remains. The simplest within one standard error of the best is proposed. Its q is the one that ``n_components="auto"`` takes.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        NaN marks missing cells.
-    random_state : None, int, Generator or RandomState, default=0
-        For the choice of rows in large tables, and of folds.
+        NaN marks missing cells. Of many rows those of smallest hash are looked at.
 
     Returns
     -------
@@ -75,18 +79,17 @@ def suggest(X: Table, *, random_state: RandomState = 0) -> Proposal:
     from gramian.estimators.kernel_ppca import KernelPPCA
     from gramian.estimators.ppca import PPCA
     from gramian.kernels import RBF
-    from gramian.tuning.defaults import usual_distance
 
     table = np.asarray(
         check_table(None, X, reset=False, missing=True, min_samples=6, accept_sparse=False), dtype=np.float64
     )
-    seen = np.isfinite(table)
-    rng = check_random_state(random_state)
     reasons: list[str] = []
-    if len(table) > SUGGEST.rows:
-        reasons.append(f"looked at {SUGGEST.rows} of {len(table)} rows, chosen at random")
-        rows = np.sort(rng.choice(len(table), SUGGEST.rows, replace=False))
-        table, seen = table[rows], seen[rows]
+    if len(table) > LOOK.few:
+        reasons.append(f"looked at {LOOK.few} of {len(table)} rows, drawn by what they hold")
+    table = table[
+        smallest_positions(row_hashes(table), LOOK.few)
+    ]  # in an order that follows from them, as the noise goes by it
+    seen = np.isfinite(table)
     empty = ~seen.any(axis=0)
     if empty.any():
         raise ValueError(
@@ -96,57 +99,80 @@ def suggest(X: Table, *, random_state: RandomState = 0) -> Proposal:
     if not (spread > 1e-12 * np.abs(np.nanmean(table, axis=0))).any():
         raise ValueError("all rows of X are equal: there is nothing to model.")
     _mention_scales(spread, reasons)
-    splitter = KFold(SUGGEST.folds, shuffle=True, random_state=int(rng.integers(2**31 - 1)))
-    folds = [(train, test) for train, test in splitter.split(table)]
-    n_train, d = min(len(train) for train, _ in folds), table.shape[1]
-    counts = list(range(1, max(2, min(SUGGEST.components, n_train - 1, d - 1 if d > 1 else 1) + 1)))
     if not seen.all():
         reasons.append(f"{(~seen).mean():.1%} of the cells are missing: only PPCA takes them, so the model is linear")
         q = _chosen_q(PPCA(), table, reasons)
         return Proposal("linear", None, q, PPCA(q), reasons)
-    linear = _by_count(Evaluation(PPCA(), denoising, table, None, folds, {}, 0), counts)
-    middle = usual_distance(table)
-    distances = Distances.of(table)
-    kernel_counts = list(range(1, min(SUGGEST.components, n_train - 1) + 1))
-    curves = {
-        float(factor * middle): _by_count(
-            KernelEvaluation(
-                KernelPPCA(kernel=RBF(factor * middle)),
-                denoising,
-                table,
-                None,
-                folds,
-                {},
-                None,
-                counts=kernel_counts,
-                distances=distances,
-            ),
-            kernel_counts,
-        )
-        for factor in 2.0 ** np.arange(-3.0, 4.0)
-    }
-    curves = {width: curve for width, curve in curves.items() if curve.scores}
-    reasons.append(f"noise added to held-out rows: PPCA is left with {_percent(linear)} of the variance")
-    if curves:
-        width = max(curves, key=lambda w: curves[w].top())
+    selection = _choose_kernel(table, reasons)
+    if selection.chosen["kernel"] == "rbf":
+        width = selection.chosen["length_scale"]
+        q = _chosen_q(KernelPPCA(kernel=RBF(width)), table, reasons)
+        return Proposal("rbf", width, q, KernelPPCA(q, kernel=RBF(width)), reasons, selection)
+    if selection.chosen == COPY:
         reasons.append(
-            f"an RBF kernel of width {width:.4g} ({width / middle:.3g} times the median distance {middle:.4g}) with {_percent(curves[width])}"
-        )
-        gain = curves[width].top() - max(linear.top(), -(LOOK.noise**2))
-        if gain > max(curves[width].error(), linear.error()):
-            reasons.append("the kernel wins by more than a standard error")
-            q = _chosen_q(KernelPPCA(kernel=RBF(width)), table, reasons)
-            return Proposal("rbf", width, q, KernelPPCA(q, kernel=RBF(width)), reasons)
-        reasons.append("the kernel does not win by more than a standard error, so the simpler linear model is proposed")
-    if linear.top() < -(LOOK.noise**2):
-        reasons.append(
-            f"copying the noisy rows would leave {LOOK.noise**2:.0%}: hardly any structure was found, use with care"
+            f"copying the noisy rows leaves {LOOK.noise**2:.0%} and is as good: hardly any structure was found, use with care"
         )
     q = _chosen_q(PPCA(), table, reasons)
-    return Proposal("linear", None, q, PPCA(q), reasons)
+    return Proposal("linear", None, q, PPCA(q), reasons, selection)
 
 
 # ---------------------------------------------------------------- details
+
+
+def _choose_kernel(table: Array, reasons: list[str]) -> Selection:
+    """Nothing, a line or a curve, each with its best width and q, by held-out rows [10].
+
+    PPCA is the linear kernel with noise in as many dimensions as there are columns.
+    """
+    from gramian.estimators.kernel_ppca import KernelPPCA
+    from gramian.kernels import RBF
+    from gramian.tuning.defaults import usual_distance
+
+    held_out = HeldOut.of(table)
+    if not held_out:
+        raise ValueError("no model could be fitted to X: too few distinct rows to hold any out.")
+    folds = [(part.kept, part.held) for part in held_out]
+    asked = KernelEvaluation(None, denoising, table, None, folds, {}, None, distances=Distances.of(table))
+    most, middle = min(SUGGEST.components, min(len(kept) for kept, _ in folds) - 1), usual_distance(table)
+    few = ladder(1, max(1, min(most, table.shape[1] - 1)))
+    models: list[tuple[dict[str, Any], Any, list[int]]] = [
+        ({"kernel": "linear"}, KernelPPCA(kernel="linear", noise_dim=table.shape[1]), few),
+        *(
+            ({"kernel": "rbf", "length_scale": w}, KernelPPCA(kernel=RBF(w)), ladder(1, most))
+            for w in (WIDTHS * middle).tolist()
+        ),
+    ]
+    candidates: list[dict[str, Any]] = [COPY]
+    scores = [np.full(len(folds), -(LOOK.noise**2))]
+    weights = np.array([len(held) for _, held in folds], dtype=np.float64)
+    for kernel, model, counts in models:
+        asked_of = replace(asked, estimator=model, counts=counts)
+        with warnings.catch_warnings(), single_blas_thread():
+            warnings.simplefilter("ignore")  # widths and q that deserve a warning are looked at on purpose
+            fitted = asked_of.fold_models({})
+            found = {
+                q: np.array([asked_of.fold_score(fold, q) if q <= fold.limit else np.nan for fold in fitted])
+                for q in counts
+            }
+        finite = [q for q in counts if np.isfinite(found[q]).all()]
+        if not finite:
+            continue
+        best = max(finite, key=lambda q: float(weights @ found[q]))
+        kernel = {**kernel, "n_components": best}
+        if candidates[-1]["kernel"] != kernel["kernel"]:
+            candidates.append(kernel)
+            scores.append(found[best])
+        elif weights @ found[best] > weights @ scores[-1]:
+            candidates[-1], scores[-1] = kernel, found[best]
+    selection = choose(candidates, np.array(scores).T, weights, what="model", score="denoising of held-out rows")
+    for candidate, score in zip(candidates[1:], selection.scores[1:]):
+        width = f" of width {candidate['length_scale']:.4g}" if "length_scale" in candidate else ""
+        words = (
+            "an RBF kernel" if width else "PPCA"
+        ) + f"{width} is left with {-score:.1%} of the variance (q = {candidate['n_components']})"
+        reasons.append(f"noise added to held-out rows: {words}")
+    reasons.append(selection.reason)
+    return selection
 
 
 def _chosen_q(model: Any, table: Array, reasons: list[str]) -> int:
@@ -158,58 +184,6 @@ def _chosen_q(model: Any, table: Array, reasons: list[str]) -> int:
     return int(fitted.n_components_)
 
 
-@dataclass(frozen=True)
-class _Curve:
-    """Scores a fold, by q."""
-
-    scores: dict[int, Array]
-
-    def mean(self, q: int) -> float:
-        return float(self.scores[q].mean())
-
-    def best(self) -> int:
-        return max(self.scores, key=lambda q: (self.mean(q), -q))
-
-    def top(self) -> float:
-        return self.mean(self.best())
-
-    def error(self) -> float:
-        """Standard error of the best mean over folds."""
-        values = self.scores[self.best()]
-        return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-
-
-def _by_count(evaluation: Any, counts: list[int]) -> _Curve:
-    found: dict[int, Array] = {}
-    with warnings.catch_warnings(), single_blas_thread():
-        warnings.simplefilter("ignore")  # widths and q that deserve a warning are looked at on purpose
-        score = _scorer(evaluation)
-
-        def look(q: int) -> float:
-            values = score(q)
-            if not np.isfinite(values).all():
-                return float("nan")
-            found[q] = values
-            return float(values.mean())
-
-        best_count(counts, look)
-    if not found and not isinstance(evaluation, KernelEvaluation):
-        raise ValueError("no model could be fitted to X: too few rows or no variance in some folds.")
-    return _Curve(found)
-
-
-def _scorer(evaluation: Any) -> Callable[[int], Array]:
-    if isinstance(evaluation, KernelEvaluation):
-        models = evaluation.fold_models({})
-        return lambda q: np.array([evaluation.fold_score(model, q) if q <= model.limit else np.nan for model in models])
-
-    def refit(q: int) -> Array:
-        outcome = evaluation({"n_components": q})
-        return np.array(outcome.scores if outcome.scores else [np.nan])
-
-    return refit
-
-
 def _mention_scales(spread: Array, reasons: list[str]) -> None:
     positive = spread[spread > 0]
     if positive.size > 1 and positive.max() > 100 * np.median(positive):
@@ -217,7 +191,3 @@ def _mention_scales(spread: Array, reasons: list[str]) -> None:
             f"one column varies {positive.max() / np.median(positive):.0f} times as much as the middle one and rules all distances: "
             "consider scaling the columns first"
         )
-
-
-def _percent(curve: _Curve) -> str:
-    return f"{-curve.top():.1%} (q = {curve.best()})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -36,8 +36,9 @@ class ViewLatents(TakesFrames, LatentModelMixin):
     """The methods of `MultiViewRKM` that go from views to latents. A subclass provides ``_rows(X)`` and ``_answers``."""
 
     noise_variance: Any
+    noise_variance_: Annotated[float, "nonnegative"]
     _model: ViewModel
-    _rotation: Array | None
+    _rotation: Annotated[Array | None, "% q q"]
 
     @property
     def _answers(self) -> ViewAnswers:

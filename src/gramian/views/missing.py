@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -32,9 +32,9 @@ from gramian.views.view import ExplicitView, View, ViewPart, ViewSubspace
 class PartialView:
     """A view on the rows that show it: features (NaN where an entry of a linear view was not seen), or the Gram matrix of those rows."""
 
-    view: View
-    rows: Array  # indices into all rows
-    weights: Array  # raw, one per row that shows it
+    view: Annotated[View, "object"]
+    rows: Annotated[Array, "# n"]  # indices into all rows
+    weights: Annotated[Array, "+ n"]  # raw, one per row that shows it
 
     @property
     def total(self) -> float:

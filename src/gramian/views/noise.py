@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -43,11 +43,11 @@ class NoiseFit:
     """A fitted model of scaled views, the noise of each view, and the path there."""
 
     model: ViewModel
-    noise_variances: Array  # (V,), in units of each view's features
-    log_likelihoods: Array  # mean per row, one per round
-    n_iter: int
+    noise_variances: Annotated[Array, "+ v"]  # in units of each view's features
+    log_likelihoods: Annotated[Array, "*"]  # mean per row, one per round
+    n_iter: Annotated[int, "count"]
     settled: bool
-    latents: Array  # H
+    latents: Annotated[Array, "n q"]  # H
     rotation: Array | None = None  # from H to the frame of an unrotated Stiefel solution
 
 

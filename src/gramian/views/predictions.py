@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,9 +22,9 @@ class ViewPredictions(ViewLatents):
     """The methods of a model of views that go back to views. A subclass provides ``_layout``, ``_model`` and ``_answers``."""
 
     random_state: RandomState
-    view_names_: list[Any]
-    noise_variances_: Array
-    _layout: ViewLayout
+    view_names_: Annotated[list[Any], "v"]
+    noise_variances_: Annotated[Array, "+ v"]
+    _layout: Annotated[ViewLayout, "its v"]
 
     @property
     def _subspace(self) -> ViewSubspace:

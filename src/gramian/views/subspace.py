@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -29,11 +29,11 @@ class ViewPart:
     ``trust`` divides the view's noise: 1 as fitted, smaller where held-out rows showed that the view says less.
     """
 
-    subspace: Subspace
-    scale: float
+    subspace: Annotated[Subspace, "its q"]
+    scale: Annotated[float, "number"]
     dim: float
-    overlap: Array  # (q, q)
-    trust: float = 1.0
+    overlap: Annotated[Array, "% q q"]
+    trust: Annotated[float, "number"] = 1.0
 
     @classmethod
     def of(cls, subspace: Subspace, scale: float, dim: float) -> ViewPart:
@@ -76,7 +76,7 @@ class ViewPart:
 class ViewSubspace:
     """All parts of a multi-view model: it projects whatever views a row shows."""
 
-    parts: tuple[ViewPart, ...]
+    parts: Annotated[tuple[ViewPart, ...], "v: its q"]
 
     def project(self, views: Sequence[Any]) -> Projection:
         """The projection of rows that all show the same views (None: not shown)."""

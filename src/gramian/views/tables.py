@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
@@ -199,9 +199,9 @@ class ViewLayout:
     """How views came at `fit`: in what container, their names, and their columns (of a table) or widths."""
 
     kind: str  # "table", "list" or "dict"
-    names: list[Any]
-    columns: list[Array] | None
-    widths: list[int]
+    names: Annotated[list[Any], "v"]
+    columns: Annotated[list[Array] | None, "*: # *"]
+    widths: Annotated[list[int], "v: count"]
     labels: list[list[str] | None] | None = None  # names of the columns of each view, where a frame told them
 
     @classmethod

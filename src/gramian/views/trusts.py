@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -54,7 +54,7 @@ class TrustedViews(ViewPredictions):
 
     n_folds: int | None
     preimage: Any
-    _model: ViewModel
+    _model: Annotated[ViewModel, "its q v"]
     trusts_: list[Trust]
     _reaches: list[float]
 

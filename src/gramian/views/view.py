@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -53,8 +53,8 @@ __all__ = [
 class ExplicitView:
     """A view with explicit features; ``feature_map`` is None where they are the inputs themselves (a linear view)."""
 
-    features: Array  # (n, D)
-    feature_map: Any = None
+    features: Annotated[Array, "~ n r"]
+    feature_map: Annotated[Any, "maybe map"] = None
     points: Any = None  # the inputs behind a feature map, for pre-images; None where the map inverts itself
 
     positive_semidefinite = True
@@ -134,9 +134,9 @@ class FactoredView(ExplicitView):
 class KernelView:
     """A view known through its kernel only."""
 
-    kernel: Any
+    kernel: Annotated[Any, "Kernel"]
     points: Any  # None: precomputed
-    raw: RawGram
+    raw: Annotated[RawGram, "object"]
 
     @property
     def positive_semidefinite(self) -> bool:

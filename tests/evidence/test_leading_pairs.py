@@ -91,7 +91,8 @@ def test_q_by_leading_pairs_is_q_by_all_pairs(monkeypatch, table, kernel, most):
     if most:
         assert max(len(part.eigenvalues) for part in folds) <= most * len(X)
     steep = (table, kernel) == ("moons", "rbf")  # down to the last eigenvalue that is not rounding
-    assert_allclose(few.scores[: few.chosen], every.scores[: few.chosen], rtol=1e-3 if steep else 1e-9)
+    # float32 finds the space, to about 1e-7: rows held out feel that to first order, by another digit with every machine's kernels
+    assert_allclose(few.scores[: few.chosen], every.scores[: few.chosen], rtol=1e-3 if steep else 1e-8)
 
 
 def test_too_few_pairs_are_doubled(monkeypatch):

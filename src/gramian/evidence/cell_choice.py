@@ -39,12 +39,6 @@ class CellChoice:
         tried = self.selection.candidates
         return self.predictions[tried.index(candidate)] if candidate in tried else None
 
-    def models_of(self, candidate: Any) -> list[MissingFit]:
-        """The models of a candidate, one per draw; none of them where one left no noise."""
-        tried = self.selection.candidates
-        found = [model for model in self.models[tried.index(candidate)] if model is not None]
-        return found if all(np.all(model.noise_variance > 0) for model in found) else []
-
     def start(self, candidate: Any) -> MissingFit | None:
         """A model for a fit of the candidate to start from; None where it left no noise."""
         tried = self.selection.candidates

@@ -340,7 +340,7 @@ class _Shapes:
                 found = _columns_seen(state) if name == "n_features_in_" else state[name]
                 may_miss = found is None and (said.maybe or (said.hint is not Any and fits(None, said.hint)))
                 lengths.wrong = None if may_miss else self.wrong(found, said.rule, lengths)
-            elif needed and not said.maybe:
+            elif needed and not said.maybe and not hasattr(value, name):  # a part may answer for it
                 lengths.wrong = "is missing"
             if lengths.wrong:
                 lengths.wrong = f"{name} {lengths.wrong}"

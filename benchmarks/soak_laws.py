@@ -233,7 +233,7 @@ def by_conditioning(plan: Plan) -> None:
     """What PPCA fills is the mean of the law given the seen cells; its likelihood is that of the seen cells."""
     X = plan.rows()
     model = plan.fitted(X)
-    if not plain(plan) or plan.q >= min(plan.n - 1, plan.d) or model.noise_variance_ < 1e-7 * np.nanmax(np.abs(X)) ** 2:
+    if not plain(plan) or plan.q >= min(plan.n - 1, plan.d) or model.noise_variance_ < 1e-9 * np.nanmax(np.abs(X)) ** 2:
         return
     holed = np.where(np.random.default_rng(plan.seed).random(X.shape) < 0.3, np.nan, X)
     C, mean = model.get_covariance(), model.mean_
@@ -290,7 +290,7 @@ def seen_cells_stand(plan: Plan) -> None:
     if np.isnan(X).all(axis=0).any():
         return
     model: Any = {
-        "LatentImputer": lambda: LatentImputer(PPCA(1, random_state=0), keep_codes=[-1, -9, -99, -999]),
+        "LatentImputer": lambda: LatentImputer(PPCA(1, random_state=0), keep_codes=CODES),
         "PPCA": lambda: PPCA(1, random_state=0),
         "KernelPPCA": lambda: KernelPPCA(1, random_state=0),
         "PPCAMixture": lambda: PPCAMixture(2, 1, random_state=0),
@@ -347,7 +347,9 @@ def cuts(plan: Plan) -> None:
     model = heard(lambda: plan.fitted(X))
     if model is None or plan.q >= min(plan.n - 1, plan.d):
         return
-    new = np.vstack([X, X[::-1] * 1.7, X[:1] * 3.0])
+    # of rows 1e9 deviations away densities are 1e19 nats apart, and the digits of their differences are none
+    middle = np.nanmean(X, axis=0) if (plan.offset or 0) > 6 else 0.0
+    new = np.vstack([X, middle + (X[::-1] - middle) * 1.7, middle + (X[:1] - middle) * 3.0])
     whole = asked(plan, model, new)
     if plan.subject == "KernelPPCA":
         del whole["reconstruct"]  # noise that all rows of a call share is seen by the call (docs/kernel_ppca.md)
@@ -420,12 +422,14 @@ def _containers(X: Any) -> Iterator[tuple[str, Any]]:
         yield "memory-mapped", mapped
 
 
+CODES = [-1, -9, -99, -999]
+"""What stands for a missing value in one unit, and is a number in another."""
 GIVEN: dict[str, dict[str, Any]] = {
     "KernelPPCAClassifier": {"kernel": "rbf", "n_components": 2, "noise_variance": 0.1, "n_folds": None},
     "MultiViewRKM": {"noise_variance": "ml", "n_folds": None},
     "RKMRegressor": {"kernel": "rbf", "n_components": 3, "n_folds": None},
     "RKMClassifier": {"kernel": "rbf", "n_components": 3, "n_folds": None},
-    "LatentImputer": {"estimator": PPCA(1, random_state=0)},
+    "LatentImputer": {"estimator": PPCA(1, random_state=0), "keep_codes": CODES},
     "LatentOutlierDetector": {"estimator": PPCA(1), "n_folds": None},
 }
 """What is drawn by the content of rows (folds), and so differs with their unit, given."""

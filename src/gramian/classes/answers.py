@@ -28,6 +28,8 @@ class ClassAnswers(InputHoles, TakesFrames, ClassifierMixin, BaseEstimator):
     class_prior_: Array
     noise_variance_: float
     calibrated_noise_: float
+    evidence_scale_: float
+    evidence_offsets_: Array
     n_components_: list[list[int]]
     kernel_: Any
     _models: Any

@@ -150,6 +150,7 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
     _reason: str
     gamma_: Array
     _counts: list[Array]
+    _input_std: list[Any]
     degrees_of_freedom_: float
     flags_: Any
     selection_: Selection

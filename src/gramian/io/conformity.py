@@ -265,7 +265,8 @@ def _own(value: Any) -> str | None:
 
 
 def _first(state: dict[str, Any], names: list[str]) -> Any:
-    return next((state[name] for name in names if name in state), _Absent)
+    there = [state[name] for name in names if name in state]
+    return next((value for value in there if value is not None), there[0] if there else _Absent)
 
 
 _MARKS = str.maketrans({"?": "", "!": "", "*": "[]"})

@@ -172,7 +172,7 @@ ROWS: Rows = {
             "_law?": "single.InputLaw",
             "_law?.scales": "++ d",
             "_components*.subspace": "Subspace",
-            "preimage_?": "Preimage",
+            "preimage_!": "Preimage",
         }
     },
     "PPCAMixture": {
@@ -300,6 +300,7 @@ ROWS: Rows = {
     "latent.DualSubspace": {
         "": {
             "points?": "~ n *",
+            "points|gram": "any",
             "affine": "% n",
             "axes": "n q",
             "raw_mean": "% n",

@@ -1,15 +1,16 @@
 """A second soak: laws that must hold of any table, against plain NumPy and scikit-learn, and of a table that is changed in what must not matter.
 
-Run as ``python -m benchmarks.soak_laws [minutes of CPU] [seed]``; a case again: ``python -m benchmarks.soak_laws case NUMBER SEED``. A case is a
-:class:`Plan`, which a seed and a number decide: the law, the estimator, sizes from one row and one column on, scales from 1e-150 to 1e150, what is
+Run as ``python -m benchmarks.soak_laws --minutes 60 --seed 1 --write`` (minutes of the clock; ``--write`` adds the row to the page); a case again:
+``python -m benchmarks.soak_laws --seed 1 --case NUMBER``. A case is a :class:`Plan`, which a seed and a number decide: the law, the estimator, sizes from one row and one column on, scales from 1e-150 to 1e150, what is
 wrong with the table. A find is shrunk to a small plan with the same words by hypothesis. The first soak (:mod:`benchmarks.soak`) asks only whether
 answers are finite; this one whether they are right.
 """
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import re
-import sys
 import tempfile
 import time
 import warnings
@@ -21,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._results import note, noted
+from benchmarks._results import git, note, noted
 from benchmarks.promises import is_promised, outcome
 from benchmarks.subjects import OURS, Subject
 from gramian import PPCA, KernelPPCA, LatentImputer, MultiViewRKM, PPCAMixture, load, save
@@ -719,29 +720,37 @@ def shrink(plan: Plan, words: str) -> Plan:
         return plan
 
 
-def soak(minutes: float, seed: int = 0, most: int | None = None, shrinking: bool = True) -> dict[str, Any]:
-    """Plans until the CPU time is over, or ``most`` of them."""
-    start, number = time.process_time(), 0
+def soak(
+    minutes: float,
+    seed: int = 0,
+    most: int | None = None,
+    shrinking: bool = True,
+    clock: Callable[[], float] = time.process_time,
+) -> dict[str, Any]:
+    """Plans until the minutes of the clock (of CPU, if not said otherwise) are over, or ``most`` of them; what was found so far at Ctrl-C."""
+    start, begun, number = time.process_time(), clock(), 0
     counts: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
     compared: Counter[str] = Counter()
     causes: dict[str, str] = {}
-    while time.process_time() - start < 60 * minutes and (most is None or number < most):
-        plan = Plan.of(seed, number)
-        before = COMPARED.total()
-        words = tried(plan)
-        counts[plan.law] += 1
-        compared[plan.law] += COMPARED.total() > before
-        if words:
-            wrong[plan.law] += 1
-            key = f"{plan.law}, {plan.subject}: {cause(words)}"
-            if key not in causes:
-                small = shrink(plan, words) if shrinking else plan
-                causes[key] = f"case {number} of seed {seed}: {tried(small) or words}: {small}"
-                print(causes[key][:420], flush=True)
-        number += 1
-        if number % 500 == 0:
-            print(f"{number} cases, {sum(wrong.values())} finds, {time.process_time() - start:.0f} s", flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        while clock() - begun < 60 * minutes and (most is None or number < most):
+            plan = Plan.of(seed, number)
+            before = COMPARED.total()
+            words = tried(plan)
+            counts[plan.law] += 1
+            compared[plan.law] += COMPARED.total() > before
+            number += 1
+            if words:
+                wrong[plan.law] += 1
+                key = f"{plan.law}, {plan.subject}: {cause(words)}"
+                if key not in causes:
+                    small = shrink(plan, words) if shrinking else plan
+                    causes[key] = f"case {number - 1} of seed {seed}: {tried(small) or words}: {small}"
+                    print(causes[key][:420], flush=True)
+            if number % 500 == 0:
+                spent = time.process_time() - start
+                print(f"{number} cases, {sum(wrong.values())} finds, {spent:.0f} s", flush=True)
     return {
         "seed": seed,
         "minutes of CPU": round((time.process_time() - start) / 60, 1),
@@ -753,15 +762,27 @@ def soak(minutes: float, seed: int = 0, most: int | None = None, shrinking: bool
 
 
 def main() -> None:
-    """Soak and add the counts to those of the runs before, or try one case again."""
-    words = sys.argv[1:]
-    if words[:1] == ["case"]:
-        plan = Plan.of(int(words[2]), int(words[1]))
+    """Soak, and with ``--write`` add the counts to those of the runs before; or try one case again."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0, help="of the clock")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--case", type=int, help="the number of a case to try again")
+    parser.add_argument("--write", action="store_true", help="add the row to the results, and write the page")
+    given = parser.parse_args()
+    if given.case is not None:
+        plan = Plan.of(given.seed, given.case)
         print(asdict(plan), tried(plan), sep="\n")
         return
-    found = soak(float(words[0]) if words else 10.0, int(words[1]) if len(words) > 1 else 0)
+    begun = time.monotonic()
+    found = soak(given.minutes, given.seed, clock=time.monotonic)
+    commit = git("log", "-1", "--format=%h of %cs")
+    found["when"] = f"{(time.monotonic() - begun) / 60:.0f} minutes of the clock, commit {commit}"
     print(f"{found['cases']} cases, {found['finds']} finds, {len(found['causes'])} causes")
-    note("laws", [*noted().get("laws", []), found])
+    if given.write:
+        from benchmarks import reliability_page
+
+        note("laws", [*noted().get("laws", []), found])
+        reliability_page.main()
 
 
 if __name__ == "__main__":

@@ -288,7 +288,7 @@ def omissions(chosen: dict[str, Any] | None = None) -> tuple[Counter[str], list[
                     elif isinstance(place[0], dict):
                         del place[0][key]
                     elif hasattr(place[0], "__dict__"):
-                        place[0].__dict__.pop(key)
+                        place[0].__dict__.pop(key, None)
                     else:
                         continue
                     try:

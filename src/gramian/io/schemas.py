@@ -51,7 +51,7 @@ REGRESSION = {
     "n_components_": "=q",
     "trust_?": "number",
     "_law?": "single.InputLaw",
-    "_law?.scales": "++ d",
+    "_law?.scales": "+ d",
 }
 
 MIXTURE = {
@@ -129,7 +129,7 @@ ROWS: Rows = {
             "X_fit_!": "n d",
             "dual_coef_": "* q",
             "_law?": "single.InputLaw",
-            "_law?.scales": "++ d",
+            "_law?.scales": "+ d",
             "_weights!": "+ n",
             "_kept": "any",
             "_preimage?": "Preimage",
@@ -156,7 +156,7 @@ ROWS: Rows = {
             "_shift?": "d",
             "_scale?": "++ d",
             "_law?": "single.InputLaw",
-            "_law?.scales": "++ d",
+            "_law?.scales": "+ d",
         }
     },
     "KernelPPCAMixture": {
@@ -170,7 +170,7 @@ ROWS: Rows = {
             "_components": "list k",
             "kernel_": "Kernel",
             "_law?": "single.InputLaw",
-            "_law?.scales": "++ d",
+            "_law?.scales": "+ d",
             "_components*.subspace": "Subspace",
             "preimage_!": "Preimage",
         }
@@ -360,7 +360,7 @@ ROWS: Rows = {
             "units.mean": "d",
             "model.subspace": "latent.PrimalSubspace",
             "model.subspace.mean": "d",
-            "scales": "++ d",
+            "scales": "+ d",
         }
     },
     "latent.Tail": {"": {"theta1": "nonnegative"}},  # the higher powers overflow for data beyond 1e77

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).parents[1]
 PARTS = Path(__file__).with_name("reliability")
+CODE = PARTS / "code"
 
 
 def part(name: str) -> Path:
@@ -26,3 +29,20 @@ def note(name: str, found: Any) -> None:
     """Keep what a run found, in the place of what it found before; runs at the same time do not meet."""
     PARTS.mkdir(exist_ok=True)
     part(name).write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    commit = git("log", "-1", "--format=%h of %cs")
+    CODE.mkdir(exist_ok=True)
+    (CODE / f"{part(name).stem}.txt").write_text(commit + "\n", encoding="utf-8")
+
+
+def git(*words: str) -> str:
+    """What git says of the repository; "" where there is none."""
+    said = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    return said.stdout.strip() if said.returncode == 0 else ""
+
+
+def code_of(name: str) -> tuple[str, int | None]:
+    """The commit that a run was of, and how many commits have changed the source since; None where that is not known."""
+    path = CODE / f"{part(name).stem}.txt"
+    commit = path.read_text(encoding="utf-8").strip() if path.exists() else ""
+    count = git("rev-list", "--count", f"{commit.split()[0]}..HEAD", "--", "src") if commit else ""
+    return commit, int(count) if count else None

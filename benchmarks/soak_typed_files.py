@@ -1,6 +1,7 @@
 """Model files by a second mutator: live models with values of other kinds, swapped parts, cycles and deep nests, written with a right checksum.
 
-Run as ``python -m benchmarks.soak_typed_files [number of files] [seed]``. :mod:`benchmarks.soak_model_files` changes the text and the bytes of a
+Run as ``python -m benchmarks.soak_typed_files [number of files] [seed]``. First every attribute of every object is left out and made None, then
+come values changed at random. :mod:`benchmarks.soak_model_files` changes the text and the bytes of a
 file; this one changes the objects themselves, so that every file is well-formed and only its state is wrong. What loads is saved again
 and asked everything that its class can be asked.
 """
@@ -262,6 +263,48 @@ def _where(error: BaseException) -> str:
     return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
 
 
+def omissions(chosen: dict[str, Any] | None = None) -> tuple[Counter[str], list[str]]:
+    """Every attribute of every object in the models, left out and made None: counts of what became of the files, and the broken promises."""
+    counts: Counter[str] = Counter()
+    broken: list[str] = []
+    seen: set[tuple[str, str, Any]] = set()
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        path = Path(folder) / "m"
+        for name, live in (chosen or models()).items():
+            save(live, path)
+            template, innate = path.read_bytes(), outcome(name, path)
+            for number, (node, key) in enumerate(places(live)):
+                # the same attribute of another pre-image is told apart by its own class
+                known = (name.partition(" ")[0] if name.startswith("pre-image") else name, type(node).__name__, key)
+                if isinstance(node, list) or known in seen:
+                    continue
+                seen.add(known)
+                for way in ("drop", "none"):
+                    model = copy.deepcopy(live)
+                    place = places(model)[number]
+                    if way == "none":
+                        put(place, None)
+                    elif isinstance(place[0], dict):
+                        del place[0][key]
+                    elif hasattr(place[0], "__dict__"):
+                        place[0].__dict__.pop(key, None)
+                    else:
+                        continue
+                    try:
+                        path.write_bytes(written(model, template))
+                    except (ValueError, RecursionError, TypeError, AttributeError):
+                        counts["cannot be written"] += 1
+                        continue
+                    kind, words = outcome(name, path)
+                    if (kind, words) == innate:
+                        kind = "loaded, finite answers"
+                    counts[kind] += 1
+                    if kind.startswith("BROKEN"):
+                        broken.append(f"{name}, {way} at {type(node).__name__}.{key}: {kind}: {words}")
+    return counts, broken
+
+
 def fuzz(
     n_files: int, seed: int = 0, chosen: dict[str, Any] | None = None, say: Callable[[str], None] = lambda line: None
 ) -> tuple[Counter[str], list[str], list[str]]:
@@ -308,15 +351,23 @@ def main() -> None:
     given = [int(word) for word in sys.argv[1:]]
     n_files, seed = (*given, *(2640, 0)[len(given) :])
     start = time.process_time()
-    counts, broken, late = fuzz(n_files, seed, say=lambda line: print(line, flush=True))
+    missing, wrong = omissions()
+    print(f"attributes left out or None: {dict(missing)}", *wrong, sep="\n", flush=True)
+    counts, broken, _ = fuzz(n_files, seed, say=lambda line: print(line, flush=True))
     seconds = time.process_time() - start
     print(
         f"{n_files} mutated models, seed {seed}, {seconds:.0f} s of CPU, {len(broken)} broken promises, {dict(counts)}"
     )
-    print(*late, sep="\n")
     note(
         "typed files",
-        {"files": n_files, "seed": seed, "CPU seconds": round(seconds), "outcomes": dict(counts), "broken": broken},
+        {
+            "files": n_files,
+            "seed": seed,
+            "CPU seconds": round(seconds),
+            "outcomes": dict(counts),
+            "broken": wrong + broken,
+            "left out": dict(missing),
+        },
     )
 
 

@@ -157,6 +157,29 @@ def smallest_distinct(hashes: Array, limit: int) -> Array:
     return np.unique(hashes)[:limit]
 
 
+def content_order(X: Array, weights: Array) -> tuple[Array, Array]:
+    """Positions of the rows in an order that follows from what they hold, and which of these differ from the one before.
+
+    >>> import numpy as np
+    >>> X = np.array([[1.0, np.nan], [2.0, 3.0], [1.0, np.nan]])
+    >>> order, differs = content_order(X, np.ones(3))
+    >>> bool((content_order(X[::-1], np.ones(3))[1] == differs).all()), int(differs.sum())
+    (True, 2)
+    """
+    hashes = row_hashes(X)
+    order = np.argsort(hashes, kind="stable")
+    differs = np.ones(len(order), dtype=bool)
+    differs[1:] = hashes[order[1:]] != hashes[order[:-1]]
+    alike = np.flatnonzero(~differs)
+    if alike.size:  # copies, and rows that differ beyond the digits of a hash
+        among = np.union1d(alike - 1, alike)
+        some = order[among]
+        order[among] = some[np.lexsort((weights[some], *X[some].T, hashes[some]))]
+        before, after = X[order[alike - 1]], X[order[alike]]
+        differs[alike] = ~((before == after) | (np.isnan(before) & np.isnan(after))).all(axis=1)
+    return order, differs
+
+
 def _among_smallest(hashes: Array, limit: int) -> Array:
     """Positions of all copies of the at most ``limit`` distinct hashes that are smallest."""
     smallest = smallest_distinct(hashes, limit)

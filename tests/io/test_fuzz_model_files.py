@@ -16,6 +16,7 @@ from benchmarks.soak_model_files import (
     without_each_attribute,
 )
 from benchmarks.soak_typed_files import fuzz as fuzz_types
+from benchmarks.soak_typed_files import omissions
 
 from gramian import PPCA, ModelFileError, load, save
 from gramian._catalogue import ESTIMATORS
@@ -47,6 +48,13 @@ def test_models_with_values_of_other_kinds_are_refused_or_harmless(saved_models,
 def test_files_changed_in_one_place_are_refused_or_harmless(saved_models, name):
     """Every attribute left out, every attribute None, every array with a number far too large or small."""
     counts, broken = swept({name: saved_models[name]}, quick=True)
+    assert broken == []
+    assert counts["refused"] > 10
+
+
+@pytest.mark.parametrize("name", ["kernel mixture", "classifier", "views", "views dual"])
+def test_models_without_an_attribute_are_refused_or_answer_whatever_they_are_asked(saved_models, name):
+    counts, broken = omissions({name: saved_models[name]})
     assert broken == []
     assert counts["refused"] > 10
 

@@ -169,6 +169,23 @@ def test_integer_weights_equal_repeated_rows_and_zero_weight_a_removed_one():
     assert_allclose(weighted.log_likelihoods[-1], repeated.log_likelihoods[-1], rtol=1e-10)
 
 
+@pytest.mark.parametrize("holes", [0.05, 0.3, 0.6])
+def test_the_order_of_rows_and_copies_for_weights_change_no_bit(holes):
+    X = make(40, 6, holes=holes)
+    X[7, 2], X[9] = 1.0 + 1e-12, X[7]
+    X[9, 2] = 1.0  # one hash, two rows
+    rng = np.random.default_rng(1)
+    weights = rng.integers(1, 4, len(X)).astype(float)
+    order = rng.permutation(len(X))
+    copies = rng.permutation(np.repeat(np.arange(len(X)), weights.astype(int)))
+    fit = fit_missing(X, 2, weights=weights)
+    for other in (fit_missing(X[order], 2, weights=weights[order]), fit_missing(X[copies], 2)):
+        assert other.log_likelihoods == fit.log_likelihoods
+        assert np.array_equal(other.loadings, fit.loadings)
+        assert np.array_equal(other.mean, fit.mean)
+        assert other.noise_variance == fit.noise_variance
+
+
 def test_an_empty_row_moves_nothing_and_is_no_row():
     X = make(50, 5)
     more = np.vstack([X, np.full((10, 5), np.nan)])

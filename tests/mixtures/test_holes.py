@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 
+from gramian import PPCAMixture
 from gramian.latent.masked_em import Parameters
 from gramian.latent.masked_table import masked_chunk
 from gramian.mixtures import holes as mixture_holes
@@ -99,3 +100,15 @@ def test_components_of_exact_rows_start_with_noise_all_the_same():
     table = MixtureTable.of(exact, np.ones(60), nonempty(np.eye(2)[(exact[:, 1] > 0).astype(int)]))
     components, _ = gaussian_rows(table, [1, 1], shared=False, rng=rng).start(Given())
     assert_allclose(components.parameters.noise_variance.min(), DEFAULTS.noise_floor)
+
+
+@pytest.mark.parametrize("robust", [False, "rows"])
+def test_the_order_of_rows_changes_no_bit_of_a_mixture(robust):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((60, 2)) @ rng.standard_normal((2, 5)) + 0.3 * rng.standard_normal((60, 5))
+    X[rng.random(X.shape) < 0.25] = np.nan
+    order = rng.permutation(len(X))
+    model, other = (PPCAMixture(2, 1, robust=robust, random_state=0).fit(rows) for rows in (X, X[order]))
+    assert np.array_equal(other.responsibilities_, model.responsibilities_[order])
+    assert np.array_equal(other.means_, model.means_)
+    assert other.log_likelihoods_.tolist() == model.log_likelihoods_.tolist()

@@ -23,6 +23,12 @@ FOUND = {
     "folds in Fortran order": Plan("containers", "LatentOutlierDetector", 40, 6, 3, 0, None, "few values", 45),
     "a leap to no point": Plan("cuts", "LatentImputer", 40, 6, 2, -9, None, "twin columns", 530),
     "rounding of a kernel": Plan("cuts", "RKMClassifier", 40, 9, 1, -3, 0, "zeros", 661),
+    "the order of rows with holes": Plan("row order", "KernelPPCAClassifier", 8, 3, 1, 0, None, "holes", 298),
+    "the order of rows with many holes": Plan("row order", "PPCA", 13, 9, 2, -3, None, "many holes", 393),
+    "copies of rows with many holes": Plan("copies", "PPCA", 13, 9, 2, -3, None, "many holes", 96),
+    "copies under a kernel with holes": Plan("copies", "KernelPPCA", 8, 9, 3, 0, None, "holes", 622),
+    "names of clusters among ties": Plan("units", "PPCAMixture", 20, 4, 2, 9, 3, "few values", 603),
+    "a column of one value has no unit": Plan("units", "KernelPPCA", 3, 3, 1, 0, None, "many holes", 1),
     "tails of far rows": Plan("far rows", "LatentImputer", 20, 4, 1, 0, None, "wild cell", 694),
 }
 

@@ -28,6 +28,8 @@ class ClassAnswers(InputHoles, TakesFrames, ClassifierMixin, BaseEstimator):
     class_prior_: Annotated[Array, "+ k"]
     noise_variance_: Annotated[float, "nonnegative"]
     calibrated_noise_: float
+    evidence_scale_: Annotated[float, "maybe number"]
+    evidence_offsets_: Annotated[Array, "maybe k"]
     n_components_: list[list[int]]
     kernel_: Annotated[Any, "Kernel"]
     _models: Annotated[Any, "k: filled"]

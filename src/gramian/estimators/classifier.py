@@ -126,8 +126,6 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
     held_out_log_loss_: float | None
     held_out_accuracy_: float | None
     selection_: Selection
-    evidence_scale_: Annotated[float | None, "maybe number"]
-    evidence_offsets_: Annotated[Array | None, "maybe k"]
 
     def __init__(
         self,

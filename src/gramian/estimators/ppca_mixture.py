@@ -21,7 +21,7 @@ from gramian._checks import (
     warn_of_empty_rows,
     warn_of_one_value,
 )
-from gramian._content import row_hashes
+from gramian._content import content_order, row_hashes
 from gramian._progress import Progress
 from gramian._types import Batches, RandomState, Table, Weights
 from gramian.evidence.robustness import check_robust
@@ -222,8 +222,10 @@ class PPCAMixture(PrimalMixture):
         table = check_table(self, X, reset=True, missing=True, min_samples=2)
         weights = check_weights(sample_weight, table)
         kept = np.flatnonzero(weights > 0)
-        rows, weights = table.take(kept, axis=0), weights[kept]  # in C order, whatever the memory's
-        holes = np.isnan(rows)
+        holes = np.isnan(table)
+        if holes.any():  # where EM ends hangs on the last digit of its sums
+            kept = kept[content_order(table[kept], weights[kept])[0]]
+        rows, weights, holes = table.take(kept, axis=0), weights[kept], holes[kept]  # in C order, whatever the memory's
         check_seen(~holes.all(axis=0), self._feature_names)
         n_empty = int(holes.all(axis=1).sum())
         warn_of_empty_rows(n_empty)

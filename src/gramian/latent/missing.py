@@ -21,6 +21,7 @@ from gramian.latent.masked_start import Spread, random_starts, rows_spread, star
 from gramian.latent.masked_table import ColumnSums, column_sums, masked_chunk
 from gramian.latent.squarem import Climbed, Squarem
 from gramian.rows import Rows, as_rows
+from gramian.rows.draws import merged_rows
 from gramian.solvers.spectrum import positive_signs
 
 
@@ -134,6 +135,7 @@ class MissingProblem:
         cls, rows: Rows, *, noise_variance: Any = None, center: bool = True, blocks: Array | None = None
     ) -> MissingProblem:
         """Raises ValueError if a column shows no value, or if squares would overflow."""
+        rows = merged_rows(rows)
         sums = rows.fold(column_sums)
         shift, scale = sums.location_and_scale(center)
         if not scale > 8 * np.finfo(float).eps * float(np.abs(sums.mean).max(initial=0.0)):

@@ -17,6 +17,7 @@ from gramian._checks import check_finite
 from gramian._threads import single_blas_thread, thread_count, thread_map
 from gramian._types import Points
 from gramian.kernels.base import Kernel
+from gramian.kernels.precomputed import Precomputed
 from gramian.latent.gaussian import Projection
 from gramian.latent.noise_field import NoiseField, UnitNoise, noise_field
 from gramian.operators.gram import DenseGram, LazyGram, RawGram
@@ -269,6 +270,11 @@ class DualSubspace:
     gram: Annotated[Array | None, "% n n"] = None  # K₀ itself where points are None and noise may be asked for
 
     kept: Kept = field(default_factory=Kept, compare=False, repr=False)  # the noise field, once it was needed
+
+    def _wrong_state(self) -> str | None:
+        """What a model file may not leave out: rows that a kernel can be asked about."""
+        told = self.points is not None or self.gram is not None or isinstance(self.kernel, Precomputed)
+        return None if told else "points are missing"
 
     @property
     def feature_map(self) -> None:

@@ -11,6 +11,7 @@ from gramian._arrays import Array
 from gramian._precision import EPS
 from gramian._types import Points
 from gramian.rows import Block, as_rows
+from gramian.rows.draws import merged_rows
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Units:
     @classmethod
     def of(cls, X: Points, weights: Array | None = None) -> Units:
         """The units of the columns of a table or of rows, with holes or without: one pass."""
-        return cls.of_spread(as_rows(X, weights).fold(column_spread))
+        return cls.of_spread(merged_rows(as_rows(X, weights)).fold(column_spread))
 
     @classmethod
     def of_spread(cls, found: ColumnSpread) -> Units:

@@ -154,11 +154,10 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     def _store_responsibilities(self, X: Array, kept: Array, shares: Array) -> None:
         """Those of the training rows; rows of zero weight get what the fitted model says of them."""
-        everywhere = shares
-        if len(kept) < len(X):
-            everywhere = np.empty((len(X), shares.shape[1]))
-            everywhere[kept] = shares
-            left = np.setdiff1d(np.arange(len(X)), kept)
+        everywhere = np.empty((len(X), shares.shape[1]))
+        everywhere[kept] = shares
+        left = np.setdiff1d(np.arange(len(X)), kept)
+        if left.size:
             everywhere[left] = self._evaluate(X[left], lambda terms, seen: responsibilities_of(terms)[0])
         self.responsibilities_ = everywhere.astype(float_dtype(X), copy=False)
 

@@ -30,7 +30,7 @@ class DualMixture(InputHoles, MixtureMixin, BaseEstimator):
     _gram: Annotated[Array | None, "* *"]
     _width: Annotated[int, "width"]
     X_fit_: Annotated[Any | None, "* *"]
-    preimage_: Annotated[Any, "maybe Preimage"]
+    preimage_: Annotated[Any | None, "Preimage"]
     noise_variance_: Annotated[float, "nonnegative"]
 
     @property

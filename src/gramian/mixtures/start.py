@@ -125,10 +125,12 @@ class Draw:
         return cls(fill_holes(scaled, model), drawn.weights, model).by_distance()
 
     def by_distance(self) -> Draw:
-        """The same rows, the nearest to their mean first; rows as far as each other stay as they stand."""
-        rest = self.rows - self.weights @ self.rows / self.weights.sum()
+        """The same rows, the nearest to their mean first; rows as far as each other by their values, which have an order in any unit."""
+        order = np.lexsort(self.rows.T)
+        rows, weights = self.rows[order], self.weights[order]
+        rest = rows - weights @ rows / weights.sum()
         order = np.argsort(np.einsum("nd,nd->n", rest, rest), kind="stable")
-        return replace(self, rows=self.rows[order], weights=self.weights[order])
+        return replace(self, rows=rows[order], weights=weights[order])
 
     def usual(self) -> Draw:
         """Without the rows that have no others near them [14]."""

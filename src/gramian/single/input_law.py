@@ -33,7 +33,7 @@ class InputLaw:
 
     units: Annotated[Units, "its d"]
     model: Annotated[PrimalModel, "its d"]
-    scales: Annotated[Array, "++ d"]  # of the standard deviations, per column
+    scales: Annotated[Array, "+ d"]  # of the standard deviations, per column; 0 where one value was seen
 
     @classmethod
     def of(cls, X: Array, weights: Array) -> InputLaw:
@@ -57,7 +57,9 @@ class InputLaw:
                 noise = chosen["noise_variance"] if isinstance(chosen, dict) else None
             found = fit_missing(scaled, q, weights=weights, noise_variance=noise, start=start)
             model = model_of_missing(found, d)
-        return cls(units, model, _scales(choice, d))
+        # a column that shows one value has no unit: what it misses is that value, as `Units` would else say 1 of any unit
+        still = ~np.nan_to_num(scaled).any(axis=0)
+        return cls(units, model, np.where(still, 0.0, _scales(choice, d)))
 
     def refitted(self, X: Array, weights: Array) -> InputLaw:
         """The same noise and q fitted to other cells: what the law says of a hidden cell must not come from that cell."""

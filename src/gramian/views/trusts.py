@@ -59,15 +59,19 @@ class TrustedViews(ViewPredictions):
     _reaches: list[float]
 
     def _wrong_state(self) -> str | None:
-        """What a model file may not say: trusts of other views, or of other columns; a number of reaches that is not theirs."""
-        trusts = vars(self).get("trusts_", [])
+        """What a model file may not say: a table without the columns of its views, trusts of other views, or of other columns; a
+        number of reaches that is not theirs."""
+        state = vars(self)
+        if state.get("_container") not in (None, "dict", "list") and state.get("_columns") is None:
+            return "_columns is missing, and the views are those of a table"
+        trusts = state.get("trusts_", [])
         for given, view, _, std in trusts:
             if view not in self.view_names_ or any(name not in self.view_names_ for name in given):
                 return "trusts_ are about views that there are not"
             width = self._layout.widths[list(self.view_names_).index(view)]
             if std.shape != (width,) or not np.isfinite(std).all():
                 return "trusts_ have standard deviations that are not those of a view"
-        return None if len(vars(self).get("_reaches", ())) in (0, len(trusts)) else "_reaches are not those of trusts_"
+        return None if len(state.get("_reaches", ())) in (0, len(trusts)) else "_reaches are not those of trusts_"
 
     def _calibrates(self, layout: ViewLayout) -> bool:
         return self.n_folds is not None and len(layout.names) > 1 and isinstance(self.noise_variance, str)

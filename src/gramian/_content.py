@@ -159,6 +159,8 @@ def smallest_distinct(hashes: Array, limit: int) -> Array:
 
 def _among_smallest(hashes: Array, limit: int) -> Array:
     """Positions of all copies of the at most ``limit`` distinct hashes that are smallest."""
+    if len(hashes) <= limit:
+        return np.arange(len(hashes))
     smallest = smallest_distinct(hashes, limit)
     return np.flatnonzero(hashes <= smallest[-1]) if len(smallest) else np.empty(0, dtype=np.intp)
 
@@ -174,6 +176,8 @@ class DistinctHashes:
         return cls(smallest_distinct(hashes, LOOK.drawn + 1))
 
     def __add__(self, other: DistinctHashes) -> DistinctHashes:
+        if not len(self.hashes):
+            return other
         return DistinctHashes.of(np.concatenate([self.hashes, other.hashes]))
 
 

@@ -47,9 +47,11 @@ def calibrated_std(residuals: Array, leverages: Array, weights: Array, total_wei
 
 def weighted_quantile(values: Array, weights: Array, level: float) -> float:
     """The smallest value with at least ``level`` of the weight at or below it."""
-    order = np.argsort(values, kind="stable")
-    share = np.cumsum(weights[order]) / weights.sum()
-    return float(values[order][min(int(np.searchsorted(share, level - 1e-9)), len(values) - 1)])
+    equal = bool((weights == weights[0]).all())  # then one order statistic is enough
+    order = None if equal else np.argsort(values, kind="stable")
+    share = np.cumsum(weights if order is None else weights[order]) / weights.sum()
+    place = min(int(np.searchsorted(share, level - 1e-9)), len(values) - 1)
+    return float(np.partition(values, place)[place] if order is None else values[order[place]])
 
 
 def threshold(scores: Array, weights: Array, share: float) -> float:

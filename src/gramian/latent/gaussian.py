@@ -167,23 +167,29 @@ def log_likelihoods_of_each_q(
     noise = np.maximum(np.broadcast_to(np.asarray(noise, dtype=np.float64), len(eigenvalues) + 1), floor)
     values = np.maximum(eigenvalues, floor)
     q = np.arange(len(eigenvalues) + 1)
-    explained = _sums_of_each_q(squared_scores)
-    left = np.maximum(np.asarray(squared_norm)[..., None] - explained, 0.0)
+    levels = np.asarray(squared_norm)[..., None] - _sums_of_each_q(squared_scores)
+    np.maximum(levels, 0.0, out=levels)  # what the components do not explain
     rest = dim - q
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # -inf where next to no noise is left
         inside = _sums_of_each_q(np.log(values) + squared_scores / values)
-        outside = rest * np.log(noise) + left / noise
-        levels = -0.5 * (dim * np.log(2 * np.pi) + inside + outside)
-    levels = np.where(noise > 0, levels, -np.inf)
+        inside += dim * np.log(2 * np.pi)
+        levels /= noise
+        levels += rest * np.log(noise)
+        levels += inside
+        levels *= -0.5
+    levels[..., noise <= 0] = -np.inf
     whole = np.flatnonzero(rest <= 0)
     if whole.size and noise_variance is None:  # the full Gaussian
-        levels[..., whole] = -0.5 * (dim * np.log(2 * np.pi) + inside[..., whole])
-    return np.asarray(np.where(np.isnan(levels), -np.inf, levels))
+        levels[..., whole] = -0.5 * inside[..., whole]
+    levels[np.isnan(levels)] = -np.inf
+    return levels
 
 
 def _sums_of_each_q(terms: Array) -> Array:
     """Σ_{p<=q} of the last axis, for q = 0, 1, ..., r."""
-    return np.concatenate([np.zeros((*terms.shape[:-1], 1)), np.cumsum(terms, axis=-1)], axis=-1)
+    sums = np.zeros((*terms.shape[:-1], terms.shape[-1] + 1))
+    np.cumsum(terms, axis=-1, out=sums[..., 1:])
+    return sums
 
 
 def noise_of_each_q(eigenvalues: Array, trace: float, dim: float) -> Array:

@@ -41,3 +41,4 @@ def test_columns_are_taken_one_by_one_and_holes_have_no_weight():
 def test_of_nothing_it_is_zero():
     assert weighted_quantile(np.array([[np.nan, 2.0]]), np.ones(1), 0.5).tolist() == [0.0, 2.0]
     assert weighted_quantile(np.array([5.0, 6.0]), np.array([0.0, 0.0]), 0.5) == 0.0
+    assert weighted_quantile(np.empty((0, 2)), np.empty(0), 0.5).tolist() == [0.0, 0.0]

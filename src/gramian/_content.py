@@ -182,6 +182,8 @@ def content_order(X: Array, weights: Array) -> tuple[Array, Array]:
 
 def _among_smallest(hashes: Array, limit: int) -> Array:
     """Positions of all copies of the at most ``limit`` distinct hashes that are smallest."""
+    if len(hashes) <= limit:
+        return np.arange(len(hashes))
     smallest = smallest_distinct(hashes, limit)
     return np.flatnonzero(hashes <= smallest[-1]) if len(smallest) else np.empty(0, dtype=np.intp)
 
@@ -197,6 +199,8 @@ class DistinctHashes:
         return cls(smallest_distinct(hashes, LOOK.drawn + 1))
 
     def __add__(self, other: DistinctHashes) -> DistinctHashes:
+        if not len(self.hashes):
+            return other
         return DistinctHashes.of(np.concatenate([self.hashes, other.hashes]))
 
 

@@ -99,10 +99,14 @@ def test_relevances_of_a_fold_and_their_errors_are_those_of_a_regression_of_the_
     F, T = features[kept] - centre, Y[kept] - s @ Y[kept]
     slopes = np.linalg.solve(F.T @ (s[:, None] * F) + ridge * np.eye(F.shape[1]), F.T @ (s[:, None] * T))
     errors = Y[held] - s @ Y[kept] - (features[held] - centre) @ slopes
-    assert_allclose(model.squares(held, table, np.array([ridge])), weights[held] @ np.square(errors).sum(axis=1), rtol=1e-7)
+    assert_allclose(
+        model.squares(held, table, np.array([ridge])), weights[held] @ np.square(errors).sum(axis=1), rtol=1e-7
+    )
     # rows held out have no say in what columns count
     other = replace(table, X=np.vstack([X[kept], 9.0 + X[held]]), Y=np.vstack([Y[kept], -Y[held]]))
-    assert_allclose(other.model(kept, np.array([1.0, 0.5, 0.1, 0.1]), 2, 1.0).slopes(ridge), model.slopes(ridge), rtol=1e-10)
+    assert_allclose(
+        other.model(kept, np.array([1.0, 0.5, 0.1, 0.1]), 2, 1.0).slopes(ridge), model.slopes(ridge), rtol=1e-10
+    )
 
 
 def test_few_rows_of_many_columns_find_no_relevance_in_noise():

@@ -566,14 +566,9 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
         ]
 
     def _settled(self) -> LatentImputer:
-        """The same with what it chose given: the model, and no search for wild cells or laws of columns where it found none."""
-        wild = bool(vars(self).get("robust_", False)) and (self.flags_.any() or (self.row_weights_ < 1).any())
+        """The same with what it chose given: the model, and no search for laws of columns where it found none; for tables without wild cells."""
         own = self._margins is not None and self._margins.own
-        settled = {
-            "estimator": clone(self.estimator_),
-            "robust": self.robust if wild else False,
-            "margins": self.margins if own else None,
-        }
+        settled = {"estimator": clone(self.estimator_), "robust": False, "margins": self.margins if own else None}
         return clone(self).set_params(**settled)
 
     def explain(self) -> str:
@@ -590,12 +585,12 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
 def fill_features(draws: list[Array]) -> list[Filled]:
     """Draws of the same features filled by the imputer that is taken unless told otherwise, and standard deviations; None where it cannot be fitted.
 
-    What the first settles (q, noise, whether cells are wild or columns have laws of their own) is taken for the others too.
+    What the first settles (q, noise, which cells are wild, whether columns have laws of their own) is taken for the others too.
     """
     usual = LatentImputer(standardize=False)
     found, first = [], usual
     for X in draws:
-        told = _filled_by(first, X)
+        told = _filled_by(first, X if first is usual else usual._without_wild_cells(X))
         found.append(told if told is not None or first is usual else _filled_by(usual, X))
         if first is usual and told is not None:
             first = usual._settled()

@@ -144,7 +144,7 @@ def with_column_noises(
         return choice
     draws = cell_draws(X, weights, n_draws, None, center, np.arange(d), n_rows)
     search = _Search(draws, True, "model")
-    for q in ladder(1, largest):
+    for q in ladder(1, largest, 0.5):
         # a column without noise, which ends the search, divides by it
         with np.errstate(over="ignore", invalid="ignore"):
             said = [draw.at(q) for draw in draws]

@@ -65,8 +65,8 @@ class HeldOut:
         """
         hashes = row_hashes(X) if hashes is None else hashes
         folds, numbers = content_folds(X, n_folds, hashes)
-        first = np.unique(hashes, return_index=True)[1]
-        distinct = np.bincount(numbers[first], minlength=max(folds.n_folds, 1))
+        known = np.unique(hashes) if folds.ranked is None or folds is n_folds else folds.ranked
+        distinct = np.bincount(folds.assign(known), minlength=max(folds.n_folds, 1))
         return cls(numbers, distinct, np.ones(len(hashes)) if weights is None else weights)
 
     @classmethod

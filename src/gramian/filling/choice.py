@@ -72,30 +72,53 @@ class FillingChoice(FilledColumns):
             if known is None:  # what more is known goes by rows
                 kept = ~np.isnan(table).all(axis=1)
                 table, usual, weights = table[kept], usual[kept], weights[kept]
-        fitted = self._fit_in_units(model, table, usual, weights, known)
-        margins = self._chosen_margins(usual, weights, known)
-        if margins is None or not margins.own:
-            return fitted
-        vars(self).pop("selection_", None)
-        self._margins = margins
-        if known is not None and known.interval is not None:
-            known = replace(known, interval=Interval(known.interval.low, margins.into(known.interval.high)))
-        return self._fit_in_units(model, margins.into(table), margins.into(usual), weights, known)
+        scaled, scaled_known = self._scaled(model, table, usual, weights, known)
+        choice = self._choice(model, scaled, weights, scaled_known)
+        margins = self._chosen_margins(model, choice, usual, weights, known)
+        if margins is not None and margins.own:
+            self._margins = margins
+            if known is not None and known.interval is not None:
+                known = replace(known, interval=Interval(known.interval.low, margins.into(known.interval.high)))
+            table, usual = margins.into(table), margins.into(usual)
+            scaled, scaled_known = self._scaled(model, table, usual, weights, known)
+            choice = self._choice(model, scaled, weights, scaled_known)
+        model, choice = self._with_choice(model, choice, scaled, weights, scaled_known)
+        with silence_unasked(choice):
+            self.estimator_ = fit_above_noise(
+                model, choice, lambda it: it._fit(scaled, weights, self._begun(choice), known=scaled_known)
+            )
+        self._calibrate(None if choice is None else choice.said(choice.selection.chosen), scaled)
+        return FilledFit(model, choice, scaled, weights)
+
+    def _scaled(
+        self, model: Any, table: Array, usual: Array, weights: Array, known: Known | None
+    ) -> tuple[Array, Known | None]:
+        """The table, and what more is known of its cells, in units of the columns without the cells that are not ``usual``."""
+        scaled = self._in_units(model, table, usual, weights)
+        if known is not None and self._units is not None:
+            known = known.moved(self._units.mean, self._units.scale)
+        return scaled, known
 
     def _forget_beliefs(self) -> None:
         """What an earlier fit has said of cells and rows."""
         for name in {"robust_", "flags_", "row_weights_", "degrees_of_freedom_"} & vars(self).keys():
             delattr(self, name)
 
-    def _chosen_margins(self, table: Array, weights: Array, known: Known | None) -> Margins | None:
-        """The law of each column, by hidden cells; None where none is looked for: columns that are told as they are, or nothing hidden."""
+    def _chosen_margins(
+        self, model: Any, choice: CellChoice | None, table: Array, weights: Array, known: Known | None
+    ) -> Margins | None:
+        """The law of each column, by hidden cells; None where none is looked for: columns that are told as they are, or a model that was given.
+
+        Asked of the model that was chosen for columns as they are, before a noise of each column is.
+        """
         told_as_is = self._units is None and self._coding is None
-        if self.margins is None or self.n_folds is None or told_as_is or "selection_" not in vars(self):
+        if self.margins is None or self.n_folds is None or told_as_is or choice is None or not open_to_choice(model):
             return None
         n, d = table.shape
-        if (
-            n * d * max(self.estimator_.n_components_, 1) * LOOSE_STEPS > FILLING.noise_work
-        ):  # a second fit would cost too much
+        found = choice.models[choice.selection.candidates.index(choice.selection.chosen)][0]
+        if found is None or (
+            n * d * max(found.loadings.shape[1], 1) * LOOSE_STEPS > FILLING.noise_work
+        ):  # a second choice would cost too much
             return None
         errors, cut = np.zeros(d, dtype=bool), np.zeros(d, dtype=bool)
         if known is not None and known.std is not None:
@@ -105,30 +128,11 @@ class FillingChoice(FilledColumns):
         ordinary = (self._spreads >= SMALLEST) & (self._spreads <= LARGEST)  # maps are made in the units of the table
         numbers = self._number_features(d) & ~errors & ordinary
         kinds = [(("log",) if cut[j] else ("log", "scores")) if numbers[j] else () for j in range(d)]
-        fitted = self.estimator_
-        noise = fitted.noise_variance
+        chosen = choice.selection.chosen
+        noise = chosen["noise_variance"] if isinstance(chosen, dict) else 0.0
         return MarginTrial(
-            table,
-            weights,
-            kinds,
-            *self._feature_ends(d),
-            MissingFit(fitted.mean_, fitted.loadings_, fitted.noise_variance_, [], 0, True),
-            None if isinstance(noise, str) or noise == 0 else float(noise),
-            fitted.center,
+            table, weights, kinds, *self._feature_ends(d), found, float(noise) or None, model.center
         ).chosen()
-
-    def _fit_in_units(self, model: Any, table: Array, usual: Array, weights: Array, known: Known | None) -> FilledFit:
-        """The fit with noise and q chosen on hidden cells, in units of the columns without the cells that are not ``usual``."""
-        scaled = self._in_units(model, table, usual, weights)
-        if known is not None and self._units is not None:
-            known = known.moved(self._units.mean, self._units.scale)
-        model, choice = self._with_q(model, scaled, weights, known)
-        with silence_unasked(choice):
-            self.estimator_ = fit_above_noise(
-                model, choice, lambda it: it._fit(scaled, weights, self._begun(choice), known=known)
-            )
-        self._calibrate(None if choice is None else choice.said(choice.selection.chosen), scaled)
-        return FilledFit(model, choice, scaled, weights)
 
     def _believed(self, model: Any, table: Array, weights: Array) -> Array:
         """The table without wild cells; which cells and rows are believed is kept, with what tells wild cells of other rows."""
@@ -171,43 +175,54 @@ class FillingChoice(FilledColumns):
     def _most_components(self, model: Any, scaled: Array) -> int:
         return max(min(len(scaled) - int(model.center), scaled.shape[1] - 1), 0)
 
-    def _with_q(
-        self, model: Any, scaled: Array, weights: Array, known: Known | None = None
-    ) -> tuple[Any, CellChoice | None]:
-        """The model with what was open settled on hidden cells, and what was said of them; where more is known of cells only q is chosen."""
+    def _choice(self, model: Any, scaled: Array, weights: Array, known: Known | None = None) -> CellChoice | None:
+        """q and noise, settled on hidden cells where they are open; where more is known of cells only q is chosen."""
         if known is not None:
             scaled = known.put_ends(scaled)
-        limit = self._most_components(model, scaled)
-        options: dict[str, Any] = {"center": model.center, "n_draws": as_folds(self.n_folds, scaled) or LOOK.folds}
-        per_column = model._per_column
-        if per_column:
+        limit, options = self._most_components(model, scaled), self._options(model, scaled)
+        if model._per_column:
             options["blocks"] = np.arange(scaled.shape[1])
-        if model.n_components == "auto" and isinstance(model.noise_variance, str):
-            if known is None and not per_column:
-                choice = choose_noise_by_cells(scaled, weights, limit, **options)
-                if choice is not None and self.robust != "rows":
-                    choice = with_column_noises(choice, scaled, weights, limit, **options)
-            else:
-                choice = choose_by_cells(scaled, weights, limit, smallest=0, by_error=True, **options)
-            if choice is None:
-                return clone(model).set_params(n_components=0), None
-            self.selection_ = choice.selection
-            chosen = choice.selection.chosen
-            given = chosen if isinstance(chosen, dict) else {"n_components": int(chosen)}
-            if not per_column and given.get("noise_variance") == "per-column":
-                given = given | {"max_iter": LOOSE_STEPS}  # what was judged: more steps make some columns exact
-            return clone(model).set_params(**given), choice
+        if open_to_choice(model):
+            if known is None and not model._per_column:
+                return choose_noise_by_cells(scaled, weights, limit, **options)
+            return choose_by_cells(scaled, weights, limit, smallest=0, by_error=True, **options)
         if self.n_folds is None or not isinstance(model.n_components, int):
-            return model, None
+            return None
         q = min(model.n_components, limit)
         noise = None if isinstance(model.noise_variance, str) else float(model.noise_variance)
         if noise == 0:
-            return model, None
-        return model, choose_by_cells(scaled, weights, q, smallest=q, noise_variance=noise, **options)
+            return None
+        return choose_by_cells(scaled, weights, q, smallest=q, noise_variance=noise, **options)
+
+    def _with_choice(
+        self, model: Any, choice: CellChoice | None, scaled: Array, weights: Array, known: Known | None = None
+    ) -> tuple[Any, CellChoice | None]:
+        """The model with what was open settled, and what was said of it: with a noise of each column where hidden cells say so."""
+        if not open_to_choice(model):
+            return model, choice
+        if choice is None:
+            return clone(model).set_params(n_components=0), None
+        if known is None and not model._per_column and self.robust != "rows":
+            limit = self._most_components(model, scaled)
+            choice = with_column_noises(choice, scaled, weights, limit, **self._options(model, scaled))
+        self.selection_ = choice.selection
+        chosen = choice.selection.chosen
+        given = chosen if isinstance(chosen, dict) else {"n_components": int(chosen)}
+        if not model._per_column and given.get("noise_variance") == "per-column":
+            given = given | {"max_iter": LOOSE_STEPS}  # what was judged: more steps make some columns exact
+        return clone(model).set_params(**given), choice
+
+    def _options(self, model: Any, scaled: Array) -> dict[str, Any]:
+        return {"center": model.center, "n_draws": as_folds(self.n_folds, scaled) or LOOK.folds}
 
     def _begun(self, choice: CellChoice | None) -> MissingFit | None:
         """Where the fit on all cells begins: the model of the choice, if there was one to make."""
         return choice.start(choice.selection.chosen) if choice is not None and hasattr(self, "selection_") else None
+
+
+def open_to_choice(model: Any) -> bool:
+    """Whether hidden cells settle the number of components and the noise."""
+    return bool(model.n_components == "auto" and isinstance(model.noise_variance, str))
 
 
 def fit_above_noise(model: Any, choice: CellChoice | None, fit: Callable[[Any], Any]) -> Any:

@@ -189,9 +189,12 @@ class FilledColumns(TakesFrames):
         table = self._rows_of(X)
         return self._told_of(table, self._known_of(X, table, X_std))
 
+    def _without_wild_cells(self, table: Array) -> Array:
+        return table if self._seer is None else np.where(self._seer.flags(table), np.nan, table)
+
     def _told_of(self, table: Array, known: Known | None = None) -> ShownRows:
         """The same from features; cells that the others of their row contradict are not told."""
-        scaled = table if self._seer is None else np.where(self._seer.flags(table), np.nan, table)
+        scaled = self._without_wild_cells(table)
         scaled = scaled if self._margins is None else self._margins.into(scaled)
         if known is not None and known.interval is not None and self._margins is not None:
             known = replace(known, interval=Interval(known.interval.low, self._margins.into(known.interval.high)))

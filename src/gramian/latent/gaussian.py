@@ -167,11 +167,13 @@ def log_likelihoods_of_each_q(
     noise = np.maximum(np.broadcast_to(np.asarray(noise, dtype=np.float64), len(eigenvalues) + 1), floor)
     q = np.arange(len(eigenvalues) + 1)
     seen = SeenByEachQ.of(np.maximum(eigenvalues, floor), squared_scores, squared_norm)
-    levels = np.where(noise > 0, seen.log_density(q, noise, dim), -np.inf)
+    levels = seen.log_density(q, noise, dim)
+    levels[..., noise <= 0] = -np.inf
     whole = np.flatnonzero(dim - q <= 0)
     if whole.size and noise_variance is None:  # the full Gaussian
         levels[..., whole] = -0.5 * (dim * np.log(2 * np.pi) + seen.inside[..., whole])
-    return np.asarray(np.where(np.isnan(levels), -np.inf, levels))
+    levels[np.isnan(levels)] = -np.inf
+    return levels
 
 
 @dataclass(frozen=True)
@@ -189,15 +191,21 @@ class SeenByEachQ:
             return cls(_sums_of_each_q(np.log(eigenvalues) + squared_scores / eigenvalues), left)
 
     def log_density(self, q: Any, noise: Any, dim: float) -> Array:
-        """log p of each row under the models of these q and noises; -inf or NaN where next to no noise is left."""
+        """log p of each row under the model of one q, or of all of them; -inf or NaN where next to no noise is left."""
+        left, inside = (self.left, self.inside) if np.ndim(q) else (self.left[..., q], self.inside[..., q])
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            outside = (dim - q) * np.log(noise) + self.left[..., q] / noise
-            return np.asarray(-0.5 * (dim * np.log(2 * np.pi) + self.inside[..., q] + outside))
+            levels = np.asarray(left / noise)
+            levels += (dim - q) * np.log(noise) + dim * np.log(2 * np.pi)
+            levels += inside
+        levels *= -0.5
+        return levels
 
 
 def _sums_of_each_q(terms: Array) -> Array:
     """Σ_{p<=q} of the last axis, for q = 0, 1, ..., r."""
-    return np.concatenate([np.zeros((*terms.shape[:-1], 1)), np.cumsum(terms, axis=-1)], axis=-1)
+    sums = np.zeros((*terms.shape[:-1], terms.shape[-1] + 1))
+    np.cumsum(terms, axis=-1, out=sums[..., 1:])
+    return sums
 
 
 def noise_of_each_q(eigenvalues: Array, trace: float, dim: float) -> Array:

@@ -83,7 +83,7 @@ class Krylov(Solver):
             return Spectrum(np.empty(0), np.empty((size, 0)), operator.trace())
         if self._is_dense(size, q):
             return Eigh().solve(operator, q)
-        search = _Search(operator, q, tol, max_iter, rng, **self._options())
+        search = _Search(operator, q, tol, max_iter, rng, **self._options(q))
         search.run()
         if not search.converged:
             cause, cure = f"stopped after max_iter={max_iter} products", "Raise max_iter"
@@ -103,13 +103,13 @@ class Krylov(Solver):
             converged=search.converged,
         ).signed()
 
-    def _options(self) -> dict[str, Any]:
-        return {"memory": self.memory}
+    def _options(self, q: int) -> dict[str, Any]:
+        return {"guard": _guard(q), "memory": self.memory}
 
     def bytes_needed(self, size: int, n_components: int) -> int:
         if self._is_dense(size, n_components):
             return Eigh().bytes_needed(size, n_components)
-        wanted = _basis_limit(n_components + _Search.guard) + _sketch_vectors(n_components)
+        wanted = _basis_limit(n_components + _guard(n_components)) + _sketch_vectors(n_components)
         if self.memory is not None:
             wanted = min(wanted, max(self.memory // (4 * size), _least_basis(n_components)))
         return 4 * size * wanted  # float32, as a rule
@@ -124,7 +124,12 @@ class Krylov(Solver):
 
 def _least_basis(q: int) -> int:
     """Columns of the least basis that can be restarted: half of it, and one product."""
-    return 2 * (q + _Search.guard + _Search.probes)
+    return 2 * (q + _guard(q) + _Search.probes)
+
+
+def _guard(q: int) -> int:
+    """Vectors beyond the wanted ones: with few beside many, the last of the wanted take products of their own."""
+    return max(4, q // 16)
 
 
 def _basis_limit(width: int) -> int:
@@ -150,7 +155,7 @@ class _Search:
     tol: float
     max_iter: int
     rng: np.random.Generator
-    guard: int = 4
+    guard: int
     block: int = 16
     probes: int = 4
     single: bool = True  # whether to search in float32 first

@@ -51,5 +51,5 @@ class Randomized(Krylov):
         self.n_oversamples = n_oversamples
         self.random_state = random_state
 
-    def _options(self) -> dict[str, Any]:
+    def _options(self, q: int) -> dict[str, Any]:
         return {"guard": check_count("n_oversamples", self.n_oversamples, 0), "single": False}

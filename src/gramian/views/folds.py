@@ -81,7 +81,7 @@ class ViewFold:
         loads = turned(overlaps[target])
         seen = values > SEEN * float(values.max(initial=0.0))
         weights = seen / np.where(seen, values + ridges[:, None], 1.0)
-        quadratic = np.einsum("ri,ij,rj->r", weights, loads * spread, weights, optimize=True)
+        quadratic = ((weights @ (loads * spread)) * weights).sum(axis=1)
         return np.asarray(np.maximum(self.norms[target] - 2 * weights @ joint + quadratic, 0.0))
 
     def projections(self, table: ViewTable) -> list[Projection]:

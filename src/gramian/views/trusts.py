@@ -222,8 +222,10 @@ class HeldOutViews:
             folded = FoldedViews.of(table, fold, exact=any(view.points is not None for view in table.views))
         width = sum(table.widths) if folded.moments is not None else len(fold)
         solver, _ = chosen_solver(as_solver("auto"), width, self.n_components)
-        hashes = row_hashes(np.hstack(self.inputs))
-        looked_at = hashes <= hashes[smallest_positions(hashes, LOOK.drawn)].max()  # with all copies
+        looked_at = np.ones(len(fold), dtype=bool)
+        if len(fold) > LOOK.drawn:
+            hashes = row_hashes(np.hstack(self.inputs))
+            looked_at = hashes <= hashes[smallest_positions(hashes, LOOK.drawn)].max()  # with all copies
         folded = replace(folded, looked_at=looked_at)
         with pin_threads(len(fold)):
             folds = folded.folds(self.scales, self.n_components, solver)

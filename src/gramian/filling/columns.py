@@ -47,9 +47,7 @@ class FilledColumns(TakesFrames):
     _units: Annotated[Units | None, "its d"] = None
     codes_: list[Code] = []  # noqa: RUF012 (of models fitted to batches)
     _of_frame: bool = False  # whether the rows of the fit were a data frame
-    _shown_columns: Annotated[Array | None, "# d"] = (
-        None  # the columns that show a value, by position, where some show none
-    )
+    _shown_columns: Annotated[Array | None, "# d"] = None  # positions of the columns with a value, where some have none
     _bounds: Bounds | None = None
     _limits: Limits | None = None
     _numbers: tuple[str, ...] = ()  # the columns of numbers of a frame, where some have limits

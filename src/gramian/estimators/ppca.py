@@ -274,7 +274,7 @@ class PPCA(PrimalStream):
         """The fitted model, for another EM to begin at."""
         return MissingFit(self._model.subspace.mean, self._loadings, self._column_noise, [], 0, True)
 
-    def _refitted(self, X: Array) -> PPCA:
+    def _refit(self, X: Array) -> PPCA:
         """The same model of a table that is nearly that of this one, whose EM begins here."""
         begin = self._as_start
         return clone(self)._fit(X, None, begin if np.all(begin.noise_variance > 0) else None)

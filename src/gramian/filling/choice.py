@@ -105,11 +105,11 @@ class FillingChoice(FilledColumns):
         def fit(it: Any, begin: MissingFit | None) -> Any:
             return it._fit(scaled, weights, begin, known=known)
 
-        return self._fitted(
+        return self._fit_choice(
             FilledFit(model, self._choice(model, scaled, weights, known), scaled, weights, fit, known is None)
         )
 
-    def _fitted(self, found: FilledFit) -> FilledFit:
+    def _fit_choice(self, found: FilledFit) -> FilledFit:
         """With the model that its choice says, fitted."""
         choice = found.choice
         if open_to_choice(found.model):
@@ -134,7 +134,7 @@ class FillingChoice(FilledColumns):
         self.selection_ = wider.selection
         if wider.selection.chosen == choice.selection.chosen:
             return replace(found, choice=wider)
-        return self._fitted(replace(found, model=model, choice=wider))
+        return self._fit_choice(replace(found, model=model, choice=wider))
 
     def _forget_beliefs(self) -> None:
         """What an earlier fit has said of cells and rows."""

@@ -133,4 +133,4 @@ class ManyRows(FillingChoice):
                     warnings.filterwarnings("ignore", message=".*show no value at all and are dropped from the fit")
                 return it._fit_rows(rows, begin)
 
-        return self._fitted(FilledFit(model, self._choice(model, scaled, weights), scaled, weights, fit))
+        return self._fit_choice(FilledFit(model, self._choice(model, scaled, weights), scaled, weights, fit))

@@ -336,7 +336,7 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
         model, choice, scaled, weights = found.model, found.choice, found.scaled, found.weights
 
         def linear(table: Array, raw: Array) -> PPCA:
-            fitted: PPCA = fit_above_noise(clone(model), choice, lambda it: it._fit(table, raw, self._begun(choice)))
+            fitted: PPCA = fit_above_noise(clone(model), choice, lambda it: it._fit(table, raw, found.start))
             return fitted
 
         family = choose_family(linear, filled_by, scaled, weights, self._least_std)
@@ -569,7 +569,10 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
         """The same with what it chose given: the model, and no search for laws of columns where it found none; for tables without wild cells."""
         own = self._margins is not None and self._margins.own
         settled = {"estimator": clone(self.estimator_), "robust": False, "margins": self.margins if own else None}
-        return clone(self).set_params(**settled)
+        same: LatentImputer = clone(self).set_params(**settled)
+        begin = self.estimator_._as_start
+        same._near = begin if np.all(begin.noise_variance > 0) else None
+        return same
 
     def explain(self) -> str:
         """How many components were taken and why, and how the model was fitted."""

@@ -255,7 +255,7 @@ class PPCA(PrimalStream):
                 f"robust={self.robust!r} with X_std: a cell may be wild or have a known error. Use robust=False."
             )
         self._fit_table(known.put_ends(X), weights, start)
-        begin = MissingFit(self._model.subspace.mean, self._loadings, self._column_noise, [], 0, True)
+        begin = self._as_start
         noise = None if isinstance(self.noise_variance, str) else float(self.noise_variance)
         found = NoisyFit(noise, self.center, self.tol, self.max_iter).fitted(X, weights, known, begin)
         if found is not None:
@@ -266,6 +266,16 @@ class PPCA(PrimalStream):
             self._column_weights = sums.counts
             self._store_primal(model, sums.shown)
         return self
+
+    @property
+    def _as_start(self) -> MissingFit:
+        """The fitted model, for another EM to begin at."""
+        return MissingFit(self._model.subspace.mean, self._loadings, self._column_noise, [], 0, True)
+
+    def _refit(self, X: Array) -> PPCA:
+        """The same model of a table that is nearly that of this one, whose EM begins here."""
+        begin = self._as_start
+        return clone(self)._fit(X, None, begin if np.all(begin.noise_variance > 0) else None)
 
     def _fit_robust(self, X: Array, weights: Array, kept: Array) -> PPCA:
         """Without wild cells, or as a multivariate t; where no cell is wild, as ever [14]."""

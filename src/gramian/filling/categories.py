@@ -25,6 +25,11 @@ def _knows_categories(self: Any) -> bool:
     return bool(self.categories_)
 
 
+def refit(model: Any, table: Array) -> Any:
+    """The same model of a table that is nearly that of ``model``: where it can, its EM begins there."""
+    return model._refit(table) if hasattr(model, "_refit") else clone(model).fit(table)
+
+
 class FilledCategories(FilledColumns):
     """A subclass has ``estimator_`` and ``_features(model, told)``."""
 
@@ -52,7 +57,7 @@ class FilledCategories(FilledColumns):
                 continue
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the fit to all cells has said it
-                filled = self._features(clone(self.estimator_).fit(table), ShownRows(table, table))[0]
+                filled = self._features(refit(self.estimator_, table), ShownRows(table, table))[0]
             told, true = self._raw_chances(filled), self._raw_chances(scaled)
             for j in groups:
                 rows = np.flatnonzero(hidden[:, owner == j][:, 0])

@@ -41,6 +41,16 @@ class FilledFit:
     choice: CellChoice | None
     scaled: Array
     weights: Array
+    fit: Callable[[Any, MissingFit | None], Any]  # of a model, from where its EM begins, to all rows
+    plain: bool = True  # whether nothing more is known of cells
+    open: Any = None  # the model as it was asked for, where noise and q were to be settled
+
+    @property
+    def start(self) -> MissingFit | None:
+        """Where the fit to all cells begins: at the model of the choice, if there was one to make."""
+        if self.choice is None or self.open is None:
+            return None
+        return self.choice.start(self.choice.selection.chosen)
 
 
 class FillingChoice(FilledColumns):
@@ -54,6 +64,7 @@ class FillingChoice(FilledColumns):
     selection_: Any
     _spreads: Annotated[Array, "+ d"]  # the deviation of each column
     _calibrate: Any
+    _near: MissingFit | None = None  # the model of a table that is nearly the same
     flags_: Array
     row_weights_: Array
     robust_: str | bool
@@ -72,53 +83,76 @@ class FillingChoice(FilledColumns):
             if known is None:  # what more is known goes by rows
                 kept = ~np.isnan(table).all(axis=1)
                 table, usual, weights = table[kept], usual[kept], weights[kept]
-        scaled, scaled_known = self._scaled(model, table, usual, weights, known)
-        choice = self._choice(model, scaled, weights, scaled_known)
-        margins = self._chosen_margins(model, choice, usual, weights, known)
+        found = self._fit_in_units(model, table, usual, weights, known)
+        margins = self._chosen_margins(found, usual, weights, known)
         if margins is not None and margins.own:
             self._margins = margins
             if known is not None and known.interval is not None:
                 known = replace(known, interval=Interval(known.interval.low, margins.into(known.interval.high)))
-            table, usual = margins.into(table), margins.into(usual)
-            scaled, scaled_known = self._scaled(model, table, usual, weights, known)
-            choice = self._choice(model, scaled, weights, scaled_known)
-        model, choice = self._with_choice(model, choice, scaled, weights, scaled_known)
-        with silence_unasked(choice):
-            self.estimator_ = fit_above_noise(
-                model, choice, lambda it: it._fit(scaled, weights, self._begun(choice), known=scaled_known)
-            )
-        self._calibrate(None if choice is None else choice.said(choice.selection.chosen), scaled)
-        return FilledFit(model, choice, scaled, weights)
+            found = self._fit_in_units(model, margins.into(table), margins.into(usual), weights, known)
+        found = self._with_column_noises(found)
+        self._calibrate(
+            None if found.choice is None else found.choice.said(found.choice.selection.chosen), found.scaled
+        )
+        return found
 
-    def _scaled(
-        self, model: Any, table: Array, usual: Array, weights: Array, known: Known | None
-    ) -> tuple[Array, Known | None]:
-        """The table, and what more is known of its cells, in units of the columns without the cells that are not ``usual``."""
+    def _fit_in_units(self, model: Any, table: Array, usual: Array, weights: Array, known: Known | None) -> FilledFit:
+        """The fit with noise and q chosen on hidden cells, in units of the columns without the cells that are not ``usual``."""
         scaled = self._in_units(model, table, usual, weights)
         if known is not None and self._units is not None:
             known = known.moved(self._units.mean, self._units.scale)
-        return scaled, known
+
+        def fit(it: Any, begin: MissingFit | None) -> Any:
+            return it._fit(scaled, weights, begin, known=known)
+
+        return self._fit_choice(
+            FilledFit(model, self._choice(model, scaled, weights, known), scaled, weights, fit, known is None)
+        )
+
+    def _fit_choice(self, found: FilledFit) -> FilledFit:
+        """With the model that its choice says, fitted."""
+        choice = found.choice
+        if open_to_choice(found.model):
+            chosen = 0 if choice is None else choice.selection.chosen
+            given = chosen if isinstance(chosen, dict) else {"n_components": int(chosen)}
+            if given.get("noise_variance") == "per-column":
+                given = given | {"max_iter": LOOSE_STEPS}  # what was judged: more steps make some columns exact
+            found = replace(found, open=found.model, model=clone(found.model).set_params(**given))
+            if choice is not None:
+                self.selection_ = choice.selection
+        with silence_unasked(choice):
+            self.estimator_ = fit_above_noise(found.model, choice, lambda it: found.fit(it, found.start or self._near))
+        return found
+
+    def _with_column_noises(self, found: FilledFit) -> FilledFit:
+        """Fitted again with a noise of each column, where that was open and hidden cells say so."""
+        model, choice, known_more = found.open, found.choice, not found.plain
+        if model is None or choice is None or known_more or model._per_column or self.robust == "rows":
+            return found
+        limit = self._most_components(model, found.scaled)
+        wider = with_column_noises(choice, found.scaled, found.weights, limit, **self._options(model, found.scaled))
+        self.selection_ = wider.selection
+        if wider.selection.chosen == choice.selection.chosen:
+            return replace(found, choice=wider)
+        return self._fit_choice(replace(found, model=model, choice=wider))
 
     def _forget_beliefs(self) -> None:
         """What an earlier fit has said of cells and rows."""
         for name in {"robust_", "flags_", "row_weights_", "degrees_of_freedom_"} & vars(self).keys():
             delattr(self, name)
 
-    def _chosen_margins(
-        self, model: Any, choice: CellChoice | None, table: Array, weights: Array, known: Known | None
-    ) -> Margins | None:
+    def _chosen_margins(self, found: FilledFit, table: Array, weights: Array, known: Known | None) -> Margins | None:
         """The law of each column, by hidden cells; None where none is looked for: columns that are told as they are, or a model that was given.
 
-        Asked of the model that was chosen for columns as they are, before a noise of each column is.
+        Asked of the fitted model of columns as they are, before a noise of each column is.
         """
         told_as_is = self._units is None and self._coding is None
-        if self.margins is None or self.n_folds is None or told_as_is or choice is None or not open_to_choice(model):
+        if self.margins is None or self.n_folds is None or told_as_is or found.open is None or found.choice is None:
             return None
         n, d = table.shape
-        found = choice.models[choice.selection.candidates.index(choice.selection.chosen)][0]
-        if found is None or (
-            n * d * max(found.loadings.shape[1], 1) * LOOSE_STEPS > FILLING.noise_work
-        ):  # a second choice would cost too much
+        if (
+            n * d * max(self.estimator_.n_components_, 1) * LOOSE_STEPS > FILLING.noise_work
+        ):  # a second fit would cost too much
             return None
         errors, cut = np.zeros(d, dtype=bool), np.zeros(d, dtype=bool)
         if known is not None and known.std is not None:
@@ -128,10 +162,16 @@ class FillingChoice(FilledColumns):
         ordinary = (self._spreads >= SMALLEST) & (self._spreads <= LARGEST)  # maps are made in the units of the table
         numbers = self._number_features(d) & ~errors & ordinary
         kinds = [(("log",) if cut[j] else ("log", "scores")) if numbers[j] else () for j in range(d)]
-        chosen = choice.selection.chosen
-        noise = chosen["noise_variance"] if isinstance(chosen, dict) else 0.0
+        fitted = self.estimator_
+        noise = fitted.noise_variance
         return MarginTrial(
-            table, weights, kinds, *self._feature_ends(d), found, float(noise) or None, model.center
+            table,
+            weights,
+            kinds,
+            *self._feature_ends(d),
+            MissingFit(fitted.mean_, fitted.loadings_, fitted.noise_variance_, [], 0, True),
+            None if isinstance(noise, str) or noise == 0 else float(noise),
+            fitted.center,
         ).chosen()
 
     def _believed(self, model: Any, table: Array, weights: Array) -> Array:
@@ -194,30 +234,8 @@ class FillingChoice(FilledColumns):
             return None
         return choose_by_cells(scaled, weights, q, smallest=q, noise_variance=noise, **options)
 
-    def _with_choice(
-        self, model: Any, choice: CellChoice | None, scaled: Array, weights: Array, known: Known | None = None
-    ) -> tuple[Any, CellChoice | None]:
-        """The model with what was open settled, and what was said of it: with a noise of each column where hidden cells say so."""
-        if not open_to_choice(model):
-            return model, choice
-        if choice is None:
-            return clone(model).set_params(n_components=0), None
-        if known is None and not model._per_column and self.robust != "rows":
-            limit = self._most_components(model, scaled)
-            choice = with_column_noises(choice, scaled, weights, limit, **self._options(model, scaled))
-        self.selection_ = choice.selection
-        chosen = choice.selection.chosen
-        given = chosen if isinstance(chosen, dict) else {"n_components": int(chosen)}
-        if not model._per_column and given.get("noise_variance") == "per-column":
-            given = given | {"max_iter": LOOSE_STEPS}  # what was judged: more steps make some columns exact
-        return clone(model).set_params(**given), choice
-
     def _options(self, model: Any, scaled: Array) -> dict[str, Any]:
         return {"center": model.center, "n_draws": as_folds(self.n_folds, scaled) or LOOK.folds}
-
-    def _begun(self, choice: CellChoice | None) -> MissingFit | None:
-        """Where the fit on all cells begins: the model of the choice, if there was one to make."""
-        return choice.start(choice.selection.chosen) if choice is not None and hasattr(self, "selection_") else None
 
 
 def open_to_choice(model: Any) -> bool:

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian.evidence.cell_choice import CellChoice
 from gramian.evidence.robustness import find_seer
-from gramian.filling.choice import FillingChoice, fit_above_noise, silence_unasked
+from gramian.filling.choice import FilledFit, FillingChoice
 from gramian.latent.cell_seer import CellSeer
+from gramian.latent.missing import MissingFit
 from gramian.latent.units import Units
 from gramian.latent.wild_cells import COLUMN_SHARE, split_rows
 from gramian.policy import LOOK
@@ -90,18 +90,16 @@ class ManyRows(FillingChoice):
             if self._seer is not None:
                 rows = ToldCells(seer=self._seer).rows(rows)
                 drawn = smallest_rows(rows, LOOK.rows)
-        looked_at, scaled, weights, choice = self._look(model, rows)
-        margins = self._chosen_margins(model, choice, np.asarray(drawn.rows, dtype=np.float64), drawn.weights, None)
+        found = self._fit_looked_at(model, rows)
+        margins = self._chosen_margins(found, np.asarray(drawn.rows, dtype=np.float64), drawn.weights, None)
         if margins is not None and margins.own:
             self._margins = margins
-            looked_at, scaled, weights, choice = self._look(model, ToldCells(margins=margins).rows(rows))
-        model, choice = self._with_choice(model, choice, scaled, weights)
-        with silence_unasked(choice):
-            if self._seer is not None:  # rows that are wild as a whole
-                warnings.filterwarnings("ignore", message=".*show no value at all and are dropped from the fit")
-            self.estimator_ = fit_above_noise(model, choice, lambda it: it._fit_rows(looked_at, self._begun(choice)))
+            found = self._fit_looked_at(model, ToldCells(margins=margins).rows(rows))
+        found = self._with_column_noises(found)
         self.estimator_.__dict__.pop("feature_names_in_", None)  # it is handed arrays, in units of the columns
-        self._calibrate(None if choice is None else choice.said(choice.selection.chosen), scaled)
+        self._calibrate(
+            None if found.choice is None else found.choice.said(found.choice.selection.chosen), found.scaled
+        )
 
     def _find_seer(self, X: Array, drawn: Any) -> CellSeer | None:
         """What tells wild cells, each row by itself; a column of which it would take more than its share is believed."""
@@ -118,8 +116,8 @@ class ManyRows(FillingChoice):
             self.flags_, wild = split_rows(table, flags)
             self.row_weights_ = np.where(wild, 0.0, 1.0)
 
-    def _look(self, model: Any, rows: Rows) -> tuple[Rows, Array, Array, CellChoice | None]:
-        """All rows in units of their columns, those of smallest hash and their weights, and the noise and q that hidden cells of these choose."""
+    def _fit_looked_at(self, model: Any, rows: Rows) -> FilledFit:
+        """The fit to all rows in units of their columns, with noise and q chosen on hidden cells of the rows of smallest hash."""
         units = Units.of(rows)
         self._spreads = units.scale
         self._units = units if self._scales(model) else None
@@ -128,4 +126,11 @@ class ManyRows(FillingChoice):
         drawn = smallest_rows(rows, LOOK.rows)
         shown = ~np.isnan(drawn.rows).all(axis=1)
         scaled, weights = drawn.rows[shown].astype(np.float64), drawn.weights[shown]
-        return rows, scaled, weights, self._choice(model, scaled, weights)
+
+        def fit(it: Any, begin: MissingFit | None) -> Any:
+            with warnings.catch_warnings():
+                if self._seer is not None:  # rows that are wild as a whole
+                    warnings.filterwarnings("ignore", message=".*show no value at all and are dropped from the fit")
+                return it._fit_rows(rows, begin)
+
+        return self._fit_choice(FilledFit(model, self._choice(model, scaled, weights), scaled, weights, fit))

@@ -37,13 +37,9 @@ def choose_view_components(folds: Sequence[ViewFold], *, noise_variance: float |
     losses: list[Array] = []
     for q in ladder(1, largest):
         loss = np.zeros(len(folds))
+        noises = [fold.noise(q) if noise_variance is None else noise_variance for fold in folds]
         for question in questions:
-            errors = np.array(
-                [
-                    fold.errors(question, q, ridges, fold.noise(q) if noise_variance is None else noise_variance)
-                    for fold in folds
-                ]
-            )
+            errors = np.array([fold.errors(question, q, ridges, noise) for fold, noise in zip(folds, noises)])
             best = int((shares @ errors).argmin())
             loss += errors[:, best] / (totals[question[1]] * len(questions))
         tried.append(q)

@@ -76,7 +76,7 @@ class ViewFold:
 
         shown = overlaps[given].sum(axis=0) * both
         values, axes = np.linalg.eigh(symmetric_part(shown))
-        spread = turned(self.products[np.ix_(given, given)].sum(axis=(0, 1)))
+        spread = turned(self.products[given][:, given].sum(axis=(0, 1)))
         joint = np.diagonal(turned(self.products[given, target].sum(axis=0)))
         loads = turned(overlaps[target])
         seen = values > SEEN * float(values.max(initial=0.0))

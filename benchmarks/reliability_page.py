@@ -415,7 +415,9 @@ TAIL = """
 ## With every change
 
 `tests/cli/test_outside.py` runs the command against a full disk, signals at many moments, the input as output, links, three writers, a closed stdout, no home,
-other locales, `python -O` and `-W error`, and little address space: the old file or the new one, never half.
+other locales, `python -O` and `-W error`, and little address space: the old file or the new one, never half. Signals also come from the write itself: before the
+bytes are on the disk, and before the file takes its name. `tests/rows/test_dask_faults.py` and `test_models_on_a_cluster.py`: a lost scheduler, a worker beyond its memory, one that dies
+in a fit, an interrupt, blocks without rows or of unknown length.
 
 `make test` runs the list of faults over every estimator, hundreds of mutated model files and tables, the properties (shift, unit, rotation, order, weights
 against repetition, batches, dtypes, files, a second fit) with examples drawn by hypothesis, and a short soak; `make test-lowest` runs the tests with the lowest

@@ -165,8 +165,9 @@ def _omitted(found: dict[str, Any]) -> str:
     """What became of the files in which one attribute was left out, or None."""
     counts = found.get("left out", {})
     broken = sum(count for kind, count in counts.items() if kind.startswith("BROKEN"))
+    later = f" (of commit {found['left out of']})" if "left out of" in found else ""
     return (
-        f"Of {sum(counts.values())} files more, each attribute of each object left out or None (run again after what was found had been mended), {counts.get('refused', 0)} "
+        f"Of {sum(counts.values())} files more, each attribute of each object left out or None{later}, {counts.get('refused', 0)} "
         f"were refused and {broken} broke a promise. "
         if counts
         else ""

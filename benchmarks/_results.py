@@ -41,8 +41,12 @@ def git(*words: str) -> str:
 
 
 def code_of(name: str) -> tuple[str, int | None]:
-    """The commit that a run was of, and how many commits have changed the source since; None where that is not known."""
+    """The commit that a run was of, and how many commits have changed the source since; None where git does not know.
+
+    Runs that did not write it down are taken to be of the commit that brought their results.
+    """
     path = CODE / f"{part(name).stem}.txt"
-    commit = path.read_text(encoding="utf-8").strip() if path.exists() else ""
+    written = path.read_text(encoding="utf-8").strip() if path.exists() else ""
+    commit = written or git("log", "-1", "--format=%h of %cs", "--", str(part(name)))
     count = git("rev-list", "--count", f"{commit.split()[0]}..HEAD", "--", "src") if commit else ""
     return commit, int(count) if count else None

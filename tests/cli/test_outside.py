@@ -93,6 +93,32 @@ def test_a_signal_at_any_moment_leaves_the_old_file_or_the_new_one(kind, holes, 
     assert seen <= expected.get(kind, {130, 0, -signal.SIGINT, 1})
 
 
+@pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+@pytest.mark.parametrize("what", ["impute", "fit"])
+def test_a_signal_while_a_file_is_written_leaves_the_old_one(what, step, kind, holes, tmp_path):
+    """Sent by the write itself: before its bytes are on the disk, and before it takes its name."""
+    out = tmp_path / {"impute": "out.csv", "fit": "out.gramian"}[what]
+    out.write_bytes(b"old")
+    words = {
+        "impute": ["impute", holes, "-o", out, "--force"],
+        "fit": ["fit", holes, "-m", out, "--force", "--no-check"],
+    }
+    script = (
+        "import os, sys, time\n"
+        f"os.{step} = lambda *_, **__: (os.kill(os.getpid(), {int(kind)}), time.sleep(60))\n"
+        f"sys.argv = ['gramian', *{list(map(str, words[what]))}, '--quiet']\n"
+        "from gramian.cli import main\n"
+        "sys.exit(main())"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == (130 if kind == signal.SIGINT else -kind), err
+    assert out.read_bytes() == b"old"
+    assert b"Traceback" not in err
+    assert kind == signal.SIGKILL or nothing_left(tmp_path)
+
+
 def test_the_input_may_be_the_output(holes, filled):
     before = holes.read_bytes()
     code, _, err = run("impute", holes, "-o", holes, "--quiet")

@@ -514,9 +514,7 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
         margins = self._margins_of_law(told)
         if margins is not None:
             ends = [margins.back(end) for end in ends]
-        if told.known is not None and told.known.interval is not None:
-            ends[1] = np.fmin(ends[1], self._unscaled(told.known.interval.high))
-        below, above = (np.where(at, end, told.table) for end in ends)
+        below, above = (np.where(at, end, told.table) for end in (ends[0], told.below_limits(ends[1])))
         texts = {}
         if self._coding is not None:
             chances = self._calibrated(self._moments(told)[0])

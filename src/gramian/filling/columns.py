@@ -33,6 +33,13 @@ class ShownRows:
     scaled: Array
     known: Known | None = None
     timed: dict[int, tuple[Array, Array, float | None]] = field(default_factory=dict)
+    limits: Array | None = (
+        None  # that cells are known to be at most, in the units of the table; NaN where none is known
+    )
+
+    def below_limits(self, features: Array) -> Array:
+        """Features in the units of the table, not above a limit by rounding."""
+        return features if self.limits is None else np.fmin(features, self.limits)
 
 
 class FilledColumns(TakesFrames):
@@ -194,13 +201,13 @@ class FilledColumns(TakesFrames):
         """The same from features; cells that the others of their row contradict are not told."""
         scaled = self._without_wild_cells(table)
         scaled = scaled if self._margins is None else self._margins.into(scaled)
+        limits = None if known is None or known.interval is None else known.interval.high
         if known is not None and known.interval is not None and self._margins is not None:
             known = replace(known, interval=Interval(known.interval.low, self._margins.into(known.interval.high)))
         if self._units is None:
-            return ShownRows(table, scaled, known)
-        return ShownRows(
-            table, self._units.into(scaled), None if known is None else known.moved(self._units.mean, self._units.scale)
-        )
+            return ShownRows(table, scaled, known, limits=limits)
+        known = None if known is None else known.moved(self._units.mean, self._units.scale)
+        return ShownRows(table, self._units.into(scaled), known, limits=limits)
 
     def _margins_of_law(self, told: ShownRows) -> Margins | None:
         """The maps in whose images the law of a cell is normal."""

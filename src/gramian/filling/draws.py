@@ -42,7 +42,7 @@ class DrawnTables(FilledLaws):
                     texts[name] = np.array(self.categories_[name], dtype=object)[
                         np.minimum(picked, chances.shape[1] - 1)
                     ]
-            yield np.where(np.isnan(told.table), self._unscaled(law.drawn), told.table), texts
+            yield np.where(np.isnan(told.table), told.below_limits(self._unscaled(law.drawn)), told.table), texts
 
     def _augmented(self, told: ShownRows, rng: np.random.Generator) -> Iterator[FilledDraw] | None:
         """Where rows are many, by a Gaussian that holds every association: an analysis of the filled tables may ask for any of them, and

@@ -354,9 +354,9 @@ class Targets:
         0.03, "of the most relevant column", "No column counts less: a slope of zero may be that of a valley."
     )
     rounds: tuple[tuple[float, ...], ...] = number(
-        ((1.0,), (1.0,), (1.0, 0.5), (1.0, 0.5)),
+        ((1.0,), (1.0, 0.5), (1.0, 0.5, 0.25)),
         "times the width of the round before",
-        "Relevance is found anew in each round, as long as rows held out gain; narrower kernels once columns that do not matter are out of the way.",
+        "Relevance is found anew in each round; narrower kernels once columns that do not matter are out of the way.",
         "experiments.sensitivity",
     )
     improvement: float = number(

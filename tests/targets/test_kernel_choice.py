@@ -83,7 +83,7 @@ def test_slopes_are_those_of_the_ridge_regression(kind):
         move = step * np.eye(3)[j]
         slopes.append((fitted(X + move) - fitted(X - move)) / (2 * step))
     expected = np.sqrt(np.einsum("n,jnk->j", weights, np.square(slopes)))
-    model = TargetTable(X, Y, weights, row_hashes(X)).model(np.arange(60), np.ones(3), kind, 1.0)
+    model = TargetTable(X, Y, weights, row_hashes(X)).models(np.arange(60), np.ones(3), kind, [1.0])[0]
     assert_allclose(model.slopes(ridge), expected, rtol=1e-4)
 
 
@@ -93,16 +93,20 @@ def test_relevances_of_a_fold_and_their_errors_are_those_of_a_regression_of_the_
     Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1]]) + 0.1 * rows(80, 2)
     table = TargetTable(X, Y, weights, row_hashes(X))
     kept, held = np.arange(60), np.arange(60, 80)
-    model = table.model(kept, np.array([1.0, 0.5, 0.1, 0.1]), 2, 1.0)
+    model = table.models(kept, np.array([1.0, 0.5, 0.1, 0.1]), 2, [1.0])[0]
     ridge, features, s = 1e-2, model.design.features, weights[kept] / weights[kept].sum()
     centre = s @ features[kept]
     F, T = features[kept] - centre, Y[kept] - s @ Y[kept]
     slopes = np.linalg.solve(F.T @ (s[:, None] * F) + ridge * np.eye(F.shape[1]), F.T @ (s[:, None] * T))
     errors = Y[held] - s @ Y[kept] - (features[held] - centre) @ slopes
-    assert_allclose(model.squares(held, table, np.array([ridge])), weights[held] @ np.square(errors).sum(axis=1), rtol=1e-7)
+    assert_allclose(
+        model.squares(held, table, np.array([ridge])), weights[held] @ np.square(errors).sum(axis=1), rtol=1e-7
+    )
     # rows held out have no say in what columns count
     other = replace(table, X=np.vstack([X[kept], 9.0 + X[held]]), Y=np.vstack([Y[kept], -Y[held]]))
-    assert_allclose(other.model(kept, np.array([1.0, 0.5, 0.1, 0.1]), 2, 1.0).slopes(ridge), model.slopes(ridge), rtol=1e-10)
+    assert_allclose(
+        other.models(kept, np.array([1.0, 0.5, 0.1, 0.1]), 2, [1.0])[0].slopes(ridge), model.slopes(ridge), rtol=1e-10
+    )
 
 
 def test_few_rows_of_many_columns_find_no_relevance_in_noise():

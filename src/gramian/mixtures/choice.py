@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -275,7 +275,11 @@ class MixtureFamily:
 
 @dataclass(frozen=True)
 class MixturePath:
-    """The rows kept, and mixtures of them."""
+    """The rows kept, and mixtures of them.
+
+    A mixture of K > 1 components holds a share of a few rows for the Gaussian of all: a row that its components all but exclude is then no more
+    than a row that they do not explain, and does not own the mean.
+    """
 
     family: MixtureFamily
     table: MixtureTable
@@ -284,10 +288,24 @@ class MixturePath:
         """Minus the log-likelihood of each row held out."""
         return np.array([self._of(held, candidate["n_clusters"]) for candidate in candidates])
 
+    @cached_property
+    def everyone(self) -> MixtureFit[Any]:
+        """The Gaussian of all rows kept."""
+        return self._fitted(1)
+
     def _of(self, held: Array, K: int) -> Array:
         checkpoint(f"{K} clusters, rows held out")
+        found = self.everyone if K == 1 else self._fitted(K)
+        X = self.family.X[held]
+        terms = log_terms(found.components, found.mixing, [model.subspace.project(X) for model in found.components])
+        if K > 1:
+            rest = min(MIXTURES.fewest / self.table.total, 0.5)
+            alone = self.everyone.components
+            others = log_terms(alone, np.ones(1), [alone[0].subspace.project(X)])
+            terms = np.hstack([np.log1p(-rest) + terms, np.log(rest) + others])
+        return -responsibilities_of(terms)[1]
+
+    def _fitted(self, K: int) -> MixtureFit[Any]:
         shared, rng, q = self.family.shared, self.family.rng, self.family.q(K)
         start = Draw.of(self.table, K).kmeans(K, 0, rng)
-        found = fit_mixture(self.table, [q] * K, start, shared=shared, rng=rng, tol=LOOSE_TOL, max_iter=LOOSE_STEPS)
-        seen = [model.subspace.project(self.family.X[held]) for model in found.components]
-        return -responsibilities_of(log_terms(found.components, found.mixing, seen))[1]
+        return fit_mixture(self.table, [q] * K, start, shared=shared, rng=rng, tol=LOOSE_TOL, max_iter=LOOSE_STEPS)

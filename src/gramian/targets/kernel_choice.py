@@ -116,19 +116,17 @@ def choose_target_kernel(
 
 
 def relevance_trials(contest: Contest, X: Array, best: ScoredDesign) -> list[ScoredDesign]:
-    """The best design with each column multiplied by its relevance, found anew as long as rows held out gain by it."""
+    """The best design with each column multiplied by its relevance, found anew in each round; none where it explains nothing."""
     if not 1 < X.shape[1] <= TARGETS.landmarks or best.mean >= 1:
         return []
     variance, weights = contest.spread
     kind = 2 if best.design.linear and best.design.gaussian else 1 if best.design.gaussian else 0
     table = TargetTable(X, contest.Y, weights, contest.hashes)
-    found = [best]
-    for one in weighed_columns(table, contest.folds, kind, best.design.factor, best.ridge, TARGETS.rounds):
-        loss = one.squares * len(one.squares) / variance
-        found.append(ScoredDesign(one.design, loss, one.ridge, best.squash, one.relevance))
-        if found[-1].mean >= found[-2].mean:
-            break
-    return found[1:]
+    rounds = weighed_columns(table, contest.folds, kind, best.design.factor, best.ridge, TARGETS.rounds)
+    return [
+        ScoredDesign(one.design, one.squares * len(one.squares) / variance, one.ridge, best.squash, one.relevance)
+        for one in rounds
+    ]
 
 
 def ridge_losses(features: Array, Y: Array, raw_weights: Array, folds: HeldOut) -> tuple[Array, float] | None:

@@ -30,12 +30,13 @@ class TargetTable:
     weights: Array
     hashes: Array
 
-    def model(self, kept: Array, relevance: Array, kind: int, width: float) -> RidgePath:
-        """Ridge regressions of the rows kept on columns multiplied by their relevance, with a kernel of a family at a width."""
+    def models(self, kept: Array, relevance: Array, kind: int, widths: Sequence[float]) -> list[RidgePath]:
+        """Ridge regressions of the rows kept on columns multiplied by their relevance, with a kernel of a family at each width."""
         X, s = self.X * relevance, self.weights[kept] / self.weights[kept].sum()
-        design = families(X, self.weights, self.hashes, (width,) if kind else (), kept)[kind][0]
-        parts = FeatureInputs(design.features[kept], self.Y[kept], s, None, ROUNDING).decomposed(np.arange(len(kept)))
-        return RidgePath(X, kept, s, design, parts)
+        designs = families(X, self.weights, self.hashes, tuple(widths) if kind else (), kept)[kind]
+        rows = np.arange(len(kept))
+        parts = [FeatureInputs(one.features[kept], self.Y[kept], s, None, ROUNDING).decomposed(rows) for one in designs]
+        return [RidgePath(X, kept, s, design, found) for design, found in zip(designs, parts)]
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def weighed_columns(
     parts = list(folds)
     kept = [*(part.kept for part in parts), np.arange(len(table.X))]
     relevances = [np.ones(table.X.shape[1])] * len(kept)
-    models = [table.model(rows, one, kind, width) for rows, one in zip(kept, relevances)]
+    models = [table.models(rows, one, kind, [width])[0] for rows, one in zip(kept, relevances)]
     for widths in rounds:
         found = [one * model.slopes(ridge) for one, model in zip(relevances, models)]
         largest = [float(slopes.max()) for slopes in found]
@@ -97,13 +98,11 @@ def weighed_columns(
             return
         relevances = [np.maximum(slopes / one, TARGETS.relevance) for slopes, one in zip(found, largest)]
         tried = [width * factor for factor in widths] if kind else [1.0]
-        paths = [[table.model(p.kept, one, kind, w) for w in tried] for p, one in zip(parts, relevances)]
+        paths = [table.models(part.kept, one, kind, tried) for part, one in zip(parts, relevances)]
         ridges = ridges_up_to(paths[0][0].largest)
-        squares = np.array(
-            [[model.squares(part.held, table, ridges) for model in models] for part, models in zip(parts, paths)]
-        )
+        squares = np.array([[one.squares(p.held, table, ridges) for one in path] for p, path in zip(parts, paths)])
         w, r = np.unravel_index(squares.sum(axis=0).argmin(), squares.shape[1:])
         width, ridge = tried[int(w)], float(ridges[r])
-        last = table.model(kept[-1], relevances[-1], kind, width)
+        last = table.models(kept[-1], relevances[-1], kind, [width])[0]
         models = [*(path[int(w)] for path in paths), last]
         yield Weighed(relevances[-1], last.design, ridge, squares[:, w, r])

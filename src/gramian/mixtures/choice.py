@@ -257,7 +257,7 @@ class MixtureFamily:
 
     def path(self, part: Part) -> MixturePath:
         table = MixtureTable.of(self.X[part.kept], self.weights[part.kept])
-        return MixturePath(self, table)
+        return MixturePath(self, table, min(MIXTURES.fewest / len(part.kept), 0.5))
 
     def q(self, n_clusters: int) -> Any:
         """The latents of each component."""
@@ -277,12 +277,13 @@ class MixtureFamily:
 class MixturePath:
     """The rows kept, and mixtures of them.
 
-    A mixture of K > 1 components holds a share of a few rows for the Gaussian of all: a row that its components all but exclude is then no more
-    than a row that they do not explain, and does not own the mean.
+    A mixture of K > 1 components holds the share ``rest``, that of a few rows, for the Gaussian of all: a row that its components all but exclude
+    is then no more than a row that they do not explain, and does not own the mean.
     """
 
     family: MixtureFamily
     table: MixtureTable
+    rest: float
 
     def losses(self, held: Array, candidates: Sequence[Any]) -> Array:
         """Minus the log-likelihood of each row held out."""
@@ -299,10 +300,9 @@ class MixturePath:
         X = self.family.X[held]
         terms = log_terms(found.components, found.mixing, [model.subspace.project(X) for model in found.components])
         if K > 1:
-            rest = min(MIXTURES.fewest / self.table.total, 0.5)
             alone = self.everyone.components
             others = log_terms(alone, np.ones(1), [alone[0].subspace.project(X)])
-            terms = np.hstack([np.log1p(-rest) + terms, np.log(rest) + others])
+            terms = np.hstack([np.log1p(-self.rest) + terms, np.log(self.rest) + others])
         return -responsibilities_of(terms)[1]
 
     def _fitted(self, K: int) -> MixtureFit[Any]:

@@ -103,7 +103,6 @@ SYNTHETIC: dict[str, dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]]] = {
         "friedman1": lambda: make_friedman1(900, noise=1.0, random_state=0),
         "friedman3": lambda: make_friedman3(900, noise=0.1, random_state=0),
         "heavy tails (t, 2)": lambda: heavy_tails(0, 2.0),
-        "4 of 32 columns": lambda: robot_arm(0),
     },
     "report": {
         "diabetes": lambda: load_diabetes(return_X_y=True),

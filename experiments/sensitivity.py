@@ -283,7 +283,7 @@ JOBS: dict[tuple[str, str], tuple[Callable[[], float], str]] = {
     ("Filling", "penalties"): (kernel_fills, "mean log error of cells filled by kernel models"),
     ("Clusters", "strength"): (clusters_found, "adjusted Rand index of kernel mixtures on seven shapes"),
     **{("ClassRules", name): (class_loss, "log-loss of KernelPPCAClassifier") for name in ("width", "row_share")},
-    **{("Targets", name): (regression_error, "mean log error of RKMRegressor") for name in ("margin", "far", "rounds")},
+    **{("Targets", name): (regression_error, "mean log error of RKMRegressor") for name in ("margin", "far")},
     **{("Rates", name): (forecast_error, MASE) for name in ("drift", "evidence", "slope_spread", "season_spread")},
     ("Windows", "fewest"): (partial(windowed_error, 25), "mean log MASE of series of 25 and more values, and cycles"),
     **{("Windows", name): (windowed_error, WINDOWED) for name in ("odds", "power")},

@@ -351,12 +351,6 @@ class Targets:
     relevance: float = number(
         0.03, "of the most relevant column", "No column counts less: a slope of zero may be that of a valley."
     )
-    rounds: tuple[tuple[float, ...], ...] = number(
-        ((1.0,), (1.0,), (1.0, 0.5), (1.0, 0.5)),
-        "times the width of the round before",
-        "Relevance is found anew in each round, as long as rows held out gain; narrower kernels once columns that do not matter are out of the way.",
-        "experiments.sensitivity",
-    )
     improvement: float = number(
         1.01, "times the least held-out error", "The fewest components within it: more are not worth their cost."
     )

@@ -79,3 +79,15 @@ def test_large_tables_have_no_other_candidates_and_the_default_asks_no_family():
 def test_another_word_is_refused():
     with pytest.raises(ValueError, match="estimator="):
         LatentImputer("best").fit(spiral(30))
+
+
+def test_rows_with_twins_are_filled_by_a_kernel():
+    rng = np.random.default_rng(0)
+    half = rng.standard_normal((80, 8))
+    X = np.vstack([half, half]) + 0.1 * rng.standard_normal((160, 8))
+    table = make_missing(X, 0.15, random_state=0)
+    hidden = np.isnan(table)
+    model = LatentImputer("auto").fit(table)
+    assert model.selection_.chosen["estimator"] == "KernelPPCA"
+    error, plain = (np.square((one.transform(table) - X)[hidden]).mean() for one in (model, LatentImputer().fit(table)))
+    assert error < 0.75 * plain

@@ -7,10 +7,11 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from gramian._content import content_folds
-from gramian.evidence.held_out import HeldOut
+from gramian.evidence.held_out import HeldOut, Part
 from gramian.kernels import RBF
 from gramian.mixtures import choice as mixtures
 from gramian.mixtures.choice import (
+    MixtureFamily,
     choose_clusters,
     choose_kernel_latents,
     choose_latents,
@@ -96,6 +97,25 @@ def test_the_true_number_of_clusters_is_found(K):
     assert found.chosen == {"n_clusters": K}
     assert [candidate["n_clusters"] for candidate in found.candidates] == list(range(1, len(found.candidates) + 1))
     assert K < len(found.candidates) <= MIXTURES.most
+
+
+def test_a_row_between_the_clusters_costs_no_more_than_one_that_they_do_not_explain():
+    X, _ = clusters(q=1)
+    X[-1] = X.mean(axis=0)
+    held = np.arange(300, 400)
+    path = MixtureFamily(X, np.ones(400), 1, False, np.random.default_rng(0)).path(Part(0, np.arange(300), held))
+    alone, two = path.losses(held, [{"n_clusters": 1}, {"n_clusters": 2}])
+    most = np.log(300 / MIXTURES.fewest)
+    assert (two <= alone + most + 1e-9).all()
+    assert_allclose(two[-1], alone[-1] + most, atol=1e-6)
+    assert two[:-1].mean() < alone[:-1].mean() - 1
+
+
+@pytest.mark.parametrize(("n", "d"), [(60, 3), (150, 5), (300, 20)])
+def test_one_gaussian_is_one_cluster(n, d):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d)) @ (rng.standard_normal((d, d)) * np.geomspace(1.0, 0.1, d))
+    assert choose_clusters(X, np.ones(n), None, False).chosen == {"n_clusters": 1}
 
 
 def test_latents_of_a_kernel_mixture_are_those_that_held_out_rows_call_for():

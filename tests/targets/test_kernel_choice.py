@@ -1,7 +1,5 @@
 """Kernels chosen on held-out rows, and what landmarks lose."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -12,7 +10,6 @@ from gramian.policy import TARGETS
 from gramian.targets.design import families
 from gramian.targets.kernel_choice import choose_target_kernel, copies_of_smallest
 from gramian.targets.landmarks import landmark_loss
-from gramian.targets.relevance import TargetTable
 
 
 def rows(n=150, d=2, seed=0):
@@ -83,45 +80,7 @@ def test_slopes_are_those_of_the_ridge_regression(kind):
         move = step * np.eye(3)[j]
         slopes.append((fitted(X + move) - fitted(X - move)) / (2 * step))
     expected = np.sqrt(np.einsum("n,jnk->j", weights, np.square(slopes)))
-    model = TargetTable(X, Y, weights, row_hashes(X)).model(np.arange(60), np.ones(3), kind, 1.0)
-    assert_allclose(model.slopes(ridge), expected, rtol=1e-4)
-
-
-def test_relevances_of_a_fold_and_their_errors_are_those_of_a_regression_of_the_rows_kept():
-    X, weights = rows(80, 4), np.random.default_rng(3).uniform(0.5, 1.5, 80)
-    weights /= weights.sum()
-    Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1]]) + 0.1 * rows(80, 2)
-    table = TargetTable(X, Y, weights, row_hashes(X))
-    kept, held = np.arange(60), np.arange(60, 80)
-    model = table.model(kept, np.array([1.0, 0.5, 0.1, 0.1]), 2, 1.0)
-    ridge, features, s = 1e-2, model.design.features, weights[kept] / weights[kept].sum()
-    centre = s @ features[kept]
-    F, T = features[kept] - centre, Y[kept] - s @ Y[kept]
-    slopes = np.linalg.solve(F.T @ (s[:, None] * F) + ridge * np.eye(F.shape[1]), F.T @ (s[:, None] * T))
-    errors = Y[held] - s @ Y[kept] - (features[held] - centre) @ slopes
-    assert_allclose(
-        model.squares(held, table, np.array([ridge])), weights[held] @ np.square(errors).sum(axis=1), rtol=1e-7
-    )
-    # rows held out have no say in what columns count
-    other = replace(table, X=np.vstack([X[kept], 9.0 + X[held]]), Y=np.vstack([Y[kept], -Y[held]]))
-    assert_allclose(
-        other.model(kept, np.array([1.0, 0.5, 0.1, 0.1]), 2, 1.0).slopes(ridge), model.slopes(ridge), rtol=1e-10
-    )
-
-
-def test_few_rows_of_many_columns_find_no_relevance_in_noise():
-    found = [
-        choose_target_kernel(rows(60, 15, seed), rows(60, 16, seed)[:, 15:], np.ones(60), 5, weigh=True).relevance
-        for seed in range(8)
-    ]
-    assert [one is None for one in found] == [True] * 8
-
-
-def test_two_columns_of_twenty_are_found_though_neither_matters_alone():
-    X = np.random.default_rng(0).uniform(-1, 1, (400, 20))
-    Y = noisy(2 * np.sin(2 * X[:, 0]) * X[:, 1])
-    relevance = choose_target_kernel(X, Y, np.ones(400), 5, weigh=True).relevance
-    assert relevance[:2].min() > 5 * relevance[2:].max()
+    assert_allclose(design.slopes(X, Y, weights, ridge), expected, rtol=1e-4)
 
 
 def test_columns_that_do_not_matter_count_less_where_that_predicts_better():

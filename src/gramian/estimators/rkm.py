@@ -64,8 +64,8 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
     selection_ : Selection
         Where the kernel was chosen: candidates, their held-out scores, the chosen one and the reason.
     relevance_ : ndarray of shape (n_features,) or None
-        What the standardised columns were multiplied by: the root mean square slope of a regression along each, over the largest, found anew
-        as long as rows gain by it that were not used for the slopes. None where these prefer columns that count alike, or the kernel was given.
+        What the standardised columns were multiplied by: the root mean square slope of a regression along each, over the largest. None where
+        held-out rows prefer columns that count alike, or the kernel was given.
 
     References
     ----------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -257,7 +257,7 @@ class MixtureFamily:
 
     def path(self, part: Part) -> MixturePath:
         table = MixtureTable.of(self.X[part.kept], self.weights[part.kept])
-        return MixturePath(self, table)
+        return MixturePath(self, table, min(MIXTURES.fewest / len(part.kept), 0.5))
 
     def q(self, n_clusters: int) -> Any:
         """The latents of each component."""
@@ -275,19 +275,37 @@ class MixtureFamily:
 
 @dataclass(frozen=True)
 class MixturePath:
-    """The rows kept, and mixtures of them."""
+    """The rows kept, and mixtures of them.
+
+    A mixture of K > 1 components holds the share ``rest``, that of a few rows, for the Gaussian of all: a row that its components all but exclude
+    is then no more than a row that they do not explain, and does not own the mean.
+    """
 
     family: MixtureFamily
     table: MixtureTable
+    rest: float
 
     def losses(self, held: Array, candidates: Sequence[Any]) -> Array:
         """Minus the log-likelihood of each row held out."""
         return np.array([self._of(held, candidate["n_clusters"]) for candidate in candidates])
 
+    @cached_property
+    def everyone(self) -> MixtureFit[Any]:
+        """The Gaussian of all rows kept."""
+        return self._fitted(1)
+
     def _of(self, held: Array, K: int) -> Array:
         checkpoint(f"{K} clusters, rows held out")
+        found = self.everyone if K == 1 else self._fitted(K)
+        X = self.family.X[held]
+        terms = log_terms(found.components, found.mixing, [model.subspace.project(X) for model in found.components])
+        if K > 1:
+            alone = self.everyone.components
+            others = log_terms(alone, np.ones(1), [alone[0].subspace.project(X)])
+            terms = np.hstack([np.log1p(-self.rest) + terms, np.log(self.rest) + others])
+        return -responsibilities_of(terms)[1]
+
+    def _fitted(self, K: int) -> MixtureFit[Any]:
         shared, rng, q = self.family.shared, self.family.rng, self.family.q(K)
         start = Draw.of(self.table, K).kmeans(K, 0, rng)
-        found = fit_mixture(self.table, [q] * K, start, shared=shared, rng=rng, tol=LOOSE_TOL, max_iter=LOOSE_STEPS)
-        seen = [model.subspace.project(self.family.X[held]) for model in found.components]
-        return -responsibilities_of(log_terms(found.components, found.mixing, seen))[1]
+        return fit_mixture(self.table, [q] * K, start, shared=shared, rng=rng, tol=LOOSE_TOL, max_iter=LOOSE_STEPS)

@@ -8,10 +8,12 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._content import smallest_positions
+from gramian._precision import ROUNDING
 from gramian.features import Nystroem
 from gramian.kernels import RBF, Kernel, Linear, Scaled, Sum
 from gramian.kernels._scales import median_distance
 from gramian.policy import LOOK, TARGETS
+from gramian.targets.axes import FeatureInputs
 
 
 @dataclass(frozen=True)
@@ -24,8 +26,11 @@ class Design:
     gaussian: Nystroem | None = None
     factor: float = 1.0  # the width in median distances
 
-    def slopes(self, X: Array, weights: Array, coefficients: Array) -> Array:
-        """Root mean square of ∂f/∂x_j over the rows and the targets, (d,); f has ``coefficients`` (D, m) over the features."""
+    def slopes(self, X: Array, Y: Array, weights: Array, ridge: float) -> Array:
+        """Root mean square of ∂f/∂x_j over the rows and the targets, f the ridge regression of Y on the features, (d,)."""
+        parts = FeatureInputs(self.features, Y, weights, None, ROUNDING).decomposed(np.arange(len(X)))
+        axes = parts.axes
+        coefficients = parts.coefficients @ (axes.cross / (axes.values + ridge)[:, None]) @ axes.directions.T
         n_linear = X.shape[1] if self.linear else 0
         straight = self.linear * coefficients[:n_linear]  # (d, m), or nothing
         squares = np.zeros(X.shape[1])
@@ -33,7 +38,7 @@ class Design:
             over_landmarks = self.gaussian.normalization_ @ coefficients[n_linear:]
             values, landmarks = self.gaussian.kernel_values(X), self.gaussian.landmarks_
             precision = self.gaussian.kernel_.length_scale**-2
-        for k in range(coefficients.shape[1]):
+        for k in range(Y.shape[1]):
             slope = np.zeros_like(X)
             if self.gaussian is not None:
                 pulls = values * over_landmarks[:, k]
@@ -45,19 +50,11 @@ class Design:
 
 
 def families(
-    X: Array,
-    raw_weights: Array,
-    hashes: Array,
-    widths: tuple[float, ...] = TARGETS.widths,
-    rows: Array | slice = slice(None),
+    X: Array, raw_weights: Array, hashes: Array, widths: tuple[float, ...] = TARGETS.widths
 ) -> list[list[Design]]:
-    """Linear, Gaussian, and their sum: the simplest family first; members of a family differ by their width.
-
-    Landmarks, widths and sizes are those of ``rows``: what judges may be left out.
-    """
-    known, raw_weights, hashes = X[rows], raw_weights[rows], hashes[rows]
-    landmarks = known[smallest_positions(hashes, TARGETS.landmarks)]
-    width = middle_distance(known, hashes)
+    """Linear, Gaussian, and their sum: the simplest family first; members of a family differ by their width."""
+    landmarks = X[smallest_positions(hashes, TARGETS.landmarks)]
+    width = middle_distance(X, hashes)
     if X.shape[1] <= TARGETS.landmarks:
         linear = Design(Linear(), X, linear=1.0)
     else:
@@ -68,9 +65,7 @@ def families(
         mapped = landmark_map(kernel, landmarks)
         gaussians.append(Design(kernel, np.asarray(mapped.transform(X)), gaussian=mapped, factor=factor))
     weights = raw_weights / raw_weights.sum()
-    size = (
-        float(weights @ np.square(known - weights @ known).sum(axis=1)) or 1.0
-    )  # then both parts have variances of about 1
+    size = float(weights @ np.square(X - weights @ X).sum(axis=1)) or 1.0  # then both parts have variances of about 1
     return [[linear], gaussians, [with_linear(one, linear, size) for one in gaussians]]
 
 

@@ -17,8 +17,10 @@ from gramian.kernels import RBF, Kernel
 from gramian.policy import LOOK, TARGETS
 from gramian.targets.axes import FeatureInputs
 from gramian.targets.design import Design, families, middle_distance
-from gramian.targets.relevance import TargetTable, weighed_columns
 from gramian.targets.single import component_losses, decomposed_folds
+
+RELEVANT_WIDTHS = (*TARGETS.widths, 0.25)
+"""Widths for columns that were multiplied by their relevance: few of them set distances, so that narrow kernels have enough neighbours."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +60,6 @@ class Contest:
     hashes: Array
     folds: HeldOut
 
-    @property
-    def spread(self) -> tuple[float, Array]:
-        """The variance of the target, and the weights of the rows, whose sum is 1."""
-        weights = self.raw_weights / self.raw_weights.sum()
-        return float(weights @ np.square(self.Y - weights @ self.Y).sum(axis=1)), weights
-
     def tried(self, designs: Sequence[Design]) -> list[ScoredDesign]:
         """Those that can be scored at all."""
         found = [(design, ridge_losses(design.features, self.Y, self.raw_weights, self.folds)) for design in designs]
@@ -84,7 +80,7 @@ def choose_target_kernel(
 
     Candidates are compared by ridge regression on their features, the ridge chosen for each: the target's mean squared
     error on held-out rows over its variance. Of the sum the best width stands, and the Gaussian alone is tried at that. With ``weigh``, the best is tried again with each
-    column multiplied by its relevance (`gramian.targets.relevance`); that is taken where it is better by more than one standard error.
+    column multiplied by its relevance; that is taken where it is better by more than one standard error, since slopes were found on all rows.
     ``hashes`` decide what is drawn and held out: those of the rows before they were brought to units, where they were.
     """
     hashes = row_hashes(X) if hashes is None else hashes
@@ -116,19 +112,30 @@ def choose_target_kernel(
 
 
 def relevance_trials(contest: Contest, X: Array, best: ScoredDesign) -> list[ScoredDesign]:
-    """The best design with each column multiplied by its relevance, found anew as long as rows held out gain by it."""
-    if not 1 < X.shape[1] <= TARGETS.landmarks or best.mean >= 1:
-        return []
-    variance, weights = contest.spread
+    """The best design with each column multiplied by its relevance, and with that found once more, at four widths.
+
+    The relevance of a column is the root mean square slope of the regression along it, over the largest.
+    """
+    found: list[ScoredDesign] = []
+    if not 1 < X.shape[1] <= TARGETS.landmarks:
+        return found
+    weights = contest.raw_weights / contest.raw_weights.sum()
     kind = 2 if best.design.linear and best.design.gaussian else 1 if best.design.gaussian else 0
-    table = TargetTable(X, contest.Y, weights, contest.hashes)
-    found = [best]
-    for one in weighed_columns(table, contest.folds, kind, best.design.factor, best.ridge, TARGETS.rounds):
-        loss = one.squares * len(one.squares) / variance
-        found.append(ScoredDesign(one.design, loss, one.ridge, best.squash, one.relevance))
-        if found[-1].mean >= found[-2].mean:
+    relevance = np.ones(X.shape[1])
+    for widths in ((best.design.factor,), RELEVANT_WIDTHS):
+        slopes = relevance * best.design.slopes(X * relevance, contest.Y, weights, best.ridge)
+        largest = float(slopes.max())
+        if not 0 < largest < np.inf:
             break
-    return found[1:]
+        relevance = np.maximum(slopes / largest, TARGETS.relevance)
+        tried = contest.tried(
+            families(X * relevance, contest.raw_weights, contest.hashes, widths if kind else ())[kind]
+        )
+        if not tried:
+            break
+        best = replace(min(tried, key=lambda one: one.mean), squash=best.squash, relevance=relevance)
+        found.append(best)
+    return found
 
 
 def ridge_losses(features: Array, Y: Array, raw_weights: Array, folds: HeldOut) -> tuple[Array, float] | None:

@@ -87,12 +87,13 @@ PART_ROWS: Rows = {
     "latent.Tails": {"": {"middle": "d", "bends": "+ * d", "units": "++ * d", "scale": "++ d"}},
     "latent.CellSeer": {
         "": {
-            "tails.middle": "d",
             "mean": "d",
             "loadings": "d q",
             "spread": "++ d",
             "able": "? d",
             "rare": "? d",
+            "noise": "positive",
+            "closer?": "latent.CellSeer",
         }
     },
     "tables.Margins": {"": {"columns": "filled", "columns*": "tables.Margin"}},

@@ -144,7 +144,7 @@ def _closer_selection(seer: CellSeer, drawn: SmallestRows, believed: bool) -> tu
     ]
     means = [[seer.tails.into(filled)[cells] for filled, cells in zip(each, hidden)] for each in said]
     nearer = choose_by_hidden_cells((0, 1), values, means[:2], counts, gain=0.0).chosen
-    name, gain = (False, ROBUST.doubtful_gain) if believed else ("cells", ROBUST.gain)
+    name, gain = (False, ROBUST.doubtful_gain) if believed else ("cells", None)
     selection = choose_by_hidden_cells((name, CLOSER), values, [means[nearer], means[2]], counts, gain=gain)
     return selection, told if selection.chosen == CLOSER else seer
 
@@ -167,12 +167,13 @@ def choose_by_hidden_cells(
     means: list[list[Array]],
     weights: list[Array],
     further: int = 0,
-    gain: float = ROBUST.gain,
+    gain: float | None = None,
 ) -> Selection:
     """By the bounded squared error of hidden cells; what is believed changes only where that gains enough.
 
     The last ``further`` candidates go on from there: they are asked where it does, and then the least error is enough. ``values`` and ``weights`` hold the hidden cells of each draw, ``means`` what each candidate says of them, draw by draw.
     """
+    gain = ROBUST.gain if gain is None else gain
     errors = [[value - mean for value, mean in zip(values, each)] for each in means]
     every = np.concatenate(weights)
     typical = min(weighted_quantile(np.abs(np.concatenate(each)), every) for each in errors)

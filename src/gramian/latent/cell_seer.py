@@ -26,8 +26,8 @@ CLOSER_LEVELS = (0.75, 0.95)
 
 @dataclass(frozen=True)
 class CellSeer:
-    """The tails of the columns, a model of the believed cells in their units, the spread of each column in it, which columns are ``able`` to hold wild cells, and
-    in which most cells hold one value, so that others are ``rare``.
+    """The tails of the columns, a model of the believed cells in their units, the spread of each column in it, which columns are ``able`` to hold wild cells,
+    in which most cells hold one value, so that others are ``rare``, the noise of the model and the last threshold of each column.
 
     The noise of the model is fixed and not small, so that one noise does for all columns, and all axes that the rows can tell are there.
     """
@@ -38,8 +38,8 @@ class CellSeer:
     spread: Array
     able: Array
     rare: Array
-    noise: float = ROBUST.noise
-    threshold: Any = ROBUST.thresholds[-1]
+    noise: float
+    threshold: Array
     closer: CellSeer | None = None  # looks at the cells that are believed
 
     @classmethod
@@ -60,7 +60,7 @@ class CellSeer:
         able = np.isfinite(column_thresholds(X, 1.0)) & (True if able is None else able)
         rare = weights @ (medians(X, weights)[0] == X) >= 0.5 * (weights @ ~np.isnan(X))
         rare, doubt = (np.zeros(d, dtype=bool), ROBUST.doubt) if bold else (rare, 0.0)
-        limits = _limits(able, rare)
+        limits, final = _limits(able, rare), np.full(d, ROBUST.thresholds[-1])
         q = _components(X)
         flags, share = np.zeros(X.shape, dtype=bool), ROBUST.share
         model: MissingFit | None = None
@@ -75,7 +75,8 @@ class CellSeer:
                 shown = np.where(first, np.nan, rows)
                 model = fit_missing(shown, q, tol=START_TOL, max_iter=START_STEPS, **options)
             spread = CellModel.of(model.mean, model.loadings, ROBUST.noise).spreads(rows, weights, first)
-            last = cls(tails, model.mean, model.loadings, np.maximum(spread, ROBUST.spread), able, rare)
+            spread = np.maximum(spread, ROBUST.spread)
+            last = cls(tails, model.mean, model.loadings, spread, able, rare, ROBUST.noise, final)
             if not first.any() and not last.flags(X).any():
                 return last
             limit = threshold * limits
@@ -140,6 +141,11 @@ class CellSeer:
         with np.errstate(over="ignore", invalid="ignore"):  # the squares of cells that are wild enough leave float64
             found = updated_flags(seer, rows, given, none, self.limits, seer.penalty(self.limits))
         return found if self.closer is None else found | self.closer.flags(np.where(found, np.nan, X), weights)
+
+    def believing(self, columns: Array) -> CellSeer:
+        """The same, with every cell of some ``columns`` (d,) believed."""
+        closer = None if self.closer is None else self.closer.believing(columns)
+        return replace(self, able=self.able & ~columns, closer=closer)
 
     @property
     def seer(self) -> CellModel:

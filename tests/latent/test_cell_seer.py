@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+import gramian
 from gramian.evidence.robustness import believe_cells, choose_by_hidden_cells
 from gramian.latent.cell_seer import CellSeer
 from gramian.policy import LOOK
@@ -131,3 +132,14 @@ def test_a_closer_look_only_adds_to_what_is_found_and_goes_with_its_columns():
     assert closer.flags(spoilt)[seer.flags(spoilt)].all()
     columns = np.arange(8) == 3
     assert not closer.believing(columns).flags(spoilt)[:, 3].any()
+
+
+def test_a_model_that_has_looked_closer_is_saved(tmp_path):
+    _, wild, spoilt = exact()
+    model = gramian.LatentImputer().fit(spoilt)
+    assert_array_equal(model.flags_, wild)
+    gramian.save(model, tmp_path / "model.gramian")
+    loaded = gramian.load(tmp_path / "model.gramian")
+    rows = spoilt[:30].copy()
+    rows[:, 2] = np.nan
+    assert_array_equal(loaded.transform(rows), model.transform(rows))

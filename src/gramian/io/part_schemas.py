@@ -87,7 +87,8 @@ PART_ROWS: Rows = {
     "latent.Tails": {"": {"middle": "d", "bends": "+ * d", "units": "++ * d", "scale": "++ d"}},
     "latent.CellSeer": {
         "": {
-            "tails.middle": "d",
+            "tails.middle?": "d",
+            "tails.mean?": "d",
             "mean": "d",
             "loadings": "d q",
             "spread": "++ d",

@@ -31,7 +31,6 @@ from experiments.forecast_competition import competition
 from experiments.forecast_series import all_series
 from experiments.generation import SETS, pair
 from experiments.regression_table import SYNTHETIC, class_tables, real_tables, split
-from experiments.robustness import outcome
 from gramian import (
     PPCA,
     KernelPPCA,
@@ -203,14 +202,6 @@ def error_beside_wild_cells() -> float:
     return float(np.mean(found))
 
 
-def error_of_exact_tables() -> float:
-    """Mean log ratio of the error of filled cells to that of `robust=False` on the clean table, of tables whose columns nearly determine each other."""
-    ways = ("clean", "5 % of the cells off by 5 deviations", "10 % wild rows")
-    names = ("Ecdat/Forward", "Ecdat/Car", "carData/Ginzberg", "gt/sp500", "openintro/mlbbat10", "stevedata/ODGI")
-    named = (t for t in tables("decide", min_rows=40, min_columns=5, max_rows=200) if t.name in names)
-    return float(np.mean([np.log(outcome(table.X, way).robust) for table in named for way in ways]))
-
-
 def kernel_fills() -> float:
     """Mean log ratio of the error of cells that `KernelPPCA` fills to that of the mean."""
     found = []
@@ -309,13 +300,6 @@ JOBS: dict[tuple[str, str], tuple[Callable[[], float], str]] = {
     **{
         ("Robustness", name): (error_beside_wild_cells, WILD)
         for name in ("gain", "tail", "share", "thresholds", "noise", "spread", "rare", "doubt", "bound")
-    },
-    **{
-        ("Robustness", name): (
-            error_of_exact_tables,
-            "mean log error of filled cells of nearly exact tables, clean and spoilt",
-        )
-        for name in ("closer", "closer_spread", "doubtful_gain")
     },
 }
 

@@ -549,21 +549,9 @@ class Robustness:
         "Of the model that sees cells: with less, nearly exact columns make each other wild; with more, it sees less.",
         "experiments.robustness",
     )
-    closer: float = number(
-        0.01,
-        "of the variance of a column",
-        "Of the model that looks closer, where columns nearly determine each other: what it does not see does little harm, and it climbs in tens of steps.",
-        "experiments.robustness",
-    )
-    closer_spread: float = number(
-        0.1,
-        "deviations of that model",
-        "No column is quieter: with less, real cells of exact columns are wild, with 0.3 cells stay that cost most there.",
-        "experiments.robustness",
-    )
     spread: float = number(
         0.5,
-        "deviations of the first model",
+        "deviations of that model",
         "No column is quieter: the noise that it shows may be that of rounded values.",
         "experiments.robustness",
     )
@@ -591,12 +579,6 @@ class Robustness:
         0.05,
         "of the bounded squared error of hidden cells",
         "A few wild cells cost a tenth of it and more; heavy tails that are real cost less.",
-        "experiments.robustness",
-    )
-    doubtful_gain: float = number(
-        0.2,
-        "of the bounded squared error of hidden cells",
-        "Asked of a closer look where the first one was not believed: relations that hold in most rows may be broken in real ones.",
         "experiments.robustness",
     )
 

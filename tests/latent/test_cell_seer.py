@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-import gramian
 from gramian.evidence.robustness import believe_cells, choose_by_hidden_cells
 from gramian.latent.cell_seer import CellSeer
 from gramian.policy import LOOK
@@ -102,44 +101,3 @@ def test_no_row_and_no_column_is_looked_at_by_its_place():
     assert_array_equal(
         believe_cells(X[rows][:, columns], ones, "cells").flags, believe_cells(X, ones, "cells").flags[rows][:, columns]
     )
-
-
-def exact(seed=0):
-    """Rows of two latents in eight columns, exact to a hundredth, with cells off by one deviation: inside their columns."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 8)) + 0.01 * rng.standard_normal((200, 8))
-    wild = rng.random(X.shape) < 0.02
-    return X, wild, np.where(wild, X + X.std(axis=0), X)
-
-
-def test_cells_that_hide_in_their_columns_are_seen_where_columns_determine_each_other():
-    X, wild, spoilt = exact()
-    assert believe_cells(X, np.ones(200), "auto").kind is False
-    found = believe_cells(spoilt, np.ones(200), "auto")
-    assert found.kind == "cells"
-    assert found.seer.closer is not None
-    flags = found.all_flags(spoilt)
-    assert (flags & wild).sum() > 0.95 * wild.sum()
-    assert (flags & ~wild).sum() < 0.005 * wild.size
-    assert_array_equal(found.seer.flags(spoilt[:20]), flags[:20])
-
-
-def test_a_closer_look_only_adds_to_what_is_found_and_goes_with_its_columns():
-    spoilt = exact(1)[2]
-    spoilt[4, 3] += 50.0
-    seer = CellSeer.of(spoilt, np.ones(200))
-    closer = seer.looking_closer(spoilt, np.ones(200))
-    assert closer.flags(spoilt)[seer.flags(spoilt)].all()
-    columns = np.arange(8) == 3
-    assert not closer.believing(columns).flags(spoilt)[:, 3].any()
-
-
-def test_a_model_that_has_looked_closer_is_saved(tmp_path):
-    _, wild, spoilt = exact()
-    model = gramian.LatentImputer().fit(spoilt)
-    assert_array_equal(model.flags_, wild)
-    gramian.save(model, tmp_path / "model.gramian")
-    loaded = gramian.load(tmp_path / "model.gramian")
-    rows = spoilt[:30].copy()
-    rows[:, 2] = np.nan
-    assert_array_equal(loaded.transform(rows), model.transform(rows))

@@ -1,6 +1,6 @@
 """Whether the wild cells of a table are believed, decided on hidden cells by a loss that wild cells cannot own [10, 14].
 
-The candidates are to believe everything, and to take cells that the others of their row contradict as holes; where that is taken, a bolder look is one more, and a closer one then. The loss is the squared error of
+The candidates are to believe everything, and to take cells that the others of their row contradict as holes; where that is taken, a bolder look is one more. The loss is the squared error of
 hidden cells in the units of the columns' own tails, each no larger than a bound; not to believe must gain some of it, because heavy tails may be real.
 """
 
@@ -20,8 +20,8 @@ from gramian.latent.cell_seer import CellSeer
 from gramian.latent.wild_cells import NORMAL_MAD, split_rows, weighted_quantile
 from gramian.policy import LOOK, ROBUST
 
-BOLD, CLOSER = "more cells", "closer"
-"""What a bolder look finds, and what a closer one finds beside it, as candidates."""
+BOLD = "more cells"
+"""What a bolder look finds, as a candidate."""
 STEPS = 2
 """Cycles of EM in a trial, from the model of the believed cells."""
 
@@ -84,11 +84,7 @@ def find_seer(drawn: SmallestRows, kind: str, able: Array | None = None) -> tupl
     if kind != "auto":
         return seer, None
     selection, seer = _selection(seer, drawn, able)
-    believed = selection is None or selection.chosen is False
-    closer, seer = _closer_selection(seer, drawn, believed)
-    if closer is not None and closer.chosen == CLOSER:
-        return seer, closer
-    return (None if believed else seer), selection or closer
+    return (None if selection is None or selection.chosen is False else seer), selection
 
 
 def _selection(seer: CellSeer, drawn: SmallestRows, able: Array | None) -> tuple[Selection | None, CellSeer]:
@@ -122,58 +118,13 @@ def _selection(seer: CellSeer, drawn: SmallestRows, able: Array | None) -> tuple
     return selection, bold if selection.chosen == BOLD else seer
 
 
-def _closer_selection(seer: CellSeer, drawn: SmallestRows, believed: bool) -> tuple[Selection | None, CellSeer]:
-    """What hidden cells say of a closer look, and who sees wild cells then; None where it finds no more.
-
-    Columns that nearly determine each other are judged by a model of little noise: with much, no hidden cell shows what a wild one did. It must gain on what is ``believed`` by
-    either model, in the units of the first, and more where that is every cell: what is exact on most rows may be otherwise on a few real ones.
-    """
-    X, weights = np.asarray(drawn.rows, dtype=np.float64), drawn.weights
-    told = seer.looking_closer(X, weights)
-    assert told.closer is not None
-    found, wild = seer.flags(X, weights), told.flags(X, weights)
-    hidden = [cells for cells in (hidden_cells(X, number, drawn.hashes) for number in range(LOOK.draws)) if cells.any()]
-    if (found == wild).all() or not hidden:
-        return None, seer
-    before = np.zeros(X.shape, dtype=bool) if believed else found
-    values = [seer.tails.into(X)[cells] for cells in hidden]
-    counts = [np.broadcast_to(weights[:, None], X.shape)[cells] for cells in hidden]
-    said = [
-        _said_without(at, X, weights, hidden, holes)
-        for at, holes in ((seer, before), (told.closer, before), (told.closer, wild))
-    ]
-    means = [[seer.tails.into(filled)[cells] for filled, cells in zip(each, hidden)] for each in said]
-    nearer = choose_by_hidden_cells((0, 1), values, means[:2], counts, gain=0.0).chosen
-    name, gain = (False, ROBUST.doubtful_gain) if believed else ("cells", None)
-    selection = choose_by_hidden_cells((name, CLOSER), values, [means[nearer], means[2]], counts, gain=gain)
-    return selection, told if selection.chosen == CLOSER else seer
-
-
-def _said_without(seer: CellSeer, X: Array, weights: Array, hidden: list[Array], holes: Array) -> list[Array]:
-    """Tables (n, d) of what its model, without ``holes``, says of the hidden cells of each draw, in the units of the table; NaN elsewhere."""
-    rows, filled = seer.tails.into(X), []
-    for number, cells in enumerate(hidden):
-        table = np.where(cells | holes, np.nan, rows)
-        said = CellDraw.of(rows, cells, table, weights, number, seer.noise).beginning_at(seer.model, STEPS)
-        means = np.full(X.shape, np.nan)
-        means[cells] = said.means
-        filled.append(seer.tails.back(means))
-    return filled
-
-
 def choose_by_hidden_cells(
-    candidates: Sequence[Any],
-    values: list[Array],
-    means: list[list[Array]],
-    weights: list[Array],
-    further: int = 0,
-    gain: float | None = None,
+    candidates: Sequence[Any], values: list[Array], means: list[list[Array]], weights: list[Array], further: int = 0
 ) -> Selection:
     """By the bounded squared error of hidden cells; what is believed changes only where that gains enough.
 
     The last ``further`` candidates go on from there: they are asked where it does, and then the least error is enough. ``values`` and ``weights`` hold the hidden cells of each draw, ``means`` what each candidate says of them, draw by draw.
     """
-    gain = ROBUST.gain if gain is None else gain
     errors = [[value - mean for value, mean in zip(values, each)] for each in means]
     every = np.concatenate(weights)
     typical = min(weighted_quantile(np.abs(np.concatenate(each)), every) for each in errors)
@@ -188,13 +139,13 @@ def choose_by_hidden_cells(
     )
     first = len(candidates) - further
     chosen = best = int(found.scores[:first].argmax())
-    gained = 1.0 - found.scores[best] / found.scores[0] if found.scores[0] < 0 else 0.0
-    if gained < gain:
+    gain = 1.0 - found.scores[best] / found.scores[0] if found.scores[0] < 0 else 0.0
+    if gain < ROBUST.gain:
         chosen = 0
     elif found.scores[first:].max(initial=-np.inf) > found.scores[best]:
         chosen = best = first + int(found.scores[first:].argmax())
-        gained = 1.0 - found.scores[best] / found.scores[0]
-    reason = f"robust={candidates[best]!r} gains {gained:.0%} of the bounded squared error of hidden cells"
+        gain = 1.0 - found.scores[best] / found.scores[0]
+    reason = f"robust={candidates[best]!r} gains {gain:.0%} of the bounded squared error of hidden cells"
     if chosen != best:
-        reason += f", less than the {gain:.0%} that are asked"
+        reason += f", less than the {ROBUST.gain:.0%} that are asked"
     return replace(found, chosen=candidates[chosen], reason=reason)

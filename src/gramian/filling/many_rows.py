@@ -102,7 +102,7 @@ class ManyRows(FillingChoice):
         if seer is None:
             return None
         much = drawn.weights @ seer.flags(X) > COLUMN_SHARE * (drawn.weights @ ~np.isnan(X))
-        return seer.believing(much)
+        return replace(seer, able=seer.able & ~much)
 
     def _keep_flags(self, table: Array) -> None:
         """``flags_`` and ``row_weights_`` of a table in memory."""

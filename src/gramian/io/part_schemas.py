@@ -87,16 +87,12 @@ PART_ROWS: Rows = {
     "latent.Tails": {"": {"middle": "d", "bends": "+ * d", "units": "++ * d", "scale": "++ d"}},
     "latent.CellSeer": {
         "": {
-            "tails.middle?": "d",
-            "tails.mean?": "d",
+            "tails.middle": "d",
             "mean": "d",
             "loadings": "d q",
             "spread": "++ d",
             "able": "? d",
             "rare": "? d",
-            "noise": "positive",
-            "threshold": "++ d",
-            "closer?": "latent.CellSeer",
         }
     },
     "tables.Margins": {"": {"columns": "filled", "columns*": "tables.Margin"}},

@@ -18,29 +18,22 @@ START_TOL, START_STEPS = 1e-3, 20
 """Of the model that the search begins at; so few steps race no starts."""
 STEPS = 2
 """Of flags and models in turns at each threshold: the next one goes on."""
-CLOSER_STEPS = 50
-"""Of a model with little noise: it climbs slowly."""
-CLOSER_LEVELS = (0.75, 0.95)
-"""Of the cells of a column, whose sizes say how far its real ones go: the farthest are few when one looks closer."""
 
 
 @dataclass(frozen=True)
 class CellSeer:
-    """The tails of the columns, a model of the believed cells in their units, the spread of each column in it, which columns are ``able`` to hold wild cells,
-    in which most cells hold one value, so that others are ``rare``, the noise of the model and the last threshold of each column.
+    """The tails of the columns, a model of the believed cells in their units, the spread of each column in it, which columns are ``able`` to hold wild cells, and
+    in which most cells hold one value, so that others are ``rare``.
 
     The noise of the model is fixed and not small, so that one noise does for all columns, and all axes that the rows can tell are there.
     """
 
-    tails: Tails | Units
+    tails: Tails
     mean: Array
     loadings: Array
     spread: Array
     able: Array
     rare: Array
-    noise: float
-    threshold: Array
-    closer: CellSeer | None = None  # looks at the cells that are believed
 
     @classmethod
     def of(cls, X: Array, weights: Array, able: Array | None = None, *, bold: bool = False) -> CellSeer:
@@ -56,12 +49,12 @@ class CellSeer:
         >>> np.argwhere(CellSeer.of(X, np.ones(200)).flags(X)).tolist()
         [[3, 1]]
         """
-        d = X.shape[1]
+        n, d = X.shape
         able = np.isfinite(column_thresholds(X, 1.0)) & (True if able is None else able)
         rare = weights @ (medians(X, weights)[0] == X) >= 0.5 * (weights @ ~np.isnan(X))
         rare, doubt = (np.zeros(d, dtype=bool), ROBUST.doubt) if bold else (rare, 0.0)
-        limits, final = _limits(able, rare), np.full(d, ROBUST.thresholds[-1])
-        q = _components(X)
+        limits = _limits(able, rare)
+        q = max(min(d - 1, n // ROBUST.rows_per_component, ROBUST.components), 0)
         flags, share = np.zeros(X.shape, dtype=bool), ROBUST.share
         model: MissingFit | None = None
         options: dict[str, Any] = {"weights": weights, "noise_variance": ROBUST.noise}
@@ -75,8 +68,7 @@ class CellSeer:
                 shown = np.where(first, np.nan, rows)
                 model = fit_missing(shown, q, tol=START_TOL, max_iter=START_STEPS, **options)
             spread = CellModel.of(model.mean, model.loadings, ROBUST.noise).spreads(rows, weights, first)
-            spread = np.maximum(spread, ROBUST.spread)
-            last = cls(tails, model.mean, model.loadings, spread, able, rare, ROBUST.noise, final)
+            last = cls(tails, model.mean, model.loadings, np.maximum(spread, ROBUST.spread), able, rare)
             if not first.any() and not last.flags(X).any():
                 return last
             limit = threshold * limits
@@ -88,86 +80,29 @@ class CellSeer:
             last = replace(last, mean=model.mean, loadings=model.loadings)
         return last
 
-    def looking_closer(self, X: Array, weights: Array) -> CellSeer:
-        """With one that looks at the believed cells as closely as columns determine each other: in their own units, with little noise.
-
-        A cell that its column believes may still lie hundreds of deviations from what the others say of it.
-
-        >>> import numpy as np
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.standard_normal((200, 1)) + 0.01 * rng.standard_normal((200, 5))
-        >>> X[3, 1] += 1.0
-        >>> seer = CellSeer.of(X, np.ones(200))
-        >>> [np.argwhere(each.flags(X)).tolist() for each in (seer, seer.looking_closer(X, np.ones(200)))]
-        [[], [[3, 1]]]
-        """
-        shown = np.where(self.flags(X, weights), np.nan, X)
-        able, none = self.able & ~self.rare, np.zeros(X.shape[1], dtype=bool)
-        flags = np.zeros(X.shape, dtype=bool)
-        for _ in range(STEPS):
-            believed = np.where(flags, np.nan, shown)
-            units = Units.of(believed, weights)
-            believed = units.into(believed)
-            model = fit_missing(
-                believed,
-                _components(X),
-                weights=weights,
-                noise_variance=ROBUST.closer,
-                tol=START_TOL,
-                max_iter=CLOSER_STEPS,
-            )
-            seen = CellModel.of(model.mean, model.loadings, ROBUST.closer)
-            spread = seen.spreads(units.into(shown), weights, flags, CLOSER_LEVELS).clip(ROBUST.closer_spread)
-            closer = CellSeer(
-                units,
-                model.mean,
-                model.loadings,
-                np.ones(len(able)),
-                able,
-                none,
-                ROBUST.closer,
-                ROBUST.thresholds[0] * spread,
-            )
-            before, flags = flags, closer.flags(shown, weights)
-            if (flags == before).all():
-                break
-        return replace(self, closer=closer)
-
     def flags(self, X: Array, weights: Array | None = None) -> Array:
         """The wild cells of rows, each row by itself; with ``weights`` at most a quarter of a column."""
         rows, none = self.tails.into(np.asarray(X, dtype=np.float64)), np.zeros(X.shape, dtype=bool)
         given = np.zeros(len(X)) if weights is None else weights
         seer = self.seer
         with np.errstate(over="ignore", invalid="ignore"):  # the squares of cells that are wild enough leave float64
-            found = updated_flags(seer, rows, given, none, self.limits, seer.penalty(self.limits))
-        return found if self.closer is None else found | self.closer.flags(np.where(found, np.nan, X), weights)
-
-    def believing(self, columns: Array) -> CellSeer:
-        """The same, with every cell of some ``columns`` (d,) believed."""
-        closer = None if self.closer is None else self.closer.believing(columns)
-        return replace(self, able=self.able & ~columns, closer=closer)
+            return updated_flags(seer, rows, given, none, self.limits, seer.penalty(self.limits))
 
     @property
     def seer(self) -> CellModel:
-        return CellModel.of(self.mean, self.loadings, self.noise, self.spread)
+        return CellModel.of(self.mean, self.loadings, ROBUST.noise, self.spread)
 
     @property
     def limits(self) -> Array:
         """The last threshold for columns that can hold wild cells, (d,)."""
-        return self.threshold * _limits(self.able, self.rare)
+        return ROBUST.thresholds[-1] * _limits(self.able, self.rare)
 
     @property
     def model(self) -> MissingFit:
         """The model of the believed cells, in the units of the tails."""
-        return MissingFit(self.mean, self.loadings, self.noise, [], 0, True)
+        return MissingFit(self.mean, self.loadings, ROBUST.noise, [], 0, True)
 
 
 def _limits(able: Array, rare: Array) -> Array:
     """By what the thresholds of each column are multiplied."""
     return np.where(able, np.where(rare, ROBUST.rare, 1.0), np.inf)
-
-
-def _components(X: Array) -> int:
-    """All axes that the rows can tell."""
-    n, d = X.shape
-    return max(min(d - 1, n // ROBUST.rows_per_component, ROBUST.components), 0)

@@ -79,19 +79,3 @@ class Tails:
             found /= self.scale
         farthest = np.sqrt(np.finfo(float).max) / 2**20
         return np.clip(found, -farthest, farthest)
-
-    def back(self, u: Array) -> Array:
-        """Cells as they were.
-
-        >>> import numpy as np
-        >>> X = np.exp(np.random.default_rng(0).standard_normal((200, 2)))
-        >>> tails = Tails.of(X, np.ones(200))
-        >>> bool(np.allclose(tails.back(tails.into(X)), X))
-        True
-        """
-        found = np.broadcast_to(self.middle, u.shape).astype(np.float64)
-        for sign, bends, units in zip(SIDES, self.bends, self.units):
-            away = np.maximum(sign * u * self.scale, 0.0)
-            with np.errstate(over="ignore"):
-                found = found + sign * units * away * np.exp(np.where(bends > LEAST_BEND, bends, 0.0) * away)
-        return found

@@ -140,18 +140,17 @@ class CellModel:
         """The wild cells of new rows, each row by itself."""
         return self.updated(X, np.zeros(len(X)), np.zeros(X.shape, dtype=bool), threshold)
 
-    def spreads(
-        self, X: Array, weights: Array, flags: Array, levels: tuple[float, ...] = (1.0 - COLUMN_SHARE,)
-    ) -> Array:
+    def spreads(self, X: Array, weights: Array, flags: Array) -> Array:
         """The deviations that the columns show given the others, over what the model says: it has one noise, columns may have theirs.
 
-        By the upper quartile of |e| / √v over the cells that are not flagged, over that of the normal law: a quarter may be wild. Of several ``levels`` by the largest.
+        By the upper quartile of |e| / √v over the cells that are not flagged, over that of the normal law: a quarter may be wild.
         """
         seen = ~np.isnan(X) & ~flags
         residuals, variances = self.residuals(X, seen)
         sizes = np.where(seen, np.abs(residuals) / np.sqrt(variances), np.nan)
-        found = np.array([[weighted_quantile(column, weights, level) for level in levels] for column in sizes.T])
-        return np.asarray((found / ndtri(0.5 + 0.5 * np.array(levels))).max(axis=1))
+        level = 1.0 - COLUMN_SHARE  # so many cells of a column are not wild
+        found = np.array([weighted_quantile(column, weights, level) for column in sizes.T])
+        return np.asarray(found / ndtri(0.5 + 0.5 * level))
 
     def penalty(self, threshold: Any) -> Array:
         """What a flag costs, but ln 2π: c² s² + ln v of each column given all others."""

@@ -171,12 +171,9 @@ def simulated_lines(repeats: int) -> list[str]:
     return lines
 
 
-def peer_lines(repeats: int, n: int = 40) -> list[str]:
+def peer_lines(repeats: int, n: int = 40) -> None:
     """Small tables once more, beside twenty `IterativeImputer` with posterior draws, pooled by the same rules."""
-    lines = [
-        "| rows | holes | analysis | tables | ours cover | twenty IterativeImputers' | of complete tables |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    print("| rows | holes | analysis | tables | ours cover | twenty IterativeImputers' | of complete tables |")
     for share in SHARES:
         for name, (outcome, analysis) in ANALYSES.items():
             ours, theirs = Tally([], []), []
@@ -193,9 +190,7 @@ def peer_lines(repeats: int, n: int = 40) -> list[str]:
                 theirs.append(found)
                 ours.add(full, holed, k, analysis, BETA, repeat)
             cells = " | ".join(f"{np.mean(each):.3f}" for each in (ours.pooled, theirs, ours.complete))
-            lines.append(f"| {n} | {share:.0%} | {name} | {len(theirs)} | {cells} |")
-            print(lines[-1], flush=True)
-    return lines
+            print(f"| {n} | {share:.0%} | {name} | {len(theirs)} | {cells} |", flush=True)
 
 
 def real_lines(repeats: int, n: int = 100) -> None:
@@ -226,9 +221,7 @@ def main() -> None:
         real_lines(*given[:1] or [40])
         return
     if "peer" in sys.argv:
-        lines = peer_lines(*given[:1] or [60])
-        if "--write" in sys.argv:
-            write_block(PAGE, "peers", lines)
+        peer_lines(*given[:1] or [60])
         return
     lines = simulated_lines(*given[:1] or [400])
     if "--write" in sys.argv:

@@ -28,3 +28,11 @@ def test_a_constant_column_keeps_its_scale():
     assert units.scale[0] == 1.0
     assert units.scale[2] == 1.0
     np.testing.assert_allclose(units.into(X)[:, 0], 0.0, atol=1e-12)
+
+
+def test_rows_beyond_all_numbers_of_their_units_are_the_largest():
+    units = Units(np.array([-1e300, 0.0]), np.array([0.1, 1.0]))
+    found = units.into(np.array([[1.7e308, 1.0], [np.nan, -2.0]]))
+    assert found[0, 0] == np.finfo(float).max
+    np.testing.assert_array_equal(found[:, 1], [1.0, -2.0])
+    assert np.isnan(found[1, 0])

@@ -13,6 +13,8 @@ from gramian._types import Points
 from gramian.rows import Block, as_rows
 from gramian.rows.draws import merged_rows
 
+FARTHEST = float(np.finfo(np.float64).max)
+
 
 @dataclass(frozen=True)
 class Units:
@@ -34,7 +36,16 @@ class Units:
 
     def into(self, X: Points) -> Array:
         """Rows in units of the columns; what is off the mean by rounding is not off it, so that hashes do not follow rounding."""
-        centred = np.asarray(X, dtype=np.float64) - self.mean
+        X = np.asarray(X, dtype=np.float64)
+        try:
+            with np.errstate(over="raise"):
+                return self._into(X)
+        except FloatingPointError:  # rows so far that their units would be no numbers
+            with np.errstate(over="ignore"):
+                return np.clip(self._into(X), -FARTHEST, FARTHEST)
+
+    def _into(self, X: Array) -> Array:
+        centred = X - self.mean
         near = np.abs(centred) <= 16 * EPS * (np.abs(self.mean) + self.scale)
         return np.asarray(np.where(near, 0.0, centred) / self.scale)
 

@@ -35,7 +35,11 @@ RULE = re.compile(r"(its (\w(=\w)?( |$))*)|\.\.\.|=\w|[A-Z]\w+|([~?%] |\+\+? |la
 def test_what_stands_beside_a_type_is_said_in_known_words(name):
     if name.startswith("deep."):
         pytest.importorskip("torch")
-    for attribute, said in declarations(class_of(name)).items():
+    declared = declarations(class_of(name))
+    for base in class_of(name).__mro__:  # a name that is only there for the type checker would hide what is said
+        for attribute, hint in vars(base).get("__annotations__", {}).items():
+            assert "Annotated" not in str(hint) or declared[attribute].rule is not None, attribute
+    for attribute, said in declared.items():
         length, _, each = (said.rule or "").rpartition(": ")
         assert len(length) <= 1, (attribute, said.rule)
         assert each in {*WORDS, "io.Preprocessing"} or RULE.fullmatch(each), (attribute, said.rule)

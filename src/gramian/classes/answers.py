@@ -15,6 +15,7 @@ from gramian._precision import TINY
 from gramian._types import Table
 from gramian.classes.blend import Blend
 from gramian.classes.models import evidence, projections
+from gramian.latent.model import LatentModel
 from gramian.policy import SIZES
 from gramian.single.answers import BaseEstimator
 from gramian.single.input_holes import InputHoles
@@ -32,8 +33,8 @@ class ClassAnswers(InputHoles, TakesFrames, ClassifierMixin, BaseEstimator):
     evidence_offsets_: Annotated[Array, "maybe k"]
     n_components_: list[list[int]]
     kernel_: Annotated[Any, "Kernel"]
-    _models: Annotated[Any, "k: filled"]
-    _mixing: Annotated[Any, "k: + *"]
+    _models: Annotated[list[list[LatentModel[Any]]], "k: filled"]
+    _mixing: Annotated[list[Array], "k: + *"]
     _columns: Annotated[list[Any] | None, "*: #d *"]
     _blend: Blend | None
     _shift: Array | None

@@ -25,6 +25,7 @@ from gramian.deep.draws import hashes_of_views, held_out_rows
 from gramian.deep.frame import FRAMES
 from gramian.deep.held_out_answers import CalibratedViewAnswers
 from gramian.deep.intake import clean_views
+from gramian.deep.intervals import HeldOutError
 from gramian.deep.prior import fitted_prior
 from gramian.deep.training import Run, TrainingPlan, TrainingRows
 from gramian.deep.wiring import ViewNets, built_nets
@@ -126,7 +127,7 @@ class DeepRKM(DecodedLatents, BaseEstimator):
     best_epoch_: int
     _frame_name: str
     model_: Annotated[Any, "MultiViewRKM"]
-    _errors: Annotated[list[Any], "*"]
+    _errors: Annotated[list[HeldOutError], "*"]
     n_epochs_: Annotated[int, "count"]
 
     def __init__(

@@ -148,7 +148,7 @@ class PPCAMixture(PrimalMixture):
     noise_floor_: float
     degrees_of_freedom_: float
     noise_variances_: Annotated[Array, "+ k"]
-    loadings_: Annotated[list[Any], "k: d *"]
+    loadings_: Annotated[list[Array], "k: d *"]
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from gramian._checks import check_table
 from gramian._types import Table
 from gramian.kernels.precomputed import check_diagonal
 from gramian.latent.gaussian import Projection
+from gramian.latent.model import LatentModel
 from gramian.mixtures.answers import MixtureMixin
 from gramian.mixtures.kernel_component import least_diagonal, project_rows
 from gramian.policy import SIZES
@@ -25,7 +26,7 @@ from gramian.single.input_holes import InputHoles
 class DualMixture(InputHoles, MixtureMixin, BaseEstimator):
     """The methods of `KernelPPCAMixture` once it is fitted."""
 
-    _components: Annotated[list[Any], "k"]
+    _components: Annotated[list[LatentModel[Any]], "k"]
     _columns: Annotated[Array | None, "#d *"]
     _gram: Annotated[Array | None, "* *"]
     _width: Annotated[int, "width"]

@@ -201,3 +201,14 @@ def test_so_little_noise_that_the_system_is_singular_in_floating_point_still_has
     inverse, volume = dynamic._inverse_and_volume(np.full((2, 2), 1e20), np.eye(2))
     assert_allclose(volume, np.log1p(2e20))
     assert_allclose(inverse, [[0.5, -0.5], [-0.5, 0.5]], atol=1e-12)
+
+
+def test_a_series_of_one_value_but_for_rounding_has_the_noise_of_a_usual_one():
+    Y = 1e-60 * np.random.default_rng(425).standard_normal((20, 4))
+    Y[:, 0] = 1.5e-60
+    Y[1, 0] = np.nextafter(1.5e-60, 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that EM ends late is said, and is not what is asked
+        model = DynamicPPCA(3, random_state=0).fit(Y)
+    assert model.noise_variance_[0] > 1e-60 * np.square(Y[:, 0]).mean()
+    assert np.isfinite(model.smooth(Y)).all()

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import LinAlgWarning, solve_discrete_lyapunov
 
 from gramian._arrays import Array
-from gramian._precision import LEAST_NOISE, ROUNDING, SEEN, TINY
+from gramian._precision import EPS, LEAST_NOISE, ROUNDING, SEEN, TINY
 from gramian.solvers.spectrum import positive_signs
 
 
@@ -214,7 +214,8 @@ def _maximise(model: DynamicModel, rows: Array, law: Smoothed, isotropic: bool) 
     squares = np.square(values).sum(axis=0) - np.einsum("di,di->d", solved, values.T @ inputs)
     spread = np.nanvar(rows, axis=0)
     # a series that does not vary has the least noise of a usual one
-    least = LEAST_NOISE * np.where(spread > np.finfo(float).tiny, spread, spread.mean() or 1.0)
+    rounding = np.square(64 * EPS * np.nanmax(np.abs(rows), axis=0))
+    least = LEAST_NOISE * np.where(spread > np.maximum(rounding, TINY), spread, spread.mean() or 1.0)
     noise = np.full(len(counts), squares.sum() / counts.sum()) if isotropic else squares / counts
     noise = np.maximum(noise, least.mean() if isotropic else least)
     if not p:

@@ -9,7 +9,6 @@ from scipy import linalg
 
 from gramian._arrays import Array, all_eigenpairs
 from gramian._precision import EPS
-from gramian.solvers.turned import turn_block
 
 
 @dataclass(frozen=True)
@@ -36,15 +35,12 @@ def arrowhead_pairs(poles: Array, border: Array, corner: Array, count: int, vect
     matrix = np.zeros((k + m, k + m))
     matrix[np.arange(k), np.arange(k)] = poles
     matrix[:k, k:], matrix[k:, :k], matrix[k:, k:] = border, border.T, corner
-    if not vectors:
-        values, found = turn_block(matrix, np.eye(k + m, m, -k))
-        return ArrowheadPairs(values[:count], found[:count].T, None)
     if 3 * count < k + m:
         values, axes = linalg.eigh(matrix, subset_by_index=(k + m - count, k + m - 1), check_finite=False)
     else:
         values, axes = all_eigenpairs(matrix)
     values, axes = values[::-1][:count], axes[:, ::-1][:, :count]
-    return ArrowheadPairs(values, axes[k:], axes[:k])
+    return ArrowheadPairs(values, axes[k:], axes[:k] if vectors else None)
 
 
 def _secular(poles: Array, border: Array, corner: float, count: int, vectors: bool) -> ArrowheadPairs:

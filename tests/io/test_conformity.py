@@ -8,6 +8,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import gramian
 from gramian import ModelFileError, load, save
@@ -280,3 +281,12 @@ def test_a_callable_is_no_data():
     from gramian.kernels import as_kernel
 
     assert "not data" in problem_of(as_kernel(lambda A, B: A @ B.T))
+
+
+@pytest.mark.parametrize("options", [{}, {"approximation": "nystroem", "n_landmarks": 10}, {"approximation": "rff"}])
+def test_models_of_sparse_rows_conform_and_arrays_that_never_are_sparse_may_not_be(options):
+    X = sparse.random(40, 8, density=0.4, random_state=0, format="csr")
+    model = gramian.KernelPPCA(2, **options).fit(X)
+    assert problem_of(model) is None
+    model.explained_variance_ = sparse.csr_array(np.ones((1, 2)))
+    assert "explained_variance_" in problem_of(model)

@@ -57,7 +57,7 @@ class Nystroem(FeatureMap):
     True
     """
 
-    landmarks_: Annotated[Array, "m d"]
+    landmarks_: Annotated[Any, "m d"]  # sparse where the rows were
     normalization_: Annotated[Array, "m r"]
     n_features_in_: Annotated[int, "=d"]
     kernel_: Annotated[Any, "Kernel"]

@@ -242,7 +242,9 @@ def fits(value: Any, hint: Any) -> bool:
     if origin in (typing.Union, types.UnionType):
         return any(fits(value, part) for part in inner)
     if origin is np.ndarray or hint is np.ndarray:
-        return isinstance(value, np.ndarray) or sparse.issparse(value)
+        return isinstance(value, np.ndarray)
+    if isinstance(hint, type) and hint.__module__.startswith("scipy.sparse"):
+        return bool(sparse.issparse(value))
     if origin is tuple:
         if not isinstance(value, tuple):
             return False

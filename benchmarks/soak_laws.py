@@ -203,7 +203,7 @@ def by_eigenvectors(plan: Plan) -> None:
     X = plan.rows()
     found = pca(X, plan.q) if plain(plan) and not np.isnan(X).any() else None
     model = plan.fitted(X)
-    if found is None:
+    if found is None or not np.ptp(X, axis=0).any():  # of one row there are no axes
         return
     mean, W, values, noise = found
     C = W @ W.T + noise * np.eye(plan.d)

@@ -29,6 +29,12 @@ FOUND = {
     "copies under a kernel with holes": Plan("copies", "KernelPPCA", 8, 9, 3, 0, None, "holes", 622),
     "names of clusters among ties": Plan("units", "PPCAMixture", 20, 4, 2, 9, 3, "few values", 603),
     "a column of one value has no unit": Plan("units", "KernelPPCA", 3, 3, 1, 0, None, "many holes", 1),
+    "units of far rows": Plan("far rows", "LatentImputer", 2, 2, 1, 0, 8, "none", 0),
+    "a series of one value but for rounding": Plan(
+        "containers", "DynamicPPCA", 20, 4, 3, -60, None, "constant column", 425
+    ),
+    "a leap whose next step is no point": Plan("far rows", "MultiViewRKM", 8, 4, 3, 3, None, "many holes", 888),
+    "one row repeated": Plan("eigenvectors", "PPCA", 4, 4, 1, 0, None, "repeats", 323),
     "tails of far rows": Plan("far rows", "LatentImputer", 20, 4, 1, 0, None, "wild cell", 694),
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -90,14 +90,17 @@ class Squarem(Generic[Point, Sums]):
         levels = [level]
         evaluations, converged = 1, False
         rates: list[float] = []
-        ahead: Point | None = None  # the step from a leap, which says whether that is a point at all
+        ahead: tuple[Point, Any] | None = (
+            None  # the step from a leap, and its sums: they say whether that is a point at all
+        )
         while len(levels) <= max_iter:
-            first = self.step(sums, point) if ahead is None else ahead
+            first, first_sums = (self.step(sums, point), None) if ahead is None else ahead
             if self.ends(first):
                 point, converged = first, True
                 break
-            first_sums = self.evaluate(first)
-            evaluations += 1
+            if first_sums is None:
+                first_sums = self.evaluate(first)
+                evaluations += 1
             gain = self.level(first_sums) - level
             if abs(gain) <= 1e-3 * tolerance or abs(gain) <= 1e-14 * abs(level):  # whatever rounding says
                 point, converged = first, True
@@ -122,8 +125,14 @@ class Squarem(Generic[Point, Sums]):
                         evaluations += 1
                         found = self.level(candidate_sums)
                         if np.isfinite(found) and found >= self.level(first_sums):
-                            ahead = self.step(candidate_sums, candidate)
-                            accepted = all(np.isfinite(part).all() for part in self.coordinates(ahead))
+                            onward = self.step(candidate_sums, candidate)
+                            accepted = all(np.isfinite(part).all() for part in self.coordinates(onward))
+                            onward_sums = None
+                            if accepted and not self.ends(onward):
+                                onward_sums = self.evaluate(onward)
+                                evaluations += 1
+                                accepted = bool(np.isfinite(self.level(onward_sums)))
+                            ahead = (onward, onward_sums) if accepted else None
             if accepted:
                 point, sums = candidate, candidate_sums
             else:

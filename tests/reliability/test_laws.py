@@ -34,6 +34,7 @@ FOUND = {
         "containers", "DynamicPPCA", 20, 4, 3, -60, None, "constant column", 425
     ),
     "a leap whose next step is no point": Plan("far rows", "MultiViewRKM", 8, 4, 3, 3, None, "many holes", 888),
+    "laws of equal rows": Plan("copies", "KernelPPCA", 8, 9, 2, 0, None, "many holes", 541),
     "one row repeated": Plan("eigenvectors", "PPCA", 4, 4, 1, 0, None, "repeats", 323),
     "tails of far rows": Plan("far rows", "LatentImputer", 20, 4, 1, 0, None, "wild cell", 694),
 }

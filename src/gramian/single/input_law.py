@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 from scipy.special import ndtri
 
-from gramian._arrays import Array, has_nan, row_chunks
+from gramian._arrays import Array, row_chunks
 from gramian._checks import check_scale
 from gramian._content import SmallestRows, cell_uniforms, row_hashes
 from gramian.evidence.cell_choice import CellChoice, choose_noise_by_cells
@@ -82,19 +82,21 @@ class InputLaw:
             return replace(self, model=model_of_missing(found, X.shape[1]))
 
     def __call__(self, X: Array) -> tuple[Array, Array]:
-        """Means and variances of every cell: what was seen, and 0, where it was."""
+        """Means and variances of every cell: what was seen, and 0, where it was. Equal rows are asked once, and so have equal laws."""
         means = np.array(X, dtype=np.float64)
         variances = np.zeros(means.shape)
-        if not has_nan(means):
+        rows = np.flatnonzero(np.isnan(means).any(axis=1))
+        if not rows.size:
             return means, variances
-        for part in row_chunks(len(means), SIZES.block):
-            rows = np.flatnonzero(np.isnan(means[part]).any(axis=1)) + part.start
-            if not rows.size:
-                continue
-            holes = np.isnan(means[rows])
-            mean, variance = predictive(self.model, self.model.subspace.project(self.units.into(means[rows])))
-            means[rows] = np.where(holes, self.units.back(mean), means[rows])
-            variances[rows] = np.where(holes, variance * np.square(self.scales * self.units.scale), 0.0)
+        first, back = np.unique(row_hashes(means[rows]), return_index=True, return_inverse=True)[1:]
+        asked = means[rows[first]]
+        found, spread = np.empty(asked.shape), np.empty(asked.shape)
+        for part in row_chunks(len(asked), SIZES.block):
+            mean, spread[part] = predictive(self.model, self.model.subspace.project(self.units.into(asked[part])))
+            found[part] = self.units.back(mean)
+        holes = np.isnan(means[rows])
+        means[rows] = np.where(holes, found[back], means[rows])
+        variances[rows] = np.where(holes, spread[back] * np.square(self.scales * self.units.scale), 0.0)
         return means, variances
 
     def rows(self, X: Array) -> Array:

@@ -290,3 +290,13 @@ def test_models_of_sparse_rows_conform_and_arrays_that_never_are_sparse_may_not_
     assert problem_of(model) is None
     model.explained_variance_ = sparse.csr_array(np.ones((1, 2)))
     assert "explained_variance_" in problem_of(model)
+
+
+def test_a_stream_of_rows_that_chooses_q_can_be_saved(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    model = gramian.PPCA().partial_fit(X[:30])
+    save(model, tmp_path / "m")
+    again = load(tmp_path / "m").partial_fit(X[30:])
+    np.testing.assert_array_equal(again.components_, gramian.PPCA().partial_fit(X[:30]).partial_fit(X[30:]).components_)
+    model._stream.kept.append("rows")
+    assert "kept" in problem_of(model)

@@ -33,9 +33,7 @@ class ShownRows:
     scaled: Array
     known: Known | None = None
     timed: dict[int, tuple[Array, Array, float | None]] = field(default_factory=dict)
-    limits: Array | None = (
-        None  # that cells are known to be at most, in the units of the table; NaN where none is known
-    )
+    limits: Array | None = None  # cells are at most this, in the units of the table; NaN where nothing is known
 
     def below_limits(self, features: Array) -> Array:
         """Features in the units of the table, not above a limit by rounding."""

@@ -13,7 +13,7 @@ with the wrong state is refused at once and not by a method later.
 ``"=d"``          a whole number, equal to that letter
 ``"k: + *"``      a list of k items, and what holds for each that is not None
 ``"its q d"``     of an object of gramian: these letters are its own (``"its r=d"``: r is its d)
-``"Kernel"``      an object of that group (GPKernel, Solver, Subspace, Preimage), or of the registered class of that name
+``"Kernel"``      an object of that group (GPKernel, Preimage), or of the registered class of that name
 ``"number"``      a finite number, and the other words of `WORDS`
 ``""``            nothing more than its type
 ================  =====================================================================================================================
@@ -359,7 +359,7 @@ class _Shapes:
             return None if WORDS[rule](value) else f"is not {_SAID.get(rule, 'a ' + rule)}"
         if rule.startswith("="):
             return lengths.agree(rule[1:], int(value)) if _whole(value) else "is not a whole number"
-        if rule[0].isupper() or ("." in rule and rule != "..."):
+        if rule[0].isupper() or ("." in rule and "..." not in rule):
             return None if _belongs(value, rule) else f"is a {_class(value).__name__}, not a {rule}"
         if isinstance(value, list | tuple):
             return self._wrong_items(value, rule, lengths)
@@ -478,10 +478,6 @@ def _belongs(value: Any, group: str) -> bool:
         return name.startswith(("kernels.", "sklearn."))
     if group == "GPKernel":
         return name.startswith("sklearn.")
-    if group == "Solver":
-        return name.startswith("solvers.") and name != "solvers.Spectrum"
-    if group == "Subspace":
-        return name.startswith("latent.") and name.endswith("Subspace")
     if group == "Preimage":
         return name.startswith("preimage.")
     return name == group
@@ -512,8 +508,6 @@ WORDS: dict[str, Any] = {
     "scales": lambda value: _scales(value),
     "noises": lambda value: (_real(value) and value == 0) or (not isinstance(value, str) and _scales(value)),
     "never": lambda value: False,
-    "any": lambda value: True,
-    "flag": lambda value: isinstance(value, bool | np.bool_),
     "text": lambda value: isinstance(value, str),
     "filled": lambda value: isinstance(value, list | tuple) and len(value) > 0,
     "dtype": lambda value: value in ("float32", "float64"),

@@ -90,9 +90,8 @@ class Squarem(Generic[Point, Sums]):
         levels = [level]
         evaluations, converged = 1, False
         rates: list[float] = []
-        ahead: tuple[Point, Any] | None = (
-            None  # the step from a leap, and its sums: they say whether that is a point at all
-        )
+        # the step from a leap, and its sums: they say whether that is a point at all
+        ahead: tuple[Point, Any] | None = None
         while len(levels) <= max_iter:
             first, first_sums = (self.step(sums, point), None) if ahead is None else ahead
             if self.ends(first):

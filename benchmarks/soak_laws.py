@@ -319,9 +319,10 @@ def seen_cells_stand(plan: Plan) -> None:
 # ---------------------------------------------------------------- laws about what must not matter
 
 
-def vague(plan: Plan) -> bool:
+def vague(plan: Plan, **options: Any) -> bool:
     """Whether so few rows leave many models of nearly one likelihood, or nothing but rounding off the subspace: the last digits are chance."""
-    return plan.q >= min(plan.n - 1, plan.d) or plan.n < 4 * plan.q
+    q = options.get("n_components", plan.q)
+    return q >= min(plan.n - 1, plan.d) or plan.n < 4 * q
 
 
 def asked(plan: Plan, model: Any, X: Any) -> Answer:
@@ -544,7 +545,7 @@ def column_order(plan: Plan) -> None:
         return  # what EM leaves to do is another little
     model = heard(lambda: plan.fitted(X, y, **options))
     other = heard(lambda: plan.fitted(X[:, order], y, **options))
-    if model is None or other is None or vague(plan) or (plan.offset or 0) > 6:
+    if model is None or other is None or vague(plan, **options) or (plan.offset or 0) > 6:
         return
     for method in ("score_samples", "residual", "predict_proba"):
         if method in plan.about.methods and not (

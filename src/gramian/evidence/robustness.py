@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._content import SmallestRows
+from gramian._content import SmallestRows, row_hashes
 from gramian._quantiles import weighted_quantile
 from gramian.evidence.cells import CellDraw, HiddenPredictions, hidden_cells
 from gramian.evidence.selection import Selection, choose
@@ -92,7 +92,8 @@ def _selection(seer: CellSeer, drawn: SmallestRows, able: Array | None) -> tuple
     """What hidden cells say, and who sees wild cells then; None where no cell is wild, or none can be hidden."""
     X, weights = np.asarray(drawn.rows, dtype=np.float64), drawn.weights
     rows, wild = seer.tails.into(X), seer.flags(X, weights)
-    hidden = [hidden_cells(X, number, drawn.hashes) for number in range(LOOK.draws)]
+    hashes = row_hashes(rows)  # in units of the columns: another unit hides the same cells
+    hidden = [hidden_cells(X, number, hashes) for number in range(LOOK.draws)]
     if not wild.any() or not all(cells.any() for cells in hidden):
         return None, seer
 

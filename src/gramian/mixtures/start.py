@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from gramian._arrays import Array
 from gramian._content import SmallestRows
-from gramian._precision import ROUNDING, SEEN
+from gramian._precision import HALF_DIGITS, ROUNDING, SEEN
 from gramian._threads import single_thread
 from gramian.evidence.selection import votes
 from gramian.latent.missing import fit_missing
@@ -125,11 +125,12 @@ class Draw:
         return cls(fill_holes(scaled, model), drawn.weights, model).by_distance()
 
     def by_distance(self) -> Draw:
-        """The same rows, the nearest to their mean first; rows as far as each other by their values, which have an order in any unit."""
+        """The same rows, the nearest to their mean first; rows as far as each other, but for rounding, by their values, which have an order in any unit."""
         order = np.lexsort(self.rows.T)
         rows, weights = self.rows[order], self.weights[order]
         rest = rows - weights @ rows / weights.sum()
-        order = np.argsort(np.einsum("nd,nd->n", rest, rest), kind="stable")
+        far = np.einsum("nd,nd->n", rest, rest)
+        order = np.argsort(np.round(far / (HALF_DIGITS * (far.max(initial=0.0) or 1.0))), kind="stable")
         return replace(self, rows=rows[order], weights=weights[order])
 
     def usual(self) -> Draw:

@@ -358,7 +358,16 @@ def cuts(plan: Plan) -> None:
     if {"predict_proba", "decision_function"} & whole.keys():
         del whole["predict"]  # of ties; what it follows from is compared
     parts = [asked(plan, model, new[i : i + 1]) for i in range(len(new))]
-    same({method: np.concatenate([part[method] for part in parts]) for method in whole}, whole, "one row at a time")
+    joined = {method: np.concatenate([part[method] for part in parts]) for method in whole}
+    same(joined, whole, "one row at a time", max(1e-9, float(np.finfo(float).eps) * signal_over_noise(model)))
+
+
+def signal_over_noise(model: Any) -> float:
+    """How many times its noise the largest variance of a linear model is: so many times rounding is in its latents."""
+    noise, variances = getattr(model, "noise_variance_", 0.0), getattr(model, "explained_variance_", np.zeros(0))
+    if isinstance(model, MultiViewRKM):
+        noise = 1.0  # its variances are in units of the noises
+    return float(np.max(variances, initial=0.0)) / noise if np.isscalar(noise) and noise > 0 else 0.0
 
 
 def orders(plan: Plan) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gramian._arrays import Array, lower_triangle, row_chunks
+from gramian._precision import ROUNDING
 from gramian.latent.gaussian import noise_of_each_q
 from gramian.latent.masked_em import LOG_2PI, Parameters, eliminate
 from gramian.latent.masked_table import Chunk
@@ -61,7 +62,7 @@ def filled_sums(chunk: Chunk, weights: Array, mean: Array, covariance: Array) ->
 
 
 def filled_cells(chunk: Chunk, mean: Array, covariance: Array) -> tuple[Array, Array]:
-    """E[x - μ | x_o] and Var[x | x_o] of every cell of rows that show something."""
+    """E[x - μ | x_o] and Var[x | x_o] of every cell."""
     residuals = chunk.values - chunk.mask * mean
     variances = np.zeros_like(residuals)
     for solved in _solved(chunk, residuals, covariance):
@@ -115,19 +116,19 @@ class _Solved:
 
 
 def _solved(chunk: Chunk, residuals: Array, covariance: Array) -> Iterator[_Solved]:
-    """The systems of all rows that show a cell; rows whose systems are about equally large go through the elimination together."""
+    """The systems of all rows; those whose systems are about equally large go through the elimination together."""
     d, n_seen = len(covariance), chunk.counts.astype(np.int64)
-    precision = np.linalg.inv(covariance)
-    pulls, level = residuals @ precision, float(np.linalg.slogdet(covariance)[1])
-    squares = np.einsum("ij,ij->i", residuals, pulls)
+    # by its eigenvectors: the inverse of a general matrix loses twice the digits where there is little noise
+    values, vectors = np.linalg.eigh(covariance)
+    values = np.maximum(values, ROUNDING * values[-1])
+    turned = residuals @ vectors
+    precision, level = (vectors / values) @ vectors.T, float(np.log(values).sum())
+    pulls, squares = (turned / values) @ vectors.T, (turned**2 / values).sum(axis=1)
     few = 2 * n_seen < d
-    for by_seen, matrix, right, sizes, which in (
-        (False, precision, pulls, d - n_seen, ~few),
-        (True, covariance, residuals, n_seen, few & (n_seen > 0)),
-    ):
-        shown = np.flatnonzero(which)
-        order = shown[np.argsort(sizes[shown], kind="stable")]
-        most = int(sizes[shown].max(initial=0))
+    for by_seen, matrix, right, sizes in ((False, precision, pulls, d - n_seen), (True, covariance, residuals, n_seen)):
+        which = np.flatnonzero(few == by_seen)
+        order = which[np.argsort(sizes[which], kind="stable")]
+        most = int(sizes[which].max(initial=0))
         padded = np.eye(d + most)
         padded[:d, :d] = matrix
         # about eight parts by their size: more would save multiplications and cost calls

@@ -9,8 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from gramian.latent import hole_em, missing
-from gramian.latent.hole_em import block_filled, covariance_of, refit
+from gramian.latent.hole_em import block_filled, covariance_of, filled_cells, refit
 from gramian.latent.masked_em import Parameters
+from gramian.latent.masked_table import Chunk
 from gramian.latent.missing import MissingProblem, fit_missing
 from gramian.policy import SIZES
 from gramian.rows import ArrayRows, as_rows
@@ -123,3 +124,42 @@ def test_a_fit_that_is_told_where_to_start_races_nothing_and_ends_in_the_same_pl
     assert again.n_iter <= 3
     assert_allclose(again.loadings, fit.loadings, atol=1e-4)
     assert_allclose(again.noise_variance, fit.noise_variance, rtol=1e-5)
+
+
+def nearly_exact(noise, holes=0.1):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3)) @ rng.standard_normal((3, 12)) + noise * rng.standard_normal((300, 12))
+    return np.where(rng.random(X.shape) < holes, np.nan, X)
+
+
+@pytest.mark.parametrize("noise", [1e-2, 1e-3, 3e-4])
+@pytest.mark.parametrize("holes", [0.1, 0.7])
+def test_with_little_noise_the_likelihood_is_still_that_of_the_latents(noise, holes):
+    problem = MissingProblem.of(as_rows(nearly_exact(noise, holes)))
+    start = replace(problem.start(3), noise_variance=np.full(1, (noise / problem.scale) ** 2))
+    by_holes, by_latents = filled(problem, start).log_likelihood, problem.expectation(start).log_likelihood[0]
+    assert_allclose(by_holes, by_latents, rtol=1e-7)
+
+
+def test_columns_that_nearly_determine_each_other_go_by_the_holes():
+    problem = MissingProblem.of(as_rows(nearly_exact(1e-3)))
+    start = problem.climb(problem.start(3), 1e-6, 1000).point
+    start = replace(start, loadings=np.pad(start.loadings, ((0, 0), (0, 0), (0, 5))))
+    assert start.noise_variance[0] < 1e-6
+    assert problem.by_holes(start)
+
+
+def test_rows_that_show_little_are_filled_as_any_row_is():
+    X = table(200, 10, holes=0.7, seed=1)
+    X[0, :] = np.nan
+    chunk = Chunk.of(X.copy())
+    W = np.random.default_rng(2).standard_normal((10, 4))
+    C, mean = W @ W.T + 0.1 * np.eye(10), np.linspace(-1, 1, 10)
+    residuals, variances = filled_cells(chunk, mean, C)
+    for row, found, spread in zip(X, residuals, variances):
+        o, m = np.flatnonzero(~np.isnan(row)), np.flatnonzero(np.isnan(row))
+        gain = np.linalg.solve(C[np.ix_(o, o)], C[np.ix_(o, m)]).T
+        assert_allclose(found[o], row[o] - mean[o], atol=1e-12)
+        assert_allclose(found[m], gain @ (row[o] - mean[o]), atol=1e-10)
+        assert_allclose(spread[m], np.diag(C[np.ix_(m, m)] - gain @ C[np.ix_(o, m)]), atol=1e-10)
+        assert_allclose(spread[o], 0.0, atol=1e-10)

@@ -16,6 +16,7 @@ from gramian._arrays import Array
 from gramian._content import Folds, SmallestRows, cell_uniforms, row_hashes
 from gramian._precision import ROUNDING
 from gramian.latent.gaussian import signal_variance
+from gramian.latent.hole_em import covariance_of, filled_cells
 from gramian.latent.masked_em import Parameters, row_posterior
 from gramian.latent.masked_start import add_component
 from gramian.latent.masked_table import Chunk
@@ -219,15 +220,21 @@ class CellDraw:
 
     def _predicted(self, parameters: Parameters) -> HiddenPredictions:
         rows, columns = self.where
-        posterior = row_posterior(self.chunk, parameters)
-        loadings, q = parameters.loadings[0], parameters.n_components
-        latents = posterior.mean[:, 0].T
-        means = np.einsum("cq,cq->c", latents[rows], loadings[columns]) + parameters.mean[0, columns]
-        covariance = np.empty((len(latents), q, q))
-        lower, other = np.tril_indices(q)
-        covariance[:, lower, other] = covariance[:, other, lower] = posterior.covariance[:, 0].T
-        noise = np.broadcast_to(parameters.column_noise[0], len(loadings))
-        variances = signal_variance(loadings, covariance)[rows, columns] + noise[columns]
+        which, at = np.unique(rows, return_inverse=True)
+        loadings, q, noise = parameters.loadings[0], parameters.n_components, parameters.column_noise[0]
+        if self.problem.by_holes(parameters):
+            residuals, spread = filled_cells(self.chunk[which], parameters.mean[0], covariance_of(parameters))
+            latents = np.linalg.solve(loadings.T @ loadings + noise * np.eye(q), loadings.T @ residuals.T).T
+            means, variances = residuals[at, columns] + parameters.mean[0, columns], spread[at, columns]
+        else:
+            posterior = row_posterior(self.chunk[which], parameters)
+            latents = posterior.mean[:, 0].T
+            means = np.einsum("cq,cq->c", latents[at], loadings[columns]) + parameters.mean[0, columns]
+            covariance = np.empty((len(latents), q, q))
+            lower, other = np.tril_indices(q)
+            covariance[:, lower, other] = covariance[:, other, lower] = posterior.covariance[:, 0].T
+            spread = signal_variance(loadings, covariance) + noise
+            variances = spread[at, columns]
         scale, shift = self.problem.scale, self.problem.shift[columns]
         return HiddenPredictions(
             shift + scale * self.values,
@@ -236,7 +243,7 @@ class CellDraw:
             columns,
             np.full(len(rows), self.number),
             self.weights[rows],
-            np.einsum("nq,nq->n", latents, latents)[rows],
+            np.einsum("nq,nq->n", latents, latents)[at],
         )
 
 

@@ -4,17 +4,19 @@ With C = WWᵀ + σ²I and K = C⁻¹ the holes m of a row that shows o have
 
     Cov[x_m | x_o] = K_mm⁻¹,   E[x_m | x_o] = μ_m - K_mm⁻¹ K_mo (x_o - μ_o),   log|C_oo| = log|C| + log|K_mm|,
 
-one small symmetric system per row. The expected covariance of the filled rows then gives the next μ, W and σ² in closed form, as that of a
+one small symmetric system per row; rows that show fewer cells than they miss solve one in C_oo. The expected covariance of the filled rows then gives the next μ, W and σ² in closed form, as that of a
 complete table does [2]. The likelihood is that of PX-EM, and so is its maximum; the steps are fewer, because less is missing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gramian._arrays import Array, lower_triangle, row_chunks
+from gramian._precision import ROUNDING
 from gramian.latent.gaussian import noise_of_each_q
 from gramian.latent.masked_em import LOG_2PI, Parameters, eliminate
 from gramian.latent.masked_table import Chunk
@@ -46,46 +48,112 @@ def block_filled(block: Block, mean: Array, covariance: Array) -> FilledSums:
 
 
 def filled_sums(chunk: Chunk, weights: Array, mean: Array, covariance: Array) -> FilledSums:
-    """The E-step of a chunk. Rows of about equally many holes go through the elimination together, filled up with systems of 1."""
-    d = len(mean)
-    precision = np.linalg.inv(covariance)
-    residuals = chunk.values - chunk.mask * mean
-    pulls = residuals @ precision
-    squares = np.einsum("ij,ij->i", residuals, pulls)
-    level = float(np.linalg.slogdet(covariance)[1])
-    n_holes = d - chunk.counts.astype(np.int64)
-    weights = weights * chunk.shown
-    shown = np.flatnonzero(n_holes < d)
-    order = shown[np.argsort(n_holes[shown], kind="stable")]
-    most = int(n_holes[shown].max(initial=0))
-    padded = np.eye(d + most)
-    padded[:d, :d] = precision
-    left = np.zeros(padded.size)  # Σ s_i Cov[x_m | x_o], lower triangles
-    log_likelihood = 0.0
-    # about eight parts by the number of holes: more would save multiplications and cost calls
-    together = min(max(SIZES.tile // 2, len(order) // 8), max(1, SIZES.tile**2 // (most + 1) ** 2))
-    for some in row_chunks(len(order), together):
-        rows = order[some]
-        counts, h = n_holes[rows], int(n_holes[rows[-1]])
-        row, column = np.nonzero(chunk.mask[rows] == 0.0)
-        place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-        holes = np.tile(d + np.arange(h), (len(rows), 1))
-        holes[row, place] = column
-        lower, other = lower_triangle(h)
-        size = len(lower)
-        at = holes.T[lower] * len(padded) + holes.T[other]
-        systems = np.zeros((size + h + 1, 1, len(rows)))
-        systems[:size, 0] = padded.ravel()[at]
-        systems[size + place, 0, row] = pulls[rows[row], column]
-        systems[-1, 0] = squares[rows]
-        log_density = eliminate(systems, h)[0] + np.maximum(systems[-1, 0], 0.0) + level + (d - counts) * LOG_2PI
-        log_likelihood -= 0.5 * float(weights[rows] @ log_density)
-        residuals[rows[row], column] = -systems[size + place, 0, row]
-        left += np.bincount(at.ravel(), (-weights[rows] * systems[:size, 0]).ravel(), minlength=left.size)
-    covered = left.reshape(padded.shape)[:d, :d]
+    """The E-step of a chunk."""
+    d, weights, residuals = len(mean), weights * chunk.shown, chunk.values - chunk.mask * mean
+    second, log_likelihood = np.zeros((d, d)), 0.0
+    for solved in _solved(chunk, residuals, covariance):
+        rows = solved.rows
+        log_likelihood += float(weights[rows] @ solved.log_density)
+        second += solved.covariance_sum(weights[rows], covariance)
+        residuals[rows] = solved.filled(residuals[rows], chunk.mask[rows], covariance)
     weighted = weights[:, None] * residuals
-    second = weighted.T @ residuals + covered + covered.T - np.diag(covered.diagonal())
+    second += weighted.T @ residuals
     return FilledSums(weighted.sum(axis=0), second, float(weights.sum()), log_likelihood)
+
+
+def filled_cells(chunk: Chunk, mean: Array, covariance: Array) -> tuple[Array, Array]:
+    """E[x - μ | x_o] and Var[x | x_o] of every cell."""
+    residuals = chunk.values - chunk.mask * mean
+    variances = np.zeros_like(residuals)
+    for solved in _solved(chunk, residuals, covariance):
+        rows = solved.rows
+        variances[rows] = solved.variances(covariance)
+        residuals[rows] = solved.filled(residuals[rows], chunk.mask[rows], covariance)
+    return residuals, variances
+
+
+@dataclass(frozen=True)
+class _Solved:
+    """Some rows and their systems, in K_mm or in C_oo; smaller ones are filled up with columns of their own, beyond the d of the table."""
+
+    by_seen: bool
+    rows: Array  # (n,)
+    columns: Array  # (size, n)
+    inverses: Array  # lower triangles, (size (size + 1) / 2, n)
+    solutions: Array  # (size, n)
+    log_density: Array  # log p(x_o), (n,)
+
+    def filled(self, residuals: Array, mask: Array, covariance: Array) -> Array:
+        """The rows with their holes at the mean given their seen cells."""
+        d = len(covariance)
+        pulls = np.zeros((len(self.rows), d + len(self.columns)))
+        pulls[np.arange(len(self.rows)), self.columns] = self.solutions
+        pulls = pulls[:, :d]
+        return np.where(mask == 1.0, residuals, pulls @ covariance) if self.by_seen else residuals - pulls
+
+    def covariance_sum(self, weights: Array, covariance: Array) -> Array:
+        """Σ s_i Cov[x | x_o], which is that of K_mm⁻¹, or of C - C_o C_oo⁻¹ C_oᵀ."""
+        d, h = len(covariance), len(self.columns)
+        lower, other = lower_triangle(h)
+        at = self.columns[lower] * (d + h) + self.columns[other]
+        summed = np.bincount(at.ravel(), (weights * self.inverses).ravel(), minlength=(d + h) ** 2)
+        half = summed.reshape(d + h, d + h)[:d, :d]
+        covered = half + half.T - np.diag(half.diagonal())
+        return weights.sum() * covariance - covariance @ covered @ covariance if self.by_seen else covered
+
+    def variances(self, covariance: Array) -> Array:
+        """Var[x | x_o] of every cell, (n, d)."""
+        d, (h, n) = len(covariance), self.columns.shape
+        lower, other = lower_triangle(h)
+        if not self.by_seen:
+            found = np.zeros((n, d + h))
+            found[np.arange(n), self.columns] = self.inverses[lower == other]
+            return found[:, :d]
+        inverses = np.empty((n, h, h))
+        inverses[:, lower, other] = inverses[:, other, lower] = self.inverses.T
+        shared = np.vstack([covariance, np.zeros((h, d))])[self.columns.T]  # (n, h, d)
+        return np.maximum(covariance.diagonal() - (shared * (inverses @ shared)).sum(axis=1), 0.0)
+
+
+def _solved(chunk: Chunk, residuals: Array, covariance: Array) -> Iterator[_Solved]:
+    """The systems of all rows; those whose systems are about equally large go through the elimination together."""
+    d, n_seen = len(covariance), chunk.counts.astype(np.int64)
+    # by its eigenvectors: the inverse of a general matrix loses twice the digits where there is little noise
+    values, vectors = np.linalg.eigh(covariance)
+    values = np.maximum(values, ROUNDING * values[-1])
+    turned = residuals @ vectors
+    precision, level = (vectors / values) @ vectors.T, float(np.log(values).sum())
+    pulls, squares = (turned / values) @ vectors.T, (turned**2 / values).sum(axis=1)
+    few = 2 * n_seen < d
+    for by_seen, matrix, right, sizes in ((False, precision, pulls, d - n_seen), (True, covariance, residuals, n_seen)):
+        which = np.flatnonzero(few == by_seen)
+        order = which[np.argsort(sizes[which], kind="stable")]
+        most = int(sizes[which].max(initial=0))
+        padded = np.eye(d + most)
+        padded[:d, :d] = matrix
+        # about eight parts by their size: more would save multiplications and cost calls
+        together = min(max(SIZES.tile // 2, len(order) // 8), max(1, SIZES.tile**2 // (most + 1) ** 2))
+        for some in row_chunks(len(order), together):
+            rows = order[some]
+            counts, h = sizes[rows], int(sizes[rows[-1]])
+            row, column = np.nonzero(chunk.mask[rows] == by_seen)
+            place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+            columns = np.tile(d + np.arange(h)[:, None], (1, len(rows)))
+            columns[place, row] = column
+            lower, other = lower_triangle(h)
+            size = len(lower)
+            systems = np.zeros((size + h + 1, 1, len(rows)))
+            systems[:size, 0] = padded.ravel()[columns[lower] * len(padded) + columns[other]]
+            systems[size + place, 0, row] = right[rows[row], column]
+            systems[-1, 0] = 0.0 if by_seen else squares[rows]
+            levels = eliminate(systems, h)[0]
+            inverses, solutions, distances = -systems[:size, 0], systems[size:-1, 0], systems[-1, 0]
+            if by_seen:
+                distances = -distances
+            else:
+                levels += level
+            log_density = -0.5 * (levels + np.maximum(distances, 0.0) + n_seen[rows] * LOG_2PI)
+            yield _Solved(by_seen, rows, columns, inverses, solutions, log_density)
 
 
 def refit(sums: FilledSums, parameters: Parameters, center: bool, fixed: float | None = None) -> Parameters:

@@ -27,7 +27,7 @@ class Chunk:
     squares: Array
     counts: Array
 
-    def __getitem__(self, rows: slice) -> Chunk:
+    def __getitem__(self, rows: slice | Array) -> Chunk:
         return Chunk(self.values[rows], self.mask[rows], self.squares[rows], self.counts[rows])
 
     @property

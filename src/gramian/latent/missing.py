@@ -12,7 +12,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._checks import check_scale, starting_generator
-from gramian._precision import HALF_DIGITS, LEAST_NOISE, ROUNDING
+from gramian._precision import HALF_DIGITS, ROUNDING
 from gramian._progress import Progress
 from gramian._types import Points, RandomState
 from gramian.latent.hole_em import FilledSums, block_filled, covariance_of, refit
@@ -347,7 +347,7 @@ def _with_noise(point: Parameters) -> Parameters:
 
 
 def _has_little_noise(point: Parameters) -> bool:
-    return bool(point.noise_variance[0] <= LEAST_NOISE)
+    return bool(point.noise_variance[0] <= HALF_DIGITS)
 
 
 def _distinct(levels: Array, tolerance: float) -> Array:

@@ -14,44 +14,25 @@ from typing import Any
 import numpy as np
 
 from experiments._page import write_block
-from gramian import RKMForecaster
 from gramian.datasets import make_sum_of_sines
 from gramian.features import RandomFourier
 from gramian.kernels import RBF
+from gramian.papers._recursion import forecast
+from gramian.papers.ac_claims import FOUR, LAGS, WIDTH, Q
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "views.md"
-SINES = {"lags": 40, "kernel": "linear", "noise_variance": 0.0, "view_weights": None, "n_folds": None}
-PLAIN: dict[str, Any] = {"season": None, "difference": 0, "transform": None}
-LASER: dict[str, Any] = {
-    **PLAIN,
-    "lags": 70,
-    "n_components": 144,
-    "noise_variance": 0.0,
-    "view_weights": None,
-    "n_folds": None,
-}
-WIDTH = 2.1856
-
-
-def algorithms(**options: Any) -> dict[str, RKMForecaster]:
-    return {
-        f"{space}, {solver}": RKMForecaster(
-            space=space, solver=solver, tol=1e-12, max_iter=20_000, random_state=0, **PLAIN, **options
-        )
-        for space in ("primal", "dual")
-        for solver in ("eigh", "stiefel")
-    }
 
 
 def sines() -> list[str]:
     """Figures 2, 3 and table 2: the forecasts of 100 steps with 1 to 4 components, by all four algorithms."""
     series = make_sum_of_sines(500)
     lines = [
-        "| components | " + " | ".join(algorithms(**SINES)) + " | largest difference |",
+        "| components | " + " | ".join(FOUR) + " | largest difference |",
         "|---" * 6 + "|",
     ]
     for q in (1, 2, 3, 4):
-        forecasts = [m.fit(series[:400]).predict(100) for m in algorithms(n_components=q, **SINES).values()]
+        settings: dict[str, Any] = {"tol": 1e-12, "max_iter": 20_000, "random_state": 0}
+        forecasts = [forecast(series[:400], 100, 40, q, **how, **settings) for how in FOUR.values()]
         errors = [np.mean((f - series[400:]) ** 2) for f in forecasts]
         apart = max(np.abs(f - forecasts[0]).max() for f in forecasts)
         lines.append(f"| {q} | " + " | ".join(f"{e:.3g}" for e in errors) + f" | {apart:.1e} |")
@@ -63,7 +44,7 @@ def laser() -> list[str]:
     with np.load(Path(os.environ["GRAMIAN_DATA"]) / "santafe_laser.npz") as data:
         train, test = data["train"], data["test"]
     features = RandomFourier(RBF(WIDTH), 5000, random_state=0)
-    cases = {
+    cases: dict[str, dict[str, Any]] = {
         "primal, eigh": {"kernel": features, "space": "primal", "solver": "eigh"},
         "dual, eigh": {"kernel": features, "space": "dual", "solver": "eigh"},
         "dual, exact kernel": {"kernel": RBF(WIDTH), "space": "dual", "solver": "eigh"},
@@ -72,7 +53,7 @@ def laser() -> list[str]:
     forecasts = {}
     for name, options in cases.items():
         begin = time.process_time()
-        forecasts[name] = RKMForecaster(**LASER, **options).fit(train).predict(100)
+        forecasts[name] = forecast(train, 100, LAGS, Q, **options)
         seconds = time.process_time() - begin
         error = float(np.mean((forecasts[name] - test) ** 2))
         lines.append(f"| {name} | {error:.4f} | {error / train.var():.4f} | {seconds:.0f} |")

@@ -39,9 +39,8 @@ def test_two_series_are_laid_out_time_by_time():
     assert_array_equal(targets[0], [2, 12])
 
 
-@pytest.mark.parametrize("space", ["primal", "dual"])
-def test_a_sum_of_sines_is_forecast_exactly(space):
-    model = plain(40, 4, kernel="linear", noise_variance=0.0, space=space).fit(SINES[:400])
+def test_a_sum_of_sines_is_forecast_exactly():
+    model = plain(40, 4, kernel="linear", noise_variance=0.0).fit(SINES[:400])
     assert np.abs(model.predict(100) - SINES[400:]).max() < 1e-10
 
 

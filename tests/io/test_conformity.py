@@ -13,7 +13,8 @@ from scipy import sparse
 import gramian
 from gramian import ModelFileError, load, save
 from gramian.features import FEATURE_MAPS
-from gramian.io.conformity import FOREIGN, WORDS, declarations, fits, problem_of
+from gramian.io.conformity import WORDS, problem_of
+from gramian.io.declarations import FOREIGN, declarations, fits
 from gramian.io.registry import CLASSES, class_of
 from gramian.kernels import RBF, Linear
 from gramian.solvers.eigh import Eigh

@@ -203,10 +203,6 @@ def test_bad_batches_and_bad_targets_are_told():
         model.fit_batches([(X, NUMBERS), (X[:2], [np.nan, 1.0])])
     with pytest.raises(ValueError, match="same targets for all rows"):
         model.fit_batches([(X, NUMBERS), (X, TARGETS["two"])])
-    with pytest.raises(ValueError, match="space='dual'"):
-        RKMRegressor(kernel="linear", space="dual").fit_batches([(X, NUMBERS)])
-    with pytest.raises(ValueError, match="solver='stiefel'"):
-        RKMRegressor(2, kernel="linear", solver="stiefel").fit_batches([(X, NUMBERS)])
 
 
 def test_a_source_that_breaks_off_leaves_the_model_as_it_was():

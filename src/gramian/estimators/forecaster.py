@@ -86,7 +86,7 @@ class RKMForecaster(Forecasts):
     n_members : int, default=4
         Where the choice falls on linear models, the best of so many structures are averaged, half of it with the plain model where
         that is as good; 1: the best alone.
-    space, solver, tol, max_iter, random_state, verbose
+    tol, max_iter, random_state, verbose
         As in :class:`MultiViewRKM`.
 
     Attributes
@@ -158,8 +158,6 @@ class RKMForecaster(Forecasts):
         n_landmarks: int | None = None,
         n_folds: int | None = 5,
         n_members: int = MOST_MEMBERS,
-        space: str = "auto",
-        solver: Any = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
         random_state: RandomState = None,
@@ -180,8 +178,6 @@ class RKMForecaster(Forecasts):
         self.n_landmarks = n_landmarks
         self.n_folds = n_folds
         self.n_members = n_members
-        self.space = space
-        self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -375,8 +371,6 @@ class RKMForecaster(Forecasts):
             self.n_folds,
             self.approximation,
             self.n_landmarks,
-            self.space,
-            self.solver,
             self.tol,
             self.max_iter,
             self.verbose,
@@ -441,7 +435,7 @@ class RKMForecaster(Forecasts):
     # ------------------------------------------------------------ words
 
     def explain(self) -> str:
-        """What was taken off the series and why, which of AC's four algorithms was run, and what held-out stretches said."""
+        """What was taken off the series and why, whether features or pairs of windows were decomposed, and what held-out stretches said."""
         if self._panel is not None:
             assert self._smoothing is not None
             return panel_words(self.n_series_, self._smoothing)

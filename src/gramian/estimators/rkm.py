@@ -49,7 +49,7 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
     n_folds : int, scikit-learn splitter, iterable of (kept, held) positions, or None, default=5
         Folds of the cross-validation; None holds nothing out: the theory's model as fitted, whose training noise is optimistic
         (a kernel left at "auto" is then chosen on 5 folds all the same).
-    space, solver, tol, max_iter, random_state, verbose
+    tol, max_iter, random_state, verbose
         As in :class:`MultiViewRKM`.
 
     Attributes

@@ -28,7 +28,7 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
     ----------
     n_components, kernel, noise_variance, view_weights, standardize, approximation, n_landmarks, n_folds
         As in :class:`RKMRegressor`.
-    space, solver, tol, max_iter, random_state, verbose
+    tol, max_iter, random_state, verbose
         As in :class:`RKMRegressor`.
 
     Attributes

@@ -25,37 +25,29 @@ What is annotated so must be there in a dataclass and in a fitted object (one wi
 from __future__ import annotations
 
 import inspect
-import sys
-import types
 import typing
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from functools import cache, cached_property
-from typing import Annotated, Any
+from dataclasses import dataclass, field, is_dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from gramian._arrays import Array
-from gramian.io.registry import name_of
-
-ATOMS = (type(None), bool, int, float, str, np.ndarray, np.generic, slice, range, np.dtype)
+from gramian.io.declarations import (
+    ANYTHING,
+    ATOMS,
+    class_of,
+    declarations,
+    defaults,
+    fits,
+    is_real_number,
+    is_whole,
+    own_attributes,
+    registered_name,
+)
 
 ORDER_OF_ONE = 1e100
-
-FOREIGN = {
-    "sklearn.RBF": {"length_scale": "scales"},
-    "sklearn.Matern": {"length_scale": "scales", "nu": "above zero"},
-    "sklearn.RationalQuadratic": {"length_scale": "scales", "alpha": "positive"},
-    "sklearn.ExpSineSquared": {"length_scale": "scales", "periodicity": "positive"},
-    "sklearn.DotProduct": {"sigma_0": "nonnegative"},
-    "sklearn.ConstantKernel": {"constant_value": "nonnegative"},
-    "sklearn.WhiteKernel": {"noise_level": "nonnegative"},
-    "sklearn.Sum": {"k1": "GPKernel", "k2": "GPKernel"},
-    "sklearn.Product": {"k1": "GPKernel", "k2": "GPKernel"},
-    "sklearn.Exponentiation": {"kernel": "GPKernel", "exponent": "number"},
-}
-"""What classes of other packages would say if they were annotated."""
 
 
 def problem_of(model: Any) -> str | None:
@@ -75,52 +67,9 @@ def problem_of(model: Any) -> str | None:
         else:
             wrong = _names(value) or shapes.of(value).wrong or _kinds(value) or _own(value)
             if wrong:
-                return f"{registered_name(_class(value)) or _class(value).__name__}: {wrong}"
+                return f"{registered_name(class_of(value)) or class_of(value).__name__}: {wrong}"
             waiting.extend(own_attributes(value).values())
     return None
-
-
-def _class(value: Any) -> Any:
-    return type(value)
-
-
-def own_attributes(value: Any) -> dict[str, Any]:
-    """The attributes that an object holds itself, without any property."""
-    found = dict(getattr(value, "__dict__", {}))
-    for cls in _class(value).__mro__:
-        slots = cls.__dict__.get("__slots__", ())
-        for slot in (slots,) if isinstance(slots, str) else slots:
-            if slot not in ("__dict__", "__weakref__") and hasattr(value, slot):
-                found[slot] = getattr(value, slot)
-    return found
-
-
-@cache
-def registered_name(cls: type) -> str | None:
-    """The name of a class in files, found once."""
-    return name_of(cls)
-
-
-@cache
-def defaults(cls: type) -> dict[str, Any]:
-    """What the constructor of a class takes: name -> default, or ``MISSING`` where there is none."""
-    if is_dataclass(cls):
-        return {
-            field.name: field.default_factory if field.default is MISSING else field.default  # a factory is callable
-            for field in fields(cls)
-        }
-    if not hasattr(cls, "get_params"):
-        return {}
-    parameters = inspect.signature(cls).parameters.values()
-    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return {p.name: MISSING if p.default is p.empty else p.default for p in parameters if p.kind not in kinds}
-
-
-def fill(cls: type, state: dict[str, Any]) -> None:
-    """Parameters and fields that a file of an earlier release does not know get their defaults."""
-    for name, default in defaults(cls).items():
-        if name not in state and default is not MISSING:
-            state[name] = default() if is_dataclass(cls) and callable(default) else default
 
 
 # ---------------------------------------------------------------- names and kinds, from the annotations of classes
@@ -128,7 +77,7 @@ def fill(cls: type, state: dict[str, Any]) -> None:
 
 def _names(value: Any) -> str | None:
     """An object holds all its parameters and fields, and nothing that its class does not declare."""
-    cls, known, state = _class(value), defaults(_class(value)), own_attributes(value)
+    cls, known, state = class_of(value), defaults(class_of(value)), own_attributes(value)
     for name in known:
         if name not in state:
             return f"the attribute {name!r} is missing"
@@ -148,7 +97,7 @@ def _of_others(cls: type, name: str) -> bool:
 
 def _kinds(value: Any) -> str | None:
     """Each attribute is of the type that its class declares."""
-    cls, known, declared = _class(value), defaults(_class(value)), declarations(_class(value))
+    cls, known, declared = class_of(value), defaults(class_of(value)), declarations(class_of(value))
     for name, found in own_attributes(value).items():
         hint, parameter = declared.get(name, ANYTHING).hint, name in known and not is_dataclass(cls)
         if parameter and isinstance(found, float) and np.isnan(found):
@@ -158,152 +107,17 @@ def _kinds(value: Any) -> str | None:
     return None
 
 
-@dataclass(frozen=True)
-class Declared:
-    """What a class says of an attribute."""
-
-    hint: Any
-    rule: str | None = None  # None: its type says all
-    maybe: bool = False  # it may be absent
-
-    @classmethod
-    def of(cls, hint: Any, default: bool = False) -> Declared:
-        """From an annotation."""
-        if typing.get_origin(hint) is not Annotated:
-            return cls(hint)
-        bare, words = typing.get_args(hint)
-        rule = words.removeprefix("maybe").lstrip()
-        return cls(bare, rule, default or rule != words)
-
-
-ANYTHING = Declared(Any)
-
-
-@cache
-def declarations(cls: type) -> dict[str, Declared]:
-    """All that an object may hold: annotations of its class and of the classes it is made of, parameters of its constructor, and what
-    is kept on first need. An index follows the letter that it is held to."""
-    found = {name: Declared(Any, rule) for name, rule in FOREIGN.get(registered_name(cls) or "", {}).items()}
-    if not is_dataclass(cls) and hasattr(cls, "get_params"):
-        names = vars(sys.modules[cls.__module__])
-        for parameter in inspect.signature(cls).parameters.values():
-            if parameter.name not in found:
-                hint = parameter.annotation
-                found[parameter.name] = ANYTHING if hint is parameter.empty else Declared.of(_type_of(hint, names))
-    for base in reversed(cls.__mro__):
-        names = vars(sys.modules[base.__module__])
-        for name, hint in vars(base).get("__annotations__", {}).items():
-            said = Declared.of(_type_of(hint, names), hasattr(cls, name))
-            if said.rule is not None or name not in found or found[name].rule is None:
-                found[name] = said
-        for name, there in vars(base).items():
-            if isinstance(there, cached_property):
-                found[name] = ANYTHING
-    return dict(sorted({**INHERITED, **found}.items(), key=lambda item: _is_index(item[1].rule or "")))
-
-
-def _is_index(rule: str) -> bool:
-    return "#" in rule and "# " not in rule
-
-
-INHERITED = {
-    "n_features_in_": Declared(int),
-    "feature_names_in_": Declared(np.ndarray),
-    "_coding": Declared(Any, "io.Preprocessing", maybe=True),
-}
-"""What scikit-learn gives every estimator, and what the front door does."""
-
-
-def _type_of(hint: Any, names: dict[str, Any]) -> Any:
-    try:
-        return eval(hint, names) if isinstance(hint, str) else hint
-    except NameError:  # a name that is only imported for the type checker
-        return Any
-
-
 def _words(hint: Any) -> str:
     return hint.__name__ if isinstance(hint, type) else str(hint).replace("gramian.", "")[:80]
 
 
 def _number(value: Any) -> bool:
-    return _real(value) or isinstance(value, bool | np.bool_)
+    return is_real_number(value) or isinstance(value, bool | np.bool_)
 
 
 def _takes_numbers(hint: Any) -> bool:
     """Whether a parameter of that type may be a number: 1 for True, True for 1 and 2.0 for 2 are checked in use, where they are said or taken."""
     return any(part in (int, float, bool, Any) for part in (hint, *typing.get_args(hint)))
-
-
-def fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of an annotated type, as far as data can tell."""
-    origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if hint in _PLAIN:
-        return _PLAIN[hint](value)
-    if origin in (typing.Union, types.UnionType):
-        return any(fits(value, part) for part in inner)
-    if origin is np.ndarray or hint is np.ndarray:
-        return isinstance(value, np.ndarray)
-    if isinstance(hint, type) and hint.__module__.startswith("scipy.sparse"):
-        return bool(sparse.issparse(value))
-    if origin is tuple:
-        if not isinstance(value, tuple):
-            return False
-        if len(inner) == 2 and inner[1] is Ellipsis:
-            return all(fits(item, inner[0]) for item in value)
-        return len(value) == len(inner) and all(fits(item, part) for item, part in zip(value, inner))
-    if origin in (list, Sequence):
-        kinds = list if origin is list else (list, tuple)
-        return isinstance(value, kinds) and all(fits(item, inner[0]) for item in value)
-    if origin is dict:
-        return isinstance(value, dict) and all(fits(k, inner[0]) and fits(v, inner[1]) for k, v in value.items())
-    if isinstance(hint, typing.TypeVar):
-        return fits(
-            value, hint.__bound__
-        )  # more is said by whoever names the class with its part, as `LatentModel[ViewSubspace]`
-    home = origin if isinstance(origin, type) else hint
-    if isinstance(home, type) and home.__module__.startswith("gramian"):
-        if getattr(home, "_is_protocol", False):
-            return registered_name(_class(value)) is not None and all(hasattr(value, name) for name in _verbs(home))
-        return isinstance(value, home) and _parts_fit(value, dict(zip(getattr(home, "__parameters__", ()), inner)))
-    return True
-
-
-@cache
-def _verbs(protocol: type) -> tuple[str, ...]:
-    """What an object must offer to be of a protocol: its methods."""
-    return tuple(
-        name
-        for base in protocol.__mro__
-        for name, there in vars(base).items()
-        if inspect.isfunction(there) and name[0] != "_"
-    )
-
-
-def _parts_fit(value: Any, said: dict[Any, Any]) -> bool:
-    state, declared = own_attributes(value), declarations(_class(value))
-    return (
-        all(fits(state.get(name), said[one.hint]) for name, one in declared.items() if one.hint in said)
-        if said
-        else True
-    )
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _real(value: Any) -> bool:
-    return _whole(value) or isinstance(value, float | np.floating)
-
-
-_PLAIN: dict[Any, Any] = {
-    Any: lambda value: True,
-    float: _real,
-    int: _whole,
-    bool: lambda value: isinstance(value, bool | np.bool_),
-    str: lambda value: isinstance(value, str),
-    type(None): lambda value: value is None,
-}
 
 
 # ---------------------------------------------------------------- what stands beside the types
@@ -333,7 +147,7 @@ class _Shapes:
         if id(value) in self.seen:
             return self.seen[id(value)]
         lengths = self.seen[id(value)] = _Lengths()
-        state, cls = own_attributes(value), _class(value)
+        state, cls = own_attributes(value), class_of(value)
         needed = is_dataclass(cls) or _is_fitted(value, state)
         for name, said in declarations(cls).items():
             if said.rule is None:
@@ -358,9 +172,9 @@ class _Shapes:
         if rule in WORDS:
             return None if WORDS[rule](value) else f"is not {_SAID.get(rule, 'a ' + rule)}"
         if rule.startswith("="):
-            return lengths.agree(rule[1:], int(value)) if _whole(value) else "is not a whole number"
+            return lengths.agree(rule[1:], int(value)) if is_whole(value) else "is not a whole number"
         if rule[0].isupper() or ("." in rule and "..." not in rule):
-            return None if _belongs(value, rule) else f"is a {_class(value).__name__}, not a {rule}"
+            return None if _belongs(value, rule) else f"is a {class_of(value).__name__}, not a {rule}"
         if isinstance(value, list | tuple):
             return self._wrong_items(value, rule, lengths)
         if rule.startswith("its "):
@@ -377,7 +191,7 @@ class _Shapes:
 
     def _wrong_part(self, part: Any, words: list[str], lengths: _Lengths) -> str | None:
         if not _belongs_to_gramian(part):
-            return f"is a {_class(part).__name__}, not an object of gramian"
+            return f"is a {class_of(part).__name__}, not an object of gramian"
         theirs = self.of(part).known
         for word in words:
             mine, _, other = word.partition("=")
@@ -388,9 +202,9 @@ class _Shapes:
 
 
 def _is_fitted(value: Any, state: dict[str, Any]) -> bool:
-    sign = getattr(_class(value), "_fitted_by", None)
+    sign = getattr(class_of(value), "_fitted_by", None)
     return (
-        any(name.endswith("_") for name in state.keys() - defaults(_class(value)).keys())
+        any(name.endswith("_") for name in state.keys() - defaults(class_of(value)).keys())
         if sign is None
         else sign in state
     )
@@ -407,12 +221,12 @@ def _columns_seen(state: dict[str, Any]) -> Any:
 def _own(value: Any) -> str | None:
     """What the class itself finds wrong: the parameters of a fitted model are those that its `fit` takes, and for rules that a table cannot say
     a class has the method ``_wrong_state``."""
-    rule = getattr(_class(value), "_wrong_state", None)
+    rule = getattr(class_of(value), "_wrong_state", None)
     found: str | None = None if rule is None else rule(value)
     if (
         found is None
-        and hasattr(_class(value), "_check_params")
-        and own_attributes(value).keys() - defaults(_class(value)).keys()
+        and hasattr(class_of(value), "_check_params")
+        and own_attributes(value).keys() - defaults(class_of(value)).keys()
     ):
         try:
             value._check_params()
@@ -425,7 +239,7 @@ def _wrong_array(value: Any, words: list[str], lengths: _Lengths) -> str | None:
     rule = words[0] if words[0] in ("~", "?", "+", "++", "%", "labels") or words[0].startswith("#") else ""
     shape = words[1:] if rule else words
     if not isinstance(value, np.ndarray) and not sparse.issparse(value):
-        return f"is a {_class(value).__name__}, not an array"
+        return f"is a {class_of(value).__name__}, not an array"
     if shape == ["..."]:
         return None if value.dtype.kind in "biuf" and _finite(value) else "is not an array of finite numbers"
     if value.ndim != len(shape):
@@ -473,7 +287,7 @@ def _finite(numbers: Array) -> bool:
 
 
 def _belongs(value: Any, group: str) -> bool:
-    name = "" if isinstance(value, ATOMS) else registered_name(_class(value)) or ""
+    name = "" if isinstance(value, ATOMS) else registered_name(class_of(value)) or ""
     if group == "Kernel":
         return name.startswith(("kernels.", "sklearn."))
     if group == "GPKernel":
@@ -484,7 +298,7 @@ def _belongs(value: Any, group: str) -> bool:
 
 
 def _belongs_to_gramian(value: Any) -> bool:
-    return not isinstance(value, ATOMS) and registered_name(_class(value)) is not None
+    return not isinstance(value, ATOMS) and registered_name(class_of(value)) is not None
 
 
 def _scales(value: Any) -> bool:
@@ -498,26 +312,28 @@ def _scales(value: Any) -> bool:
 
 
 WORDS: dict[str, Any] = {
-    "number": lambda value: _real(value) and bool(np.isfinite(value)),
-    "positive": lambda value: _real(value) and bool(np.isfinite(value)) and value > 0,
-    "nonnegative": lambda value: _real(value) and bool(np.isfinite(value)) and value >= 0,
-    "count": lambda value: _whole(value) and value >= 0,
-    "width": lambda value: _whole(value) and 0 <= value <= 2**20,
-    "order": lambda value: _real(value) and bool(1 / ORDER_OF_ONE <= value <= ORDER_OF_ONE),
-    "above zero": lambda value: _real(value) and bool(value > 0),
+    "number": lambda value: is_real_number(value) and bool(np.isfinite(value)),
+    "positive": lambda value: is_real_number(value) and bool(np.isfinite(value)) and value > 0,
+    "nonnegative": lambda value: is_real_number(value) and bool(np.isfinite(value)) and value >= 0,
+    "count": lambda value: is_whole(value) and value >= 0,
+    "width": lambda value: is_whole(value) and 0 <= value <= 2**20,
+    "order": lambda value: is_real_number(value) and bool(1 / ORDER_OF_ONE <= value <= ORDER_OF_ONE),
+    "above zero": lambda value: is_real_number(value) and bool(value > 0),
     "scales": lambda value: _scales(value),
-    "noises": lambda value: (_real(value) and value == 0) or (not isinstance(value, str) and _scales(value)),
+    "noises": lambda value: (is_real_number(value) and value == 0) or (not isinstance(value, str) and _scales(value)),
     "never": lambda value: False,
     "text": lambda value: isinstance(value, str),
     "filled": lambda value: isinstance(value, list | tuple) and len(value) > 0,
     "dtype": lambda value: value in ("float32", "float64"),
-    "natural": lambda value: _whole(value) and value > 0,
+    "natural": lambda value: is_whole(value) and value > 0,
     "fitted": lambda value: (
-        _belongs_to_gramian(value) and bool(own_attributes(value).keys() - defaults(_class(value)).keys())
+        _belongs_to_gramian(value) and bool(own_attributes(value).keys() - defaults(class_of(value)).keys())
     ),
     "object": lambda value: _belongs_to_gramian(value),
-    "map": lambda value: _belongs_to_gramian(value) and callable(getattr(_class(value), "transform", None)),
-    "model": lambda value: value == "auto" if isinstance(value, ATOMS) else registered_name(_class(value)) is not None,
+    "map": lambda value: _belongs_to_gramian(value) and callable(getattr(class_of(value), "transform", None)),
+    "model": lambda value: (
+        value == "auto" if isinstance(value, ATOMS) else registered_name(class_of(value)) is not None
+    ),
 }
 _SAID = {
     "nonnegative": "a number of at least zero",

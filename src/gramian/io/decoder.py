@@ -11,8 +11,8 @@ from scipy import sparse
 
 from gramian._arrays import Array
 from gramian.exceptions import ModelFileError
-from gramian.io.conformity import fill
 from gramian.io.data_limits import PLAIN_KINDS, text_memory
+from gramian.io.declarations import fill
 from gramian.io.registry import class_of
 from gramian.policy import FILES
 

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gramian import MultiViewRKM, RKMForecaster
+from gramian import MultiViewRKM
 from gramian._arrays import Array
 from gramian.datasets import load_laser, make_sum_of_sines
 from gramian.features import RandomFourier
 from gramian.kernels import RBF
 from gramian.operators.covariance import Stored
 from gramian.papers._claim import HOLDS, UNEXPECTED, Claim, Grid, Result, relative, signs
+from gramian.papers._recursion import forecast
 from gramian.papers._stand_ins import laser_like
 from gramian.plotting._canvas import PALETTE, legend, panels, plain
 from gramian.solvers.stiefel import Stiefel
 
-PLAIN: dict[str, Any] = {
-    "season": None,
-    "difference": 0,
-    "transform": None,
-    "noise_variance": 0.0,
-    "view_weights": None,
-    "n_folds": None,
+FOUR = {
+    f"{space}, {solver}": {"space": space, "solver": solver}
+    for solver in ("eigh", "stiefel")
+    for space in ("primal", "dual")
 }
-SINES: dict[str, Any] = {**PLAIN, "lags": 40, "kernel": "linear"}
-LASER: dict[str, Any] = {**PLAIN, "lags": 70, "n_components": 144}
+"""Algorithms 1 to 4."""
+LAGS, Q = 70, 144
+"""Of the laser."""
 WIDTH = 2.1856
 FEW, MANY = 1200, 5000
 """Random features: as many as the primal decomposes in a second, and the paper's."""
@@ -74,23 +74,13 @@ def _algorithm_of(model: MultiViewRKM) -> int:
     return int(model.explain().split("AC algorithm ")[1][0])
 
 
-def _four(**options: Any) -> dict[str, RKMForecaster]:
-    """Algorithms 1 to 4."""
-    return {
-        f"{space}, {solver}": RKMForecaster(
-            space=space, solver=solver, tol=1e-12, max_iter=20_000, random_state=0, **options
-        )
-        for solver in ("eigh", "stiefel")
-        for space in ("primal", "dual")
-    }
-
-
 def table_2(full: bool, rng: np.random.Generator) -> Result:
     """The sum of sines with 1 to 4 components by all four algorithms; starts of the Stiefel ones are left open."""
     series = make_sum_of_sines(500)
     rows, apart, curves = [], 0.0, {}
     for q in (1, 2, 3, 4):
-        forecasts = {name: m.fit(series[:400]).predict(100) for name, m in _four(n_components=q, **SINES).items()}
+        settings: dict[str, Any] = {"tol": 1e-12, "max_iter": 20_000, "random_state": 0}
+        forecasts = {name: forecast(series[:400], 100, 40, q, **how, **settings) for name, how in FOUR.items()}
         first = next(iter(forecasts.values()))
         gap = max(float(np.abs(f - first).max()) for f in forecasts.values())
         rows.append((q, *(float(np.mean((f - series[400:]) ** 2)) for f in forecasts.values()), gap))
@@ -116,7 +106,7 @@ def table_2(full: bool, rng: np.random.Generator) -> Result:
         "forecast is exact, because two sines satisfy a linear recurrence of order four.",
         "",
         {"largest difference": apart, "error": error},
-        Grid(["components", *_four(), "largest difference"], rows),
+        Grid(["components", *FOUR, "largest difference"], rows),
         draw,
     )
 
@@ -183,20 +173,19 @@ def _laser(train: Array, test: Array, full: bool) -> Result:
     rows: list[tuple[Any, ...]] = []
     gaps: list[float] = []
     forecasts: dict[tuple[int, str, str], Array] = {}
+    settings: dict[str, Any] = {"tol": 1e-10, "max_iter": 5000, "random_state": 0}
+    laser = partial(forecast, train, len(test), LAGS, Q, **settings)
     for count, space, solver in cases:
         features = RandomFourier(RBF(WIDTH), count, random_state=0)
-        model = RKMForecaster(
-            kernel=features, space=space, solver=solver, tol=1e-10, max_iter=5000, random_state=0, **LASER
-        )
-        forecast = forecasts[count, space, solver] = model.fit(train).predict(len(test))
-        first = next(found for (size, *_), found in forecasts.items() if size == count)
-        gaps.append(float(np.abs(forecast - first).max()))
-        rows.append((count, f"{space}, {solver}", float(np.mean((forecast - test) ** 2) / train.var()), gaps[-1]))
-    exact = RKMForecaster(kernel=RBF(WIDTH), space="dual", solver="eigh", **LASER).fit(train).predict(len(test))
+        found = forecasts[count, space, solver] = laser(kernel=features, space=space, solver=solver)
+        first = next(one for (size, *_), one in forecasts.items() if size == count)
+        gaps.append(float(np.abs(found - first).max()))
+        rows.append((count, f"{space}, {solver}", float(np.mean((found - test) ** 2) / train.var()), gaps[-1]))
+    exact = laser(kernel=RBF(WIDTH), space="dual", solver="eigh")
     share = float(np.mean((exact - test) ** 2) / train.var())
     rows.append(("–", "dual, exact kernel", share, float("nan")))
-    other = RKMForecaster(kernel=RandomFourier(RBF(WIDTH), MANY, random_state=1), space="dual", solver="eigh", **LASER)
-    drawn = float(np.mean((other.fit(train).predict(len(test)) - test) ** 2) / train.var())
+    other = laser(kernel=RandomFourier(RBF(WIDTH), MANY, random_state=1), space="dual", solver="eigh")
+    drawn = float(np.mean((other - test) ** 2) / train.var())
     latents = {space: _laser_latents(train, space) for space in ("primal", "dual")}
     apart = relative(latents["primal"] * signs(latents["primal"], latents["dual"]), latents["dual"])
     worst = max(gaps)
@@ -232,7 +221,7 @@ def _laser(train: Array, test: Array, full: bool) -> Result:
 
 def _laser_latents(train: Array, space: str) -> Array:
     """The four leading columns of H for windows of the paper's 70 lags behind random features."""
-    windows = np.lib.stride_tricks.sliding_window_view((train - train.mean()) / train.std(), LASER["lags"] + 1)
+    windows = np.lib.stride_tricks.sliding_window_view((train - train.mean()) / train.std(), LAGS + 1)
     features = RandomFourier(RBF(WIDTH), FEW, random_state=0)
     model = MultiViewRKM(
         4,

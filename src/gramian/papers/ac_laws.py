@@ -11,6 +11,7 @@ from gramian import features as maps
 from gramian._arrays import Array
 from gramian.datasets import make_sum_of_sines
 from gramian.papers._claim import Claim, Result, formulas, relative, signs
+from gramian.papers._recursion import forecast
 from gramian.solvers import Stiefel
 
 PLAIN: dict[str, Any] = {"n_folds": None, "solver": "eigh"}
@@ -142,7 +143,7 @@ def stiefel_steps(full: bool, rng: np.random.Generator) -> Result:
 
 
 def recursion(full: bool, rng: np.random.Generator) -> Result:
-    """The forecaster's recursion: eq. 15 on the last window, its answer appended, again."""
+    """The recursion in both spaces, and as the forecaster takes it: eq. 15 on the last window, its answer appended, again."""
     series = make_sum_of_sines(300) + 0.1 * rng.normal(size=300)
     lags, q, steps = 12, 4, 25
     windows = np.lib.stride_tricks.sliding_window_view(series, lags + 1)
@@ -155,13 +156,12 @@ def recursion(full: bool, rng: np.random.Generator) -> Result:
     for _ in range(steps):
         pull = U[:lags].T @ (np.array(known[-lags:]) - mean[:lags])
         known.append(float(mean[lags] + U[lags] @ np.linalg.solve(gamma - np.outer(U[lags], U[lags]), pull)))
-    rows: list[tuple[Any, ...]] = []
-    for space in ("primal", "dual"):
-        model = RKMForecaster(
-            lags, q, kernel="linear", space=space, solver="eigh", season=None, difference=0, transform=None,
-            noise_variance=0.0, view_weights=None, n_folds=None, standardize=False,
-        ).fit(series)  # fmt: skip
-        rows.append((f"{steps} steps ahead, {space}", relative(model.predict(steps), known[300:])))
+    answers = {space: forecast(series, steps, lags, q, space=space, solver="eigh") for space in ("primal", "dual")}
+    answers["forecaster"] = RKMForecaster(
+        lags, q, kernel="linear", season=None, difference=0, transform=None,
+        noise_variance=0.0, view_weights=None, n_folds=None, standardize=False,
+    ).fit(series).predict(steps)  # fmt: skip
+    rows = [(f"{steps} steps ahead, {name}", relative(answer, known[300:])) for name, answer in answers.items()]
     return formulas(rows, "A noisy sum of sines, twelve lags, four components; every answer is fed back.")
 
 

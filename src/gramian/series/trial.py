@@ -185,9 +185,8 @@ class SeriesTrial:
 
     def forecasts(self, plan: Plan, member: int, base: WindowOptions, *, most: int = 300) -> Array | None:
         """Forecasts (n, H, d) by target models of at most so many values, one per stretch; None where the stretches are too short for it."""
-        # any solver gives the same model: stretches are fitted by the fastest
         transforms = plan.transforms[member]
-        options = replace(plan.options(member, base), solver="auto", space="auto", verbose=0)
+        options = replace(plan.options(member, base), verbose=0)
         z, _ = forward_table(transforms, self.series)
         history, removed_parts = forward_table(transforms, self.known)
         inputs = None if self.inputs is None else transformed_inputs(self.inputs, shared_transform(transforms))

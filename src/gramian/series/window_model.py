@@ -22,8 +22,7 @@ from gramian.latent.gaussian import Posterior
 from gramian.policy import KERNELS, SIZES
 from gramian.series.series import correlation_root, fill_gaps, lag_windows
 from gramian.single.answers import chosen_solver
-from gramian.solvers import as_solver
-from gramian.solvers.stiefel import Stiefel
+from gramian.solvers.auto import Auto
 from gramian.targets.fit import fit_target
 from gramian.targets.model import TargetModel
 from gramian.views.specs import ALGORITHMS, choose_space, is_feature_map, training_view, weights_of_views
@@ -49,8 +48,6 @@ class WindowOptions:
     n_folds: int | None = 5
     approximation: Any = "auto"
     n_landmarks: int | None = None
-    space: str = "auto"
-    solver: Any = "auto"
     tol: float = 1e-6
     max_iter: int = 1000
     verbose: int = 0
@@ -194,9 +191,9 @@ def fit_windows(series: Array, inputs: Array | None, options: WindowOptions) -> 
     built = [training_view(kernel, view, ones) for view in views]
     table = ViewTable((*built, ExplicitView(targets)), ones / n, float(n))
     names = ["window", "X", "next"] if inputs is not None else ["window", "next"]
-    space, reason = choose_space(options.space, table, names)
+    space, reason = choose_space("auto", table, names)
     solver, _ = chosen_solver(
-        as_solver(options.solver, tol=options.tol, max_iter=options.max_iter, random_state=0),
+        Auto(options.tol, options.max_iter),
         n if space == "dual" else sum(table.widths),
         options.n_components,
     )
@@ -225,7 +222,7 @@ def fit_windows(series: Array, inputs: Array | None, options: WindowOptions) -> 
         np.nanmin(scaled, axis=0),
         np.nanmax(scaled, axis=0),
         correlation_root(residuals),
-        ALGORITHMS[space, isinstance(solver, Stiefel)],
+        ALGORITHMS[space, False],
         reason,
         (*notes, *said),
     )

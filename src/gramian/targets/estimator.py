@@ -31,8 +31,7 @@ from gramian.rows import ArrayRows, BatchRows, Rows, as_rows
 from gramian.single.answers import BaseEstimator, FoldsMixin, chosen_solver
 from gramian.single.input_holes import InputHoles
 from gramian.single.standardizing import standardizes
-from gramian.solvers import as_solver
-from gramian.solvers.stiefel import Stiefel
+from gramian.solvers.auto import Auto
 from gramian.tables.front_door import TakesFrames
 from gramian.targets.fit import fit_target, fit_target_sums
 from gramian.targets.kernel_choice import choose_target_kernel
@@ -97,8 +96,6 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
         approximation: Any = "auto",
         n_landmarks: int | None = None,
         n_folds: Any = 5,
-        space: str = "auto",
-        solver: Any = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
         random_state: RandomState = None,
@@ -112,8 +109,6 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
         self.approximation = approximation
         self.n_landmarks = n_landmarks
         self.n_folds = n_folds
-        self.space = space
-        self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -196,9 +191,6 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
             return True
         return not (is_auto(self.kernel)) and isinstance(as_kernel(self.kernel), Linear)
 
-    def _solver(self) -> Any:
-        return as_solver(self.solver, tol=self.tol, max_iter=self.max_iter, random_state=0)
-
     def _fit_sums(self, found: TargetRows, reading: InputReading, spec: Any, kernel: Any) -> Looked:
         """From the moments of explicit features; `NoFeaturesError` where the fit is no sum over rows."""
         feature_map = found.fitted_map(spec, reading)
@@ -206,25 +198,23 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
         probe = TargetFeatures(reading, feature_map, found.coding)
         width = probe.inputs(drawn.X[:1]).shape[1] + drawn.Y.shape[1]
         few = found.gathered(KERNELS.exact_rows) is not None
-        if self.space == "dual" or (self.space == "auto" and few and width >= found.survey.n_rows):
-            raise NoFeaturesError("space='dual' works on all pairs of rows")
-        solver, q = self._solver(), check_n_components(self.n_components, rules=())
-        chosen, _ = chosen_solver(solver, width, q)
-        if isinstance(chosen, Stiefel):
-            raise NoFeaturesError("solver='stiefel' works on the rows themselves")
+        if few and width >= found.survey.n_rows:
+            raise NoFeaturesError("More features than rows are seen as pairs of rows")
+        q = check_n_components(self.n_components, rules=())
+        solver, _ = chosen_solver(Auto(self.tol, self.max_iter), width, q)
         content, folds = found.folds(self._folds)
         table, features = found.sums(reading, feature_map, content)
         weights = drawn.weights / drawn.weights.sum()
         rank_tol = table.sample(np.ones(2), "primal").rank_tol
         inputs = found.inputs(table, features, rank_tol)
-        _, reason = choose_space("primal" if self.space == "primal" else "auto", table, NAMES)  # type: ignore[arg-type]
+        _, reason = choose_space("auto", table, NAMES)  # type: ignore[arg-type]
         with Progress("ECM", verbose=self.verbose) as bar:
             fitted = fit_target_sums(
                 table,
                 inputs,
                 weights,
                 q,
-                chosen,
+                solver,
                 noise_variance=self.noise_variance,
                 view_weights=weights_of_views(self.view_weights, table, NAMES),  # type: ignore[arg-type]
                 folds=folds,
@@ -233,7 +223,7 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
                 tol=float(np.sqrt(self.tol)),
                 progress=bar,
             )
-        self._keep(fitted, chosen, "primal", reason)
+        self._keep(fitted, solver, "primal", reason)
         self._add_reach(found, reading, kernel)
         return drawn.Y, drawn.weights, fitted.held_out
 
@@ -248,9 +238,11 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
             check_scale(float(np.ptp(Y, axis=0).max(initial=0.0)), "y")
         view = training_view(spec, inputs, raw_weights)
         table = ViewTable((view, ExplicitView(Y)), raw_weights / raw_weights.sum(), float(raw_weights.sum()))
-        space, reason = choose_space(self.space, table, NAMES)
+        space, reason = choose_space("auto", table, NAMES)
         q = check_n_components(self.n_components, rules=())
-        solver, _ = chosen_solver(self._solver(), table.n_rows if space == "dual" else sum(table.widths), q)
+        solver, _ = chosen_solver(
+            Auto(self.tol, self.max_iter), table.n_rows if space == "dual" else sum(table.widths), q
+        )
         hashes = row_hashes(held.X)
         with Progress("ECM", verbose=self.verbose) as bar:
             fitted = fit_target(
@@ -274,7 +266,7 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
 
     def _keep(self, fitted: TargetModel, solver: Any, space: str, reason: str) -> None:
         self.solver_, self._reason = solver, reason
-        self.algorithm_ = ALGORITHMS[space, isinstance(solver, Stiefel)]
+        self.algorithm_ = ALGORITHMS[space, False]
         self._fit = fitted.without_rows(None)
         self._store_fit()
 
@@ -399,7 +391,7 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
         return self._answered(X, lambda inputs: (self._fit.predict([inputs])[1].mean,))[0]
 
     def explain(self) -> str:
-        """Which kernel and which of AC's four algorithms was taken and why, and what held-out rows said."""
+        """Which kernel and whether features or pairs of rows were decomposed and why, and what held-out rows said."""
         check_is_fitted(self)
         error = (
             "nothing was held out"

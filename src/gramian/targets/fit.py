@@ -20,7 +20,6 @@ from gramian.policy import DEFAULTS, SIZES, TARGETS
 from gramian.solvers.base import Solver
 from gramian.solvers.eigh import Eigh
 from gramian.solvers.spectrum import Spectrum
-from gramian.solvers.stiefel import Stiefel
 from gramian.targets.axes import Decomposition, joint_spectrum, target_inputs
 from gramian.targets.model import TargetModel
 from gramian.targets.moments import MomentInputs
@@ -77,7 +76,7 @@ def fit_target(
             )
         return _with_std(looked_at, shared, folds, local)
     n_components = DEFAULTS.explained if n_components is None else n_components
-    if single_view(sample, solver):
+    if single_view(sample):
         working = factor_views(table) if space == "dual" else None
         inputs = target_inputs(sample, None if working is None else working.views[0], folds)
         single = SingleInputs(
@@ -228,17 +227,11 @@ class LazyInputs(Sequence[Any]):
         return view_inputs(self.table.views[:-1][v], self.rows, self.rows)
 
 
-def single_view(sample: ViewSample, solver: Solver) -> bool:
-    """Whether all can be had from one decomposition per fold: one input view, small enough to be stored, and no frame asked for."""
+def single_view(sample: ViewSample) -> bool:
+    """Whether all can be had from one decomposition per fold: one input view, small enough to be stored."""
     table = sample.table
     stored = len(table.weights) <= SIZES.stored or (sample.space == "primal" and sum(table.widths) <= SIZES.stored)
-    return (
-        len(table.views) == 2
-        and stored
-        and not isinstance(solver, Stiefel)
-        and sample.positive_semidefinite
-        and table.traces[0] > 0
-    )
+    return len(table.views) == 2 and stored and sample.positive_semidefinite and table.traces[0] > 0
 
 
 def _fit_single(

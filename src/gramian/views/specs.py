@@ -27,7 +27,6 @@ from gramian.kernels.gram_checks import warn_without_structure
 from gramian.latent.subspace import Subspace
 from gramian.operators.gram import DenseGram, LazyGram
 from gramian.policy import SIZES
-from gramian.solvers import solvers_for
 from gramian.views.view import ExplicitView, KernelView, View, ViewTable
 
 ALGORITHMS = {
@@ -257,8 +256,7 @@ def check_target_params(model: Any, approximations: tuple[str, ...], *, open_uni
     Parameters
     ----------
     model : estimator
-        With n_components, noise_variance, standardize, approximation, n_landmarks, n_folds, space, solver, tol, max_iter and
-        random_state.
+        With n_components, noise_variance, standardize, approximation, n_landmarks, n_folds, tol, max_iter and random_state.
     approximations : tuple of str
         Names that ``approximation`` may have. Feature maps are allowed where there is more than Nystroem.
     open_units : bool, default=True
@@ -277,9 +275,6 @@ def check_target_params(model: Any, approximations: tuple[str, ...], *, open_uni
     if model.n_landmarks is not None:
         check_count("n_landmarks", model.n_landmarks, 1)
     check_folds(model.n_folds)
-    check_choice("space", model.space, ("auto", "primal", "dual"))
-    if isinstance(model.solver, str):
-        check_choice("solver", model.solver, solvers_for("views", model.solver))
     check_tolerance(model.tol, model.max_iter)
     check_seed(model.random_state)
 

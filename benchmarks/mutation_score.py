@@ -34,7 +34,7 @@ SWAPS: dict[type, type] = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
 }
-SECONDS = 240
+SECONDS = 600
 
 
 @dataclass(frozen=True)

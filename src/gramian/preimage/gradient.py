@@ -68,6 +68,11 @@ class Gradient(PreImage):
 
     def invert(self, weights: Array, values: Array) -> tuple[Array, PreImageInfo]:
         points, _ = self.smoother_.invert(weights, values)
+        best, _, settled, steps = self._descend(points, weights)
+        return best, PreImageInfo(settled, steps, np.zeros(len(points), dtype=bool))
+
+    def _descend(self, points: Array, weights: Array) -> tuple[Array, Array, Array, Array]:
+        """Where each start ends, its error there, whether it settled, its steps."""
         points = np.clip(points, self.lower_, self.upper_)
         errors, slopes = self._objective(points, weights)
         history = np.repeat(errors[:, None], MEMORY, axis=1)
@@ -108,7 +113,7 @@ class Gradient(PreImage):
             done = left <= self.tol * self.spread_
             settled[active[done]] = True
             active = active[~done]
-        return best, PreImageInfo(settled, steps, np.zeros(len(points), dtype=bool))
+        return best, least, settled, steps
 
     def _objective(self, points: Array, weights: Array) -> tuple[Array, Array]:
         """k(x, x) - 2 Σᵢ γᵢ k(x, xᵢ) and its gradient."""

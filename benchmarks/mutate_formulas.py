@@ -106,7 +106,7 @@ MUTATIONS = [
     Mutation("likelihood of EM without its trace", "MM 2.2", "distance = (self.trace - explained) / state.noise", "distance = -explained / state.noise"),
     Mutation("E[zz^T] without the covariance, many holes", "MM 2.4.1", "stacked[:size] += posterior.covariance", "stacked[:size] += 0.0 * posterior.covariance"),
     Mutation("columns regressed on latents that are not centred, many holes", "MM 2.4.2", 'second = second - np.einsum("ikd,jkd->kdij", latent / safe, latent)', 'second = second - 0.5 * np.einsum("ikd,jkd->kdij", latent / safe, latent)'),
-    Mutation("E[xx^T] without the covariance of the holes, few holes", "MM 2.4.1", "second = weighted.T @ residuals + covered + covered.T - np.diag(covered.diagonal())", "second = weighted.T @ residuals"),
+    Mutation("E[xx^T] without the covariance of the holes, few holes", "MM 2.4.1", "second += solved.covariance_sum(weights[rows], covariance)", "second += 0.0 * solved.covariance_sum(weights[rows], covariance)"),
     Mutation("noise of filled rows divided by d", "MM 2.3", "noise = float(noise_of_each_q(values[:q], float(values.sum()), len(values))[-1])", "noise = float(values[q:].sum() / len(values))"),
     # ------------------------------------------------------------ mixtures
     Mutation("responsibilities without the mixing weights", "MM 3.0.2, ZH eq. 17", "at_mean += np.log(mixing) - 0.5 * norms * precisions", "at_mean += -np.log(len(mixing)) - 0.5 * norms * precisions"),
@@ -130,7 +130,7 @@ MUTATIONS = [
     Mutation("density of k_c given h about 0", "DP eq. 51", "left = x - gaussian.decode(latent) @ self.axes.T", "left = x - 0.0 * gaussian.decode(latent) @ self.axes.T"),
     Mutation("weights of a decoded point without those of the mean", "DP eq. 22", "rows sum to one unless uncentred.\"\"\"\n        return scores @ self.axes.T + self.affine", "rows sum to one unless uncentred.\"\"\"\n        return scores @ self.axes.T"),
     Mutation("smoother with centred kernel values", "DP eq. 19", "similar = np.maximum(values, 0.0)\n        total", "similar = np.maximum(values - values.mean(axis=1, keepdims=True), 0.0)\n        total"),
-    Mutation("fixed point with kernel values alone as weights", "Mika's fixed point", "shares = weights * self.kernel_(points, self.X_)", "shares = np.abs(weights) * self.kernel_(points, self.X_)"),
+    Mutation("slopes towards a pre-image without the signs of its weights", "Mika's fixed point", "self.kernel_.gradient(points, self.X_, weights)", "self.kernel_.gradient(points, self.X_, np.abs(weights))"),
     # ------------------------------------------------------------ classes
     Mutation("priors left out", "ZH eq. 21", "joint = joint + np.log(self.class_prior_)", "joint = joint + 0.0 * np.log(self.class_prior_)"),
     Mutation("the class of the largest limiting distance", "ZH eq. 23", "columns.append(-np.min([model.gaussian.residual(part)", "columns.append(np.min([model.gaussian.residual(part)"),

@@ -44,6 +44,15 @@ def _in_rows(spoilt: Callable[[np.ndarray], np.ndarray]) -> Spoil:
     return spoil
 
 
+def _one(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """One cell, where a slipped decimal point is more than six deviations."""
+    able = np.argwhere(9.0 * np.abs(np.nan_to_num(X)) > 6.0 * np.nanstd(X, axis=0))
+    out = X.copy()
+    if len(able):
+        out[tuple(able[rng.integers(len(able))])] *= 10.0
+    return out
+
+
 def _cells(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     at = rng.random(X.shape) < 0.05
     return np.where(at, X + 5.0 * np.nanstd(X, axis=0) * rng.choice([-1.0, 1.0], size=X.shape), X)
@@ -57,6 +66,7 @@ def _rows(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 ROWS = "10 % wild rows"
 WAYS: dict[str, Spoil] = {
     "clean": lambda X, rng: X,
+    "one slipped decimal": _one,
     "-999 in 2 % of the rows": _in_rows(lambda values: np.full_like(values, -999.0)),
     "a slipped decimal in 2 % of the rows": _in_rows(lambda values: 10.0 * values),
     "5 % of the cells off by 5 deviations": _cells,

@@ -299,7 +299,7 @@ JOBS: dict[tuple[str, str], tuple[Callable[[], float], str]] = {
     ),
     **{
         ("Robustness", name): (error_beside_wild_cells, WILD)
-        for name in ("gain", "tail", "share", "thresholds", "noise", "spread", "rare", "doubt", "bound")
+        for name in ("gain", "tail", "share", "thresholds", "noise", "spread", "rare", "doubt")
     },
 }
 

@@ -567,16 +567,10 @@ class Robustness:
     )
     rows_per_component: int = number(10, "rows", "Of that model; fewer rows do not tell an axis.")
     components: int = number(20, "components", "Of that model at most: its work grows with their square.")
-    bound: float = number(
-        4.0,
-        "deviations of the typical hidden cell",
-        "An error of a hidden cell counts as no larger: a wild cell is not predicted by anybody, and may not decide.",
-        "experiments.robustness",
-    )
     gain: float = number(
-        0.05,
-        "of the bounded squared error of hidden cells",
-        "A few wild cells cost a tenth of it and more; heavy tails that are real cost less.",
+        0.03,
+        "of the absolute error of hidden cells",
+        "A wild cell that is believed costs more; heavy tails that are real cost less.",
         "experiments.robustness",
     )
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from gramian import LatentImputer
 from gramian.evidence.robustness import believe_cells, choose_by_hidden_cells
 from gramian.latent.cell_seer import CellSeer
 from gramian.policy import LOOK
@@ -72,16 +73,31 @@ def test_wild_cells_of_many_rows_are_seen_by_the_rows_that_are_looked_at():
 
 def test_not_to_believe_must_gain_enough_and_no_wild_cell_decides():
     rng = np.random.default_rng(0)
-    values, weights = [rng.standard_normal(200) for _ in range(3)], [np.ones(200)] * 3
-    near = [0.2 * rng.standard_normal(200) for _ in range(3)]
-    means = [[value + error for value, error in zip(values, near)]] * 2
-    little = [means[0], [value + 0.99 * error for value, error in zip(values, near)]]
-    much = [means[0], [value + 0.5 * error for value, error in zip(values, near)]]
-    assert choose_by_hidden_cells((False, "cells"), values, little, weights).chosen is False
-    assert choose_by_hidden_cells((False, "cells"), values, much, weights).chosen == "cells"
-    wild = [np.r_[1e6, value[1:]] for value in values]  # predicted by the first candidate, by luck
-    lucky = [[np.r_[1e6, mean[1:]] for mean in much[0]], much[1]]
-    assert choose_by_hidden_cells((False, "cells"), wild, lucky, weights).chosen == "cells"
+    errors, weights = [rng.standard_normal(200) for _ in range(3)], [np.ones(200)] * 3
+    little, much = ([share * error for error in errors] for share in (0.99, 0.5))
+    assert choose_by_hidden_cells((False, "cells"), [errors, little], weights).chosen is False
+    assert choose_by_hidden_cells((False, "cells"), [errors, much], weights).chosen == "cells"
+    lucky = [np.r_[0.0, error[1:]] for error in errors]  # a hidden cell that is wild, predicted by luck
+    missed = [np.r_[50.0, 0.5 * error[1:]] for error in errors]
+    assert choose_by_hidden_cells((False, "cells"), [lucky, missed], weights).chosen == "cells"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_wild_cell_wrecks_no_table(seed):
+    rng = np.random.default_rng(seed)
+    latent = rng.standard_normal((240, 1))
+    X = 10.0 + latent * [1.0, 0.8, 0.6, 0.8, 1.0] + 0.6 * rng.standard_normal((240, 5))
+    hidden = rng.random(X.shape) < 0.12
+    hidden[50] = False
+    table = np.where(hidden, np.nan, X)
+    clean = LatentImputer().fit_transform(table)
+    table[50, 2] *= 10.0
+    spoilt = LatentImputer().fit_transform(table)
+
+    def error(filled):
+        return np.sqrt(np.mean((filled - X)[hidden] ** 2))
+
+    assert error(spoilt) < 1.1 * error(clean)
 
 
 @pytest.mark.parametrize(("shape", "wild"), [((6, 3), True), ((30, 2), True), ((40, 1), False)])

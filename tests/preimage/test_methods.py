@@ -214,7 +214,9 @@ def test_iterations_are_never_worse_than_their_start(method, rows, gram, kernel,
 
 
 def test_mikas_step_does_not_move_a_fixed_point(rows, gram, kernel, feature_points):
-    found = FixedPoint(tol=1e-9, max_iter=1000).fit(rows, kernel=kernel).transform(feature_points, feature_points @ gram)
+    found = (
+        FixedPoint(tol=1e-9, max_iter=1000).fit(rows, kernel=kernel).transform(feature_points, feature_points @ gram)
+    )
     shares = feature_points * kernel(found, rows)
     inside = ((found > rows.min(axis=0)) & (found < rows.max(axis=0))).all(axis=1)
     assert inside.sum() > 3
@@ -225,7 +227,9 @@ def test_several_starts_find_what_one_misses():
     X = np.array([[0.0], [0.2], [0.4], [10.0]])
     kernel = RBF(0.5)
     weights = np.array([[0.25, 0.25, 0.25, 0.9]])  # a low hill beside the three, and the top at the fourth
-    one, several = (method.fit(X, kernel=kernel) for method in (Gradient(n_neighbors=None), FixedPoint(n_neighbors=None)))
+    one, several = (
+        method.fit(X, kernel=kernel) for method in (Gradient(n_neighbors=None), FixedPoint(n_neighbors=None))
+    )
     values = weights @ kernel(X)
     errors = [method.squared_error(method.transform(weights, values), weights, values)[0] for method in (one, several)]
     assert errors[1] < errors[0] - 0.1

@@ -1,7 +1,7 @@
 """Whether the wild cells of a table are believed, decided on hidden cells by a loss that wild cells cannot own [10, 14].
 
-The candidates are to believe everything, and to take cells that the others of their row contradict as holes; where that is taken, a bolder look is one more. The loss is the squared error of
-hidden cells in the units of the columns' own tails, each no larger than a bound; not to believe must gain some of it, because heavy tails may be real.
+The candidates are to believe everything, to take cells that the others of their row contradict as holes, and a bolder look. Each is fitted as a table is, not as the search for wild cells would have it: a wild cell that is
+believed stretches the unit of its column and turns the axes. The loss is the absolute error of hidden cells in the units of the columns' own tails, as far as these are clear; not to believe must gain some of it, because heavy tails may be real.
 """
 
 from __future__ import annotations
@@ -14,17 +14,15 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._content import SmallestRows, row_hashes
-from gramian._quantiles import weighted_quantile
-from gramian.evidence.cells import CellDraw, HiddenPredictions, hidden_cells
+from gramian.evidence.cells import CellDraw, hidden_cells
 from gramian.evidence.selection import Selection, choose
 from gramian.latent.cell_seer import CellSeer
-from gramian.latent.wild_cells import NORMAL_MAD, split_rows
+from gramian.latent.units import Units
+from gramian.latent.wild_cells import split_rows
 from gramian.policy import LOOK, ROBUST
 
 BOLD = "more cells"
 """What a bolder look finds, as a candidate."""
-STEPS = 2
-"""Cycles of EM in a trial, from the model of the believed cells."""
 
 
 def check_robust(robust: Any) -> Any:
@@ -91,63 +89,52 @@ def find_seer(drawn: SmallestRows, kind: str, able: Array | None = None) -> tupl
 def _selection(seer: CellSeer, drawn: SmallestRows, able: Array | None) -> tuple[Selection | None, CellSeer]:
     """What hidden cells say, and who sees wild cells then; None where no cell is wild, or none can be hidden."""
     X, weights = np.asarray(drawn.rows, dtype=np.float64), drawn.weights
-    rows, wild = seer.tails.into(X), seer.flags(X, weights)
+    wild = seer.flags(X, weights)
+    if not wild.any():
+        return None, seer
+    bold = CellSeer.of(X, weights, able, bold=True)
+    rows = bold.tails.into(X)  # tails are heavy where that is clear: one wild cell makes none
     hashes = row_hashes(rows)  # in units of the columns: another unit hides the same cells
     hidden = [hidden_cells(X, number, hashes) for number in range(LOOK.draws)]
-    if not wild.any() or not all(cells.any() for cells in hidden):
+    if not all(cells.any() for cells in hidden):
         return None, seer
+    counts = [np.broadcast_to(weights[:, None], cells.shape)[cells] for cells in hidden]
 
-    def said_without(holes: Array) -> list[HiddenPredictions]:
-        draws = (
-            CellDraw.of(rows, cells, np.where(cells | holes, np.nan, rows), weights, number, ROBUST.noise)
-            for number, cells in enumerate(hidden)
-        )
-        return [draw.beginning_at(seer.model, STEPS) for draw in draws]
+    def errors(holes: Array) -> list[Array]:
+        return [_errors(rows, cells, holes, weights, len(seer.loadings.T)) for cells in hidden]
 
-    found = [said_without(np.zeros(X.shape, dtype=bool)), said_without(wild)]
-    values, counts = [each.values for each in found[0]], [each.weights for each in found[0]]
-
-    def judged(names: tuple[Any, ...], further: int) -> Selection:
-        means = [[each.means for each in said] for said in found]
-        return choose_by_hidden_cells(names, values, means, counts, further)
-
-    selection = judged((False, "cells"), 0)
+    without = errors(wild)
+    selection = choose_by_hidden_cells((False, "cells"), [errors(np.zeros(X.shape, dtype=bool)), without], counts)
     if selection.chosen is False:
         return selection, seer
-    bold = CellSeer.of(X, weights, able, bold=True)
-    found.append(said_without(bold.flags(X, weights)))
-    selection = judged((False, "cells", BOLD), 1)
-    return selection, bold if selection.chosen == BOLD else seer
+    further = choose_by_hidden_cells(("cells", BOLD), [without, errors(bold.flags(X, weights))], counts)
+    return selection, bold if further.chosen == BOLD else seer
 
 
-def choose_by_hidden_cells(
-    candidates: Sequence[Any], values: list[Array], means: list[list[Array]], weights: list[Array], further: int = 0
-) -> Selection:
-    """By the bounded squared error of hidden cells; what is believed changes only where that gains enough.
+def _errors(X: Array, cells: Array, holes: Array, weights: Array, n_components: int) -> Array:
+    """What hidden ``cells`` are, less what a model of the others says of them that believes no ``holes``."""
+    shown = np.where(cells | holes, np.nan, X)
+    units = Units.of(shown, weights)
+    draw = CellDraw.of(units.into(X), cells, units.into(shown), weights, 0)
+    if draw.problem.scale == 0.0:  # columns of one value each
+        return (X - units.mean)[cells]
+    said = draw.at(n_components)
+    assert said is not None
+    return np.asarray((said.values - said.means) * units.scale[said.columns])
 
-    The last ``further`` candidates go on from there: they are asked where it does, and then the least error is enough. ``values`` and ``weights`` hold the hidden cells of each draw, ``means`` what each candidate says of them, draw by draw.
+
+def choose_by_hidden_cells(candidates: Sequence[Any], errors: list[list[Array]], weights: list[Array]) -> Selection:
+    """By the absolute error of hidden cells, which a few wild ones do not own: the first candidate, unless the best of the others gains enough over it.
+
+    ``errors`` holds those of each candidate, draw by draw, ``weights`` those of the hidden cells of each draw.
     """
-    errors = [[value - mean for value, mean in zip(values, each)] for each in means]
-    every = np.concatenate(weights)
-    typical = min(weighted_quantile(np.abs(np.concatenate(each)), every, 0.5, halfway=True) for each in errors)
-    bound = np.square(ROBUST.bound * NORMAL_MAD * typical)
-    scores = [
-        [-np.average(np.minimum(np.square(error), bound), weights=weight) for error, weight in zip(each, weights)]
-        for each in errors
-    ]
+    scores = [[-np.average(np.abs(error), weights=weight) for error, weight in zip(each, weights)] for each in errors]
     sizes = np.array([weight.sum() for weight in weights])
-    found = choose(
-        list(candidates), np.array(scores).T, sizes, what="robust", score="bounded squared error of hidden cells"
-    )
-    first = len(candidates) - further
-    chosen = best = int(found.scores[:first].argmax())
+    found = choose(list(candidates), np.array(scores).T, sizes, what="robust", score="absolute error of hidden cells")
+    best = int(found.scores.argmax())
     gain = 1.0 - found.scores[best] / found.scores[0] if found.scores[0] < 0 else 0.0
+    reason = f"robust={candidates[best]!r} gains {gain:.0%} of the absolute error of hidden cells"
     if gain < ROBUST.gain:
-        chosen = 0
-    elif found.scores[first:].max(initial=-np.inf) > found.scores[best]:
-        chosen = best = first + int(found.scores[first:].argmax())
-        gain = 1.0 - found.scores[best] / found.scores[0]
-    reason = f"robust={candidates[best]!r} gains {gain:.0%} of the bounded squared error of hidden cells"
-    if chosen != best:
-        reason += f", less than the {ROBUST.gain:.0%} that are asked"
-    return replace(found, chosen=candidates[chosen], reason=reason)
+        reason += f", less than the {ROBUST.gain:.0%} that are asked" if best else ""
+        best = 0
+    return replace(found, chosen=candidates[best], reason=reason)

@@ -83,21 +83,19 @@ class RobustMixture:
         """What hidden cells prefer, by those that somebody predicts."""
         candidates: tuple[Any, ...] = (False, "cells", "rows")
         hashes = row_hashes(self.X)
-        values, weights, means = [], [], []
+        deviation = medians(self.X, self.weights)[1]
+        unit = np.where(deviation > 0, deviation, 1.0)
+        errors: list[list[Array]] = [[] for _ in candidates]
+        weights = []
         for draw in range(LOOK.draws):
             hidden = hidden_cells(self.X, draw, hashes)
             if not hidden.any():
                 continue
             table = replace(self, X=np.where(hidden, np.nan, self.X))
-            deviation = medians(self.X, self.weights)[1]
-            unit = np.where(deviation > 0, deviation, 1.0)
-            said = [_fill(fit, table.X, found.flags) for found, fit in map(table._of, candidates)]
-            values.append((self.X / unit)[hidden])
-            means.append([(filled / unit)[hidden] for filled in said])
+            for found, (believed, fit) in zip(errors, map(table._of, candidates)):
+                found.append(((self.X - _fill(fit, table.X, believed.flags)) / unit)[hidden])
             weights.append(np.broadcast_to(self.weights[:, None], hidden.shape)[hidden])
-        if not values:
-            return False
-        return choose_by_hidden_cells(candidates, values, [list(each) for each in zip(*means)], weights).chosen
+        return choose_by_hidden_cells(candidates, errors, weights).chosen if weights else False
 
     def without_cells(self, threshold: float = THRESHOLD) -> MixtureWithoutCells:
         """The wild cells, and the mixture of the others."""

@@ -15,9 +15,8 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._content import Folds, SmallestRows, cell_uniforms, row_hashes
 from gramian._precision import ROUNDING
-from gramian.latent.gaussian import signal_variance
 from gramian.latent.hole_em import covariance_of, filled_cells
-from gramian.latent.masked_em import Parameters, row_posterior
+from gramian.latent.masked_em import Parameters, predicted_cells, row_posterior
 from gramian.latent.masked_start import add_component
 from gramian.latent.masked_table import Chunk
 from gramian.latent.missing import MissingFit, MissingProblem
@@ -229,12 +228,7 @@ class CellDraw:
         else:
             posterior = row_posterior(self.chunk[which], parameters)
             latents = posterior.mean[:, 0].T
-            means = np.einsum("cq,cq->c", latents[at], loadings[columns]) + parameters.mean[0, columns]
-            covariance = np.empty((len(latents), q, q))
-            lower, other = np.tril_indices(q)
-            covariance[:, lower, other] = covariance[:, other, lower] = posterior.covariance[:, 0].T
-            spread = signal_variance(loadings, covariance) + noise
-            variances = spread[at, columns]
+            means, variances = (part[0, at, columns] for part in predicted_cells(posterior, parameters))
         scale, shift = self.problem.scale, self.problem.shift[columns]
         return HiddenPredictions(
             shift + scale * self.values,

@@ -14,7 +14,8 @@ The noise is one number, or one per block of columns (a view, a group of sensors
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from functools import lru_cache, reduce
 from operator import add
 from typing import Any
@@ -68,6 +69,11 @@ class RowPosterior:
     log_density: Array
     distance: Array
 
+    def beside(self, other: RowPosterior) -> RowPosterior:
+        """The posteriors of these rows, and then of others."""
+        pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+        return RowPosterior(*(np.concatenate(pair, axis=-1) for pair in pairs))
+
 
 @dataclass(frozen=True)
 class Statistics:
@@ -114,6 +120,24 @@ class Statistics:
 
 def row_posterior(chunk: Chunk, parameters: Parameters) -> RowPosterior:
     """E[z | x_o], Cov[z | x_o] and log p(x_o) of the rows of a chunk [2, partial; 5, E]."""
+    systems = _systems(chunk, parameters)
+    return _solved(chunk, parameters, systems, eliminate(systems, parameters.n_components, least=1.0))
+
+
+def row_posteriors(chunks: Sequence[Chunk], parameters: Parameters) -> list[RowPosterior]:
+    """Those of a chunk for each Gaussian, all in one elimination."""
+    q = parameters.n_components
+    alone = [parameters[k : k + 1] for k in range(len(chunks))]
+    systems = np.concatenate([_systems(chunk, one) for chunk, one in zip(chunks, alone)], axis=2)
+    together = max(SIZES.tile // 2, SIZES.tile**2 // len(systems))
+    levels = [eliminate(systems[..., some], q, least=1.0) for some in row_chunks(systems.shape[2], together)]
+    ends = np.cumsum([len(chunk.counts) for chunk in chunks])[:-1]
+    parts = zip(chunks, alone, np.split(systems, ends, axis=2), np.split(np.concatenate(levels, axis=1), ends, axis=1))
+    return [_solved(*part) for part in parts]
+
+
+def _systems(chunk: Chunk, parameters: Parameters) -> Array:
+    """The lower triangle of [[M, b], [bᵀ, g]] of each row, (size + q + 1, K, n)."""
     q, noise = parameters.n_components, parameters.noise_variance
     size = q * (q + 1) // 2
     lower, other = lower_triangle(q)
@@ -122,17 +146,32 @@ def row_posterior(chunk: Chunk, parameters: Parameters) -> RowPosterior:
     shifted = parameters.mean / sigma
     by_mask = np.concatenate([V[lower] * V[other], -V * shifted, shifted[None] ** 2])
     by_value = np.concatenate([V, -2.0 * shifted[None]]) / sigma
-    systems = _product(by_mask, chunk.mask.T)  # the lower triangle of [[M - I, b], [bᵀ, g]], (size + q + 1, K, n)
+    systems = _product(by_mask, chunk.mask.T)
     systems[size:] += _product(by_value, chunk.values.T)
     systems[-1] += _by_block(1.0 / noise, chunk.squares)
     for k in range(q):
         systems[k * (k + 3) // 2] += 1.0
-    log_density = eliminate(systems, q, least=1.0)
+    return systems
+
+
+def _solved(chunk: Chunk, parameters: Parameters, systems: Array, log_density: Array) -> RowPosterior:
+    """From the systems after the elimination, and log|M|, both overwritten."""
+    size = len(systems) - parameters.n_components - 1
     log_density += np.maximum(systems[-1], 0.0, out=systems[-1])
-    log_density += _by_block(LOG_2PI + np.log(noise), chunk.counts)
+    log_density += _by_block(LOG_2PI + np.log(parameters.noise_variance), chunk.counts)
     log_density *= -0.5
     covariance = np.negative(systems[:size], out=systems[:size])
     return RowPosterior(systems[size:-1], covariance, log_density, systems[-1])
+
+
+def predicted_cells(posterior: RowPosterior, parameters: Parameters) -> tuple[Array, Array]:
+    """E[x | x_o] and Var[x | x_o] of every cell under each Gaussian, (K, n, d)."""
+    lower, other = lower_triangle(parameters.n_components)
+    W = np.moveaxis(parameters.loadings, 2, 0)
+    by_pair = np.where(lower == other, 1.0, 2.0)[:, None, None] * W[lower] * W[other]
+    means = np.moveaxis(posterior.mean, 0, 2) @ np.moveaxis(W, 0, 1) + parameters.mean[:, None]
+    variances = np.moveaxis(posterior.covariance, 0, 2) @ np.moveaxis(by_pair, 0, 1)
+    return means, variances + parameters.column_noise[:, None]
 
 
 def _by_block(factors: Array, sums: Array) -> Array:

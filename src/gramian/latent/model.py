@@ -57,15 +57,30 @@ def fit_latent_model(
     ``weight`` (the number of rows) matters to the rules "bic" and "mle". ``expected`` is how many components an open-ended choice
     begins with where the whole spectrum would be wasteful.
     """
-    operator = sample.operator()
     fixed = None if isinstance(noise_variance, str) else float(noise_variance)
-    if isinstance(n_components, int):
-        spectrum = _count(sample, operator, solver, n_components, fixed)
-    else:
-        spectrum = _open_ended(sample, operator, solver, n_components, fixed, default_fraction, weight, expected)
+    spectrum = settled_spectrum(
+        sample, n_components, solver, fixed, default_fraction=default_fraction, weight=weight, expected=expected
+    )
     noise = resolve_noise(noise_variance, spectrum, sample.dim)
     spectrum = spectrum.signed()
     return LatentModel(sample.subspace(spectrum), LatentGaussian(spectrum.eigenvalues, noise, sample.dim), spectrum)
+
+
+def settled_spectrum(
+    sample: Sample[Any],
+    n_components: Any,
+    solver: Solver,
+    fixed: float | None,
+    *,
+    default_fraction: float | None = None,
+    weight: float = 1.0,
+    expected: int | None = None,
+) -> Spectrum:
+    """As many eigenpairs as there are components, counted as `fit_latent_model` does; ``fixed`` is a given noise."""
+    operator = sample.operator()
+    if isinstance(n_components, int):
+        return _count(sample, operator, solver, n_components, fixed)
+    return _open_ended(sample, operator, solver, n_components, fixed, default_fraction, weight, expected)
 
 
 def _count(sample: Sample[Any], operator: SelfAdjoint, solver: Solver, q: int, fixed: float | None) -> Spectrum:

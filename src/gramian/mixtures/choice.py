@@ -18,14 +18,16 @@ from gramian._arrays import Array, has_nan
 from gramian._content import SmallestRows
 from gramian._precision import ROUNDING, SEEN
 from gramian._progress import checkpoint
-from gramian.evidence.cells import hidden_draws
+from gramian.evidence.cells import HiddenDraw, hidden_draws
 from gramian.evidence.held_out import HeldOut, Part, ladder
 from gramian.evidence.selection import Selection, choose, choose_by, without_evidence
 from gramian.kernels import Precomputed
 from gramian.latent.gaussian import log_likelihoods_of_each_q
-from gramian.latent.primal import predictive
+from gramian.latent.masked_em import predicted_cells
+from gramian.latent.masked_table import Chunk
 from gramian.latent.units import Units
 from gramian.mixtures.complete import weighted_spectrum
+from gramian.mixtures.holes import posterior_groups
 from gramian.mixtures.kernel_component import CONSTANT_FREE, DualRows
 from gramian.mixtures.mixture import MixtureFit, log_terms, responsibilities_of
 from gramian.mixtures.ppca_fit import fit_mixture
@@ -190,7 +192,7 @@ def _by_hidden_cells(X: Array, weights: Array, n_clusters: int, shared: bool, rn
                 tol=10 * LOOSE_TOL,
                 max_iter=LOOSE_STEPS,
             )
-            row.append(_hidden_score(X, draw.table, draw.hidden, weights, found))
+            row.append(_hidden_score(X, draw, weights, table, found))
             if q > ONE_BY_ONE and row[0] < scores[best][0] - float(np.ptp(scores[best])):
                 break  # worse by more than draws differ: the others would say the same, and every further q costs more
         if len(row) < len(tables):
@@ -203,20 +205,20 @@ def _by_hidden_cells(X: Array, weights: Array, n_clusters: int, shared: bool, rn
     return choose(tried, np.array(scores).T, score="log-density of hidden cells")
 
 
-def _hidden_score(X: Array, table: Array, hidden: Array, weights: Array, found: MixtureFit[Any]) -> float:
+def _hidden_score(X: Array, draw: HiddenDraw, weights: Array, table: MixtureTable, found: MixtureFit[Any]) -> float:
     """Mean log predictive density of the hidden cells."""
-    components, mixing = found.components, found.mixing
-    rows = np.flatnonzero(hidden.any(axis=1))
-    seen = [model.subspace.project(table[rows]) for model in components]
-    shares = responsibilities_of(log_terms(components, mixing, seen))[0]
-    cells, terms = hidden[rows], []
-    for k in np.flatnonzero(mixing > 0):
-        mean, variance = predictive(components[k], seen[k])
-        gaps = (X[rows] - mean)[cells] ** 2
-        spread = variance[cells]
-        log_share = np.log(np.maximum(np.repeat(shares[:, k], cells.sum(axis=1)), 1e-300))
-        terms.append(log_share - 0.5 * (np.log(2 * np.pi * spread) + gaps / spread))
-    levels = responsibilities_of(np.column_stack(terms))[1]
+    mixing, rows = found.mixing, np.flatnonzero(draw.hidden.any(axis=1))
+    parameters = table.parameters(found.components)
+    chunk, cells, terms = Chunk.of(table.scaled(draw.table[rows])), draw.hidden[rows], []
+    groups = posterior_groups(chunk, parameters)
+    with np.errstate(divide="ignore"):
+        levels = np.concatenate([part.log_density for part, _ in groups]).T + np.log(mixing)
+    shares = np.repeat(responsibilities_of(levels)[0], cells.sum(axis=1), axis=0)
+    for part, group in groups:
+        for mean, variance, share in zip(*predicted_cells(part, parameters[group]), shares.T[group]):
+            gaps, spread = table.scaled(X[rows])[cells] - mean[cells], variance[cells]
+            terms.append(np.log(np.maximum(share, 1e-300)) - 0.5 * (np.log(2 * np.pi * spread) + gaps**2 / spread))
+    levels = responsibilities_of(np.column_stack(terms))[1] - np.log(table.scale)
     return float(np.average(levels, weights=np.repeat(weights[rows], cells.sum(axis=1))))
 
 

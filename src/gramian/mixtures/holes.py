@@ -5,18 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
+from typing import Any
 
 import numpy as np
 
 from gramian._arrays import Array
 from gramian._content import SmallestRows
-from gramian.latent.masked_em import Parameters, RowPosterior, Statistics, row_posterior, row_statistics
+from gramian._precision import EPS, TINY
+from gramian.latent.masked_em import LOG_2PI, Parameters, RowPosterior, Statistics, row_posterior, row_posteriors, row_statistics
 from gramian.latent.masked_start import covariance_start, pairwise_spectrum
 from gramian.latent.masked_table import Chunk, MaskedTable
 from gramian.mixtures.mixture import Seen, responsibilities_of
 from gramian.mixtures.rows import Components, GaussianRows, Responsibilities, component_rows
 from gramian.policy import DEFAULTS, LOOK, SIZES
 from gramian.rows import Block
+
+
+LATENTS_TO_BOUND = 7
+"""From so many latents on a bound of a density costs little beside the density."""
+NO_SHARE = 2.0 * np.log(EPS) - 1.0
+"""A component whose density is so far below another's has no share of a row; the last nat is for rounding."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +74,7 @@ def hole_sums(block: Block, parameters: Parameters, mixing: Array) -> HoleSums:
     posteriors, terms = _posteriors(chunk, parameters, mixing)
     shares, totals = responsibilities_of(terms)
     weights = shared_out(block, shares)
-    sums = [row_statistics(chunk, part, weights[group]) for part, group in posteriors]
+    sums = [row_statistics(chunk[rows], part, weights[group, rows]) for part, group, rows in posteriors]
     return HoleSums(float(block.weights @ totals), join_statistics(sums))
 
 
@@ -78,11 +86,55 @@ def posterior_groups(chunk: Chunk, parameters: Parameters) -> list[tuple[RowPost
     return [(row_posterior(chunk, parameters[group]), group) for group in groups]
 
 
-def _posteriors(chunk: Chunk, parameters: Parameters, mixing: Array) -> tuple[list[tuple[RowPosterior, slice]], Array]:
-    """Posteriors of groups of components, and log π_k + log p(x_o | k), (n, K)."""
-    found = posterior_groups(chunk, parameters)
+def _posteriors(
+    chunk: Chunk, parameters: Parameters, mixing: Array
+) -> tuple[list[tuple[RowPosterior, slice, Any]], Array]:
+    """Posteriors of groups of components, for which rows, and log π_k + log p(x_o | k), (n, K).
+
+    Components that a bound of their densities keeps from any share of a row are not asked of it: their terms are -inf.
+    """
+    K, n = len(mixing), len(chunk.counts)
     with np.errstate(divide="ignore"):
-        return found, np.concatenate([part.log_density for part, _ in found]).T + np.log(mixing)
+        log_mixing = np.log(mixing)
+    if K > 1 and parameters.n_components >= LATENTS_TO_BOUND:
+        bounds = _density_bounds(chunk, parameters) + log_mixing
+        highest = bounds.argmax(axis=1)
+        likely = [np.flatnonzero(highest == k) for k in range(K)]
+        first = row_posteriors([chunk[rows] for rows in likely], parameters)
+        terms = np.full((n, K), -np.inf)
+        for k, (rows, part) in enumerate(zip(likely, first)):
+            terms[rows, k] = part.log_density[0] + log_mixing[k]
+        others = bounds >= terms.max(axis=1, keepdims=True) + NO_SHARE
+        others[np.arange(n), highest] = False
+        if 2 * others.sum() <= (K - 1) * n:
+            found: list[tuple[RowPosterior, slice, Any]] = []
+            rest = [np.flatnonzero(column) for column in others.T]
+            further = row_posteriors([chunk[rows] for rows in rest], parameters)
+            for k, (rows, more) in enumerate(zip(likely, rest)):
+                terms[more, k] = further[k].log_density[0] + log_mixing[k]
+                found.append((first[k].beside(further[k]), slice(k, k + 1), np.concatenate([rows, more])))
+            return found, terms
+    groups = posterior_groups(chunk, parameters)
+    terms = np.concatenate([part.log_density for part, _ in groups]).T + log_mixing
+    return [(part, group, slice(None)) for part, group in groups], terms
+
+
+def _density_bounds(chunk: Chunk, parameters: Parameters) -> Array:
+    """No log p(x_o | k) is above these, (n, K).
+
+    (x_o - μ_o)ᵀC_oo⁻¹(x_o - μ_o) is at least (vᵀ(x_o - μ_o))² / vᵀC_oo v for any v over the cells seen (Cauchy and Schwarz): here C⁻¹ of the row with its
+    holes at the mean, which is exact without holes. And log|C_oo| is at least |o| log σ².
+    """
+    q, found = parameters.n_components, []
+    for mean, W, noise in zip(parameters.mean, parameters.loadings, parameters.noise_variance):
+        rest = chunk.values - chunk.mask * mean
+        v = rest - rest @ W @ np.linalg.solve(W.T @ W + noise * np.eye(q), W.T)
+        v *= chunk.mask
+        products = np.einsum("nd,nd->n", v, rest)
+        lengths = np.square(v @ W).sum(axis=1) + noise * np.einsum("nd,nd->n", v, v)
+        distances = products**2 / np.maximum(lengths, TINY)
+        found.append(-0.5 * (distances + chunk.counts * (LOG_2PI + np.log(noise))))
+    return np.column_stack(found)
 
 
 def join_statistics(parts: list[Statistics]) -> Statistics:

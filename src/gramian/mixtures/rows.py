@@ -91,6 +91,14 @@ class MixtureTable:
         """Rows in the units of the EM."""
         return np.asarray((X - self.shift) / self.scale)
 
+    def parameters(self, models: Sequence[PrimalModel]) -> Parameters:
+        """Fitted components of as many latents in the units of the EM."""
+        return Parameters(
+            self.scaled(np.array([model.subspace.mean for model in models])),
+            np.array([model.subspace.loadings(model.gaussian.gains) for model in models]) / self.scale,
+            np.array([model.gaussian.noise_variance for model in models]) / self.scale**2,
+        )
+
 
 @dataclass(frozen=True)
 class ComponentRows:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from gramian._arrays import Array, all_eigenpairs
 from gramian._precision import EPS
+from gramian.solvers.turned import Reflected
 
 
 @dataclass(frozen=True)
@@ -17,13 +19,40 @@ class ArrowheadPairs:
 
     values: Array  # (q,)
     tips: Array  # (m, q): the last rows of the eigenvectors
-    shafts: Array | None  # (k, q): the first rows, where asked for
+    shafts: Any  # (k, q): the first rows, where asked for, or `Shafts`
+
+    def leading(self, count: int) -> ArrowheadPairs:
+        """The first ``count`` of them."""
+        shafts = self.shafts
+        if shafts is not None:
+            shafts = replace(shafts, count=count) if isinstance(shafts, Shafts) else shafts[:, :count]
+        return ArrowheadPairs(self.values[:count], self.tips[:, :count], shafts)
 
 
-def arrowhead_pairs(poles: Array, border: Array, corner: Array, count: int, vectors: bool = True) -> ArrowheadPairs:
+@dataclass(frozen=True)
+class Shafts:
+    """The first rows of the leading eigenvectors, (k, q), for products with a few columns or rows: they are not formed."""
+
+    parts: Reflected
+    poles: int  # k
+    count: int  # q
+    __array_ufunc__ = None
+
+    def __matmul__(self, block: Array) -> Array:
+        return (self.parts @ block)[: self.poles]
+
+    def __rmatmul__(self, rows: Array) -> Array:
+        beyond = np.zeros((len(self.parts.values) - self.poles, len(rows)))
+        return self.parts.turned(np.vstack([rows.T, beyond]))[: self.count].T
+
+
+def arrowhead_pairs(
+    poles: Array, border: Array, corner: Array, count: int, vectors: bool = True, formed: bool = True
+) -> ArrowheadPairs:
     """The ``count`` leading eigenpairs of [[diag(poles), border], [borderᵀ, corner]]; poles fall.
 
-    One more row costs O(k count) by the secular equation x - c - Σ b_i²/(x - d_i) = 0, several are solved densely.
+    One more row costs O(k count) by the secular equation x - c - Σ b_i²/(x - d_i) = 0, several are solved densely. Shafts that are not
+    ``formed`` are known by their products.
     """
     m = border.shape[1]
     count = min(count, len(poles) + m)
@@ -35,6 +64,10 @@ def arrowhead_pairs(poles: Array, border: Array, corner: Array, count: int, vect
     matrix = np.zeros((k + m, k + m))
     matrix[np.arange(k), np.arange(k)] = poles
     matrix[:k, k:], matrix[k:, :k], matrix[k:, k:] = border, border.T, corner
+    if 3 * count >= k + m and not (vectors and formed):
+        parts = Reflected.of(matrix)
+        tips = parts.turned(np.eye(k + m, m, -k))[:count].T
+        return ArrowheadPairs(parts.values[:count], tips, Shafts(parts, k, count) if vectors else None)
     if 3 * count < k + m:
         values, axes = linalg.eigh(matrix, subset_by_index=(k + m - count, k + m - 1), check_finite=False)
     else:

@@ -42,7 +42,9 @@ class TargetAxes:
         directions = axes[:, kept] if kept.any() else axes[:, -1:]
         return cls(values, cross @ directions, directions.T @ covariance @ directions, directions, mean)
 
-    def joint(self, scales: Array, count: int, vectors: bool = True, above: float = 0.0) -> ArrowheadPairs:
+    def joint(
+        self, scales: Array, count: int, vectors: bool = True, above: float = 0.0, formed: bool = True
+    ) -> ArrowheadPairs:
         """Leading eigenpairs of c_x²K_x + c_y²K_y ``above`` a value, its axes in the coordinates (inputs' axes, target's directions)."""
         x, y = float(scales[0]), float(scales[1])
         if max(x, y) > LARGEST:  # deviations of a noise so small that squares vanish
@@ -50,11 +52,9 @@ class TargetAxes:
         poles = x**2 * self.values
         # eigenvalues lie between those of the inputs: no more of them are above than there are poles, and one per border
         count = min(count, int((poles > above).sum()) + self.cross.shape[1])
-        pairs = arrowhead_pairs(poles, x * y * self.cross, y**2 * self.target, count, vectors)
+        pairs = arrowhead_pairs(poles, x * y * self.cross, y**2 * self.target, count, vectors, formed)
         least = max(above, ROUNDING * max(float(pairs.values.max(initial=0.0)), 0.0))
-        rank = int((pairs.values > least).sum())
-        shafts = None if pairs.shafts is None else pairs.shafts[:, :rank]
-        return ArrowheadPairs(pairs.values[:rank], pairs.tips[:, :rank], shafts)
+        return pairs.leading(int((pairs.values > least).sum()))
 
 
 @dataclass(frozen=True)

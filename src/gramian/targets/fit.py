@@ -15,7 +15,7 @@ from gramian.evidence.held_out import HeldOut, ladder
 from gramian.evidence.limits import calibrated_std, less_optimistic
 from gramian.latent.dimension import for_fraction
 from gramian.latent.gaussian import LatentGaussian
-from gramian.latent.model import LatentModel, fit_latent_model
+from gramian.latent.model import LatentModel, fit_latent_model, settled_spectrum
 from gramian.policy import DEFAULTS, SIZES, TARGETS
 from gramian.solvers.base import Solver
 from gramian.solvers.eigh import Eigh
@@ -93,7 +93,7 @@ def fit_target(
     quick = sample if working is None else ViewSample(working, sample.scales, "primal")
     with pin_threads(len(table.weights)):
         counting = sample if isinstance(n_components, int) else quick
-        q = fit_latent_model(counting, n_components, solver, 0.0).gaussian.n_components
+        q = len(settled_spectrum(counting, n_components, solver, 0.0).eigenvalues)
     floors = _unchecked_floors(table)
     if folds is not None and q > 0:
         counted = replace(quick, scales=quick.scales * np.sqrt(_weights_when_counting(len(table.views))))
@@ -164,7 +164,7 @@ def fit_target_sums(
             looked_at, _fit_single(sample, single, n_components, folds, False, tol, True, progress), folds, local
         )
     # inputs that do not vary say nothing of the target
-    q = fit_latent_model(sample, n_components, solver, 0.0).gaussian.n_components
+    q = len(settled_spectrum(sample, n_components, solver, 0.0).eigenvalues)
     noises = fit_view_noises(
         table,  # type: ignore[arg-type]
         q,
@@ -284,7 +284,7 @@ def _count(sample: ViewSample, whole: Decomposition, n_components: int | float) 
     """The number of components asked for, counted on inputs and target as they are weighted."""
     known = KnownSpectrum(sample, whole)
     if isinstance(n_components, int):
-        return fit_latent_model(sample, n_components, known, 0.0).gaussian.n_components
+        return len(settled_spectrum(sample, n_components, known, 0.0).eigenvalues)
     pairs = whole.axes.joint(sample.scales, sample.max_components, vectors=False)
     trace = float(sample.scales**2 @ sample.table.traces)
     return for_fraction(pairs.values, trace, n_components) or len(pairs.values)

@@ -157,25 +157,23 @@ class JointPath:
     fold: Fold
     gains: Array  # Δ² = l - σ²
     tips: Array  # U_y along the target's directions, (m', q)
-    shafts: Array  # c_x U_x along the axes of the inputs, (k, q)
-    scale: float  # c_y
+    shafts: Any  # U_x along the axes of the inputs, (k, q), for products
+    scales: Array  # c_x, c_y
 
     @classmethod
     def of(cls, fold: Fold, scales: Array, count: int, noise: float) -> JointPath:
-        pairs = fold.axes.joint(scales, count, above=noise)
-        assert pairs.shafts is not None
-        shafts = float(scales[0]) * pairs.shafts
-        return cls(fold, pairs.values - noise, pairs.tips, shafts, float(scales[1]))
+        pairs = fold.axes.joint(scales, count, above=noise, formed=False)
+        return cls(fold, pairs.values - noise, pairs.tips, pairs.shafts, scales)
 
     def slopes(self, ridges: Array) -> Array:
         """B with Bᵀt = prediction less mean along the target's directions, (k, r, m')."""
         m, q = self.tips.shape
-        if q == 0 or self.scale == 0:
-            return np.zeros((len(self.shafts), len(ridges), m))
+        if q == 0 or self.scales[1] == 0:
+            return np.zeros((len(self.fold.axes.values), len(ridges), m))
         shares = self.gains[:, None] / (self.gains[:, None] + ridges)  # (q, r)
         # Σ over the axes of shares times tips, then (I - S)⁻¹, before the long product with the shafts
         spread = np.einsum("qr,mq,rmk->qrk", shares, self.tips, self._inverses(shares), optimize=True)
-        return (self.shafts @ spread.reshape(q, -1)).reshape(-1, len(ridges), m) / self.scale
+        return (self.shafts @ spread.reshape(q, -1)).reshape(-1, len(ridges), m) * (self.scales[0] / self.scales[1])
 
     def _inverses(self, shares: Array) -> Array:
         """(I - S)⁻¹ with S = U_y Δ²/(Δ² + κ) U_yᵀ, one per ridge, (r, m', m')."""
@@ -190,7 +188,7 @@ class JointPath:
         z = (
             np.sqrt(self.gains)
             / (self.gains + ridge)
-            * (self.fold.scores @ self.shafts + self.scale * offsets @ self.tips)
+            * (self.scales[0] * (self.fold.scores @ self.shafts) + self.scales[1] * (offsets @ self.tips))
         )
         return np.square(z).sum(axis=1) / self.fold.total_weight
 

@@ -19,7 +19,7 @@ from gramian.evidence.held_out import HeldOut
 from gramian.evidence.selection import Selection
 from gramian.exceptions import warn
 from gramian.kernels import Precomputed, as_kernel
-from gramian.latent.model import fit_latent_model
+from gramian.latent.model import fit_latent_model, settled_spectrum
 from gramian.policy import DEFAULTS, LOOK
 from gramian.single.answers import chosen_solver
 from gramian.solvers import as_solver
@@ -171,11 +171,11 @@ def _per_view(sample: ViewSample, q: Any, solver: Solver, held: Any, options: Vi
     with warnings.catch_warnings():
         if quiet:
             warnings.simplefilter("ignore")
-        plain = fit_latent_model(sample, q, solver, 0.0, default_fraction=DEFAULTS.explained)
+        plain = settled_spectrum(sample, q, solver, 0.0, default_fraction=DEFAULTS.explained)
     with Progress("ECM", verbose=options.verbose) as bar:
         fitted = fit_view_noises(
             sample.table,
-            plain.gaussian.n_components,
+            len(plain.eigenvalues),
             solver,
             sample.space,
             tol=float(np.sqrt(options.tol)),

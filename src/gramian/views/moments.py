@@ -229,7 +229,7 @@ class MomentViewSample(ViewSample):
         """None are kept: rows are only summed over."""
         return np.empty((0, len(spectrum.eigenvalues)))
 
-    def subspace(self, spectrum: Spectrum) -> ViewSubspace:
+    def subspace(self, spectrum: Spectrum, latents: Array | None = None) -> ViewSubspace:
         """The axes of every view."""
         table: Any = self.table
         axes = rotate(spectrum)

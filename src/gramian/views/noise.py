@@ -138,8 +138,9 @@ def _fit_view_noises(
     if not settled and len(history) < max_iter:
         noises, settled = climb(rows, where, noises, max_iter - len(history))
     sample, spectrum = solve_scaled(table, n_components, solver, space, noises)
-    model = LatentModel(sample.subspace(spectrum), LatentGaussian(spectrum.eigenvalues, 1.0, sample.dim), spectrum)
     latents = sample.latents(spectrum)
+    gaussian = LatentGaussian(spectrum.eigenvalues, 1.0, sample.dim)
+    model = LatentModel(sample.subspace(spectrum, latents), gaussian, spectrum)
     signed = latents * positive_signs(latents)
     return NoiseFit(model, noises, np.array(history), len(history), settled, signed, unrotation(spectrum, latents))
 

@@ -348,9 +348,9 @@ class ViewSample:
         columns = np.repeat(self.scales, self.table.widths)
         return (self.table.stacked @ (columns[:, None] * vectors)) / np.sqrt(spectrum.eigenvalues)
 
-    def subspace(self, spectrum: Spectrum) -> ViewSubspace:
-        """The axes of every view; signs make the largest |entry| of each column of H positive."""
-        latents = self.latents(spectrum)
+    def subspace(self, spectrum: Spectrum, latents: Array | None = None) -> ViewSubspace:
+        """The axes of every view; signs make the largest |entry| of each column of H positive. ``latents`` where they are there already."""
+        latents = self.latents(spectrum) if latents is None else latents
         signs = positive_signs(latents)
         # row order: what a model file gives back is row-ordered too, and products then round alike
         coefficients = self.table.centering.apply(np.ascontiguousarray(latents * signs)) / np.sqrt(spectrum.eigenvalues)

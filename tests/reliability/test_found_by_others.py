@@ -362,6 +362,15 @@ def test_a_posterior_of_ill_conditioned_rows_is_symmetric_and_within_the_prior()
     assert (within_prior(covariance) == within_prior(covariance).T).all()
 
 
+@pytest.mark.parametrize("rotation", ["varimax", "promax"])
+def test_a_posterior_that_knows_nothing_is_within_the_prior_in_turned_coordinates_too(rotation):
+    X = np.random.default_rng(90).standard_normal((40, 3)) @ np.diag([3.0, 2.0, 1.0])
+    model = PPCA(3, rotation=rotation).fit(X)
+    unseen = model.posterior(np.full((1, 3), np.nan)).covariance.reshape(3, 3)
+    T = model.rotation_
+    assert np.linalg.eigvalsh(T.T @ T - unseen).min() >= 0.0
+
+
 def test_a_latent_that_is_nothing_but_rounding_does_not_move_the_others():
     rng = np.random.default_rng(601)
     rows = rng.standard_normal((8, 2)) @ rng.standard_normal((2, 6)) + 0.3 * rng.standard_normal((8, 6)) + 1e3

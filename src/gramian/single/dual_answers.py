@@ -13,8 +13,8 @@ from gramian._checks import (
     check_number,
     check_random_state,
     check_table,
-    is_count,
     finite_answers,
+    is_count,
 )
 from gramian._types import Points, RandomState, Table
 from gramian.kernels import as_kernel, is_precomputed

@@ -371,6 +371,18 @@ def test_a_posterior_that_knows_nothing_is_within_the_prior_in_turned_coordinate
     assert np.linalg.eigvalsh(T.T @ T - unseen).min() >= 0.0
 
 
+@pytest.mark.parametrize("d", [1, 4])
+@pytest.mark.parametrize("center", [True, False])
+def test_equal_rows_have_a_law_of_heavy_tails_without_a_warning_of_numpy(d, center):
+    X = np.full((20, d), 3.1 if center else 0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", NumericalWarning)
+        model = PPCA(1, robust="rows", center=center).fit(X)
+    assert (model.mean_ == X[0]).all()
+    assert (model.row_weights_ == 1.0).all()
+
+
 def test_a_latent_that_is_nothing_but_rounding_does_not_move_the_others():
     rng = np.random.default_rng(601)
     rows = rng.standard_normal((8, 2)) @ rng.standard_normal((2, 6)) + 0.3 * rng.standard_normal((8, 6)) + 1e3

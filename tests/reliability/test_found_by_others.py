@@ -299,6 +299,7 @@ def test_what_a_refusal_for_memory_advises_is_enough(options):
 
 EXTREME = [
     PPCA(),
+    PPCA(1, center=False),
     PPCA(solver="em"),
     PPCAMixture(random_state=0),
     KernelPPCA(),
@@ -327,7 +328,7 @@ def test_extreme_scales_are_fitted_or_refused_in_words_without_a_warning_of_nump
 
 
 @pytest.mark.parametrize("holes", [False, True])
-@pytest.mark.parametrize("model", [PPCA(2), KernelPPCA(2, kernel="linear")])
+@pytest.mark.parametrize("model", [PPCA(2), PPCA(1, center=False), KernelPPCA(2, kernel="linear")])
 def test_a_table_whose_squares_vanish_is_no_constant_table(model, holes):
     with pytest.raises(ValueError, match="rescale"):
         model.fit(np.where(holes & (X > 1.2), np.nan, 1e-165 * X))

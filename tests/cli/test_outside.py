@@ -63,6 +63,22 @@ def test_a_full_disk_leaves_the_old_file(holes, tmp_path):
     assert nothing_left(tmp_path)
 
 
+@pytest.mark.parametrize("what", ["fit", "compare", "report", "forecast"])
+def test_a_full_disk_leaves_the_old_file_whatever_is_written(what, tmp_path):
+    """Tables, models and pages are written by different hands; what `impute` promises holds for all."""
+    table, out = tmp_path / "t.csv", tmp_path / {"compare": "o.html", "report": "o.html"}.get(what, "o.csv")
+    table.write_text("a,b\n" + "".join(f"{i % 7},{i % 5 + i % 7}\n" for i in range(30)))
+    out.write_text("old")
+    words = {"fit": ["-m", out, "--no-check"], "forecast": ["-o", out, "--target", "a", "--steps", "30"]}.get(
+        what, ["-o", out]
+    )
+    code, _, err = run(what, table, *words, "--force", "--quiet", preexec_fn=partial(limit, resource.RLIMIT_FSIZE, 100))
+    assert code == 1
+    assert said_in_one_line(err), err
+    assert out.read_text() == "old"
+    assert nothing_left(tmp_path)
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
 def test_a_full_device_as_output_is_said(holes):
     with open("/dev/full", "wb") as full:

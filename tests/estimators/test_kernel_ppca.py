@@ -214,6 +214,12 @@ def test_generation_stays_near_the_data_and_denoises():
     assert after < before
 
 
+@pytest.mark.parametrize("components", [(0, 1), (0, 0), (0, -1), (0, "1")])
+def test_a_grid_needs_two_latent_coordinates_that_are_there(components):
+    with pytest.raises(ValueError, match="two of the 1 latent"):
+        KernelPPCA(1).fit(MOONS).latent_grid(components=components)
+
+
 def test_latent_grid_and_interpolation():
     digits = load_digits(n_class=2).data[:120] / 16
     model = KernelPPCA(2, kernel=kernels.RBF(3.0), random_state=0).fit(digits)

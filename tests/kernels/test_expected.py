@@ -37,6 +37,17 @@ def by_many_draws(kernel, means, variances, n=4000):
     return total / n, own / n
 
 
+def test_a_far_mean_of_an_unsure_cell_takes_no_digits_of_the_others():
+    """Laws of huge variance have far means: a row's value is exact, and the same alone and among others."""
+    known, unsure = np.array([[0.0, 1.0], [3e9, 2.0]]), np.array([[1e8, 1.5]])
+    variance = np.array([[1e16, 0.0]])
+    share = 1 / (1 + 1e16)
+    exact = np.sqrt(share) * np.exp(-0.5 * share * (known[:, 0] - 1e8) ** 2 - 0.5 * (known[:, 1] - 1.5) ** 2)
+    values = Expected(RBF(1.0))(as_laws(known), as_laws(unsure, variance))
+    assert_allclose(values[:, 0], exact, rtol=1e-12)
+    assert_allclose(Expected(RBF(1.0))(as_laws(known[:1]), as_laws(unsure, variance)), values[:1], rtol=1e-12)
+
+
 @pytest.mark.parametrize("kernel", CLOSED.values(), ids=CLOSED)
 def test_closed_forms_agree_with_many_draws(kernel, laws):
     drawn, own = by_many_draws(kernel, *laws)

@@ -299,6 +299,7 @@ def test_what_a_refusal_for_memory_advises_is_enough(options):
 
 EXTREME = [
     PPCA(),
+    PPCA(1, center=False),
     PPCA(solver="em"),
     PPCAMixture(random_state=0),
     KernelPPCA(),
@@ -327,7 +328,7 @@ def test_extreme_scales_are_fitted_or_refused_in_words_without_a_warning_of_nump
 
 
 @pytest.mark.parametrize("holes", [False, True])
-@pytest.mark.parametrize("model", [PPCA(2), KernelPPCA(2, kernel="linear")])
+@pytest.mark.parametrize("model", [PPCA(2), PPCA(1, center=False), KernelPPCA(2, kernel="linear")])
 def test_a_table_whose_squares_vanish_is_no_constant_table(model, holes):
     with pytest.raises(ValueError, match="rescale"):
         model.fit(np.where(holes & (X > 1.2), np.nan, 1e-165 * X))
@@ -360,6 +361,27 @@ def test_a_posterior_of_ill_conditioned_rows_is_symmetric_and_within_the_prior()
     values = np.linalg.eigvalsh(within_prior(covariance))
     assert values.max() <= 1.0
     assert (within_prior(covariance) == within_prior(covariance).T).all()
+
+
+@pytest.mark.parametrize("rotation", ["varimax", "promax"])
+def test_a_posterior_that_knows_nothing_is_within_the_prior_in_turned_coordinates_too(rotation):
+    X = np.random.default_rng(90).standard_normal((40, 3)) @ np.diag([3.0, 2.0, 1.0])
+    model = PPCA(3, rotation=rotation).fit(X)
+    unseen = model.posterior(np.full((1, 3), np.nan)).covariance.reshape(3, 3)
+    T = model.rotation_
+    assert np.linalg.eigvalsh(T.T @ T - unseen).min() >= 0.0
+
+
+@pytest.mark.parametrize("d", [1, 4])
+@pytest.mark.parametrize("center", [True, False])
+def test_equal_rows_have_a_law_of_heavy_tails_without_a_warning_of_numpy(d, center):
+    X = np.full((20, d), 3.1 if center else 0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", NumericalWarning)
+        model = PPCA(1, robust="rows", center=center).fit(X)
+    assert (model.mean_ == X[0]).all()
+    assert (model.row_weights_ == 1.0).all()
 
 
 def test_a_latent_that_is_nothing_but_rounding_does_not_move_the_others():

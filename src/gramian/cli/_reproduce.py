@@ -16,6 +16,7 @@ import numpy as np
 
 from gramian import __version__
 from gramian.cli._session import Session, jsonable
+from gramian.io.atomic import atomic_path
 from gramian.papers import NOT_REPRODUCED, PAPERS, Claim, Result, choose_claims
 from gramian.papers import Grid as Table
 from gramian.papers._claim import UNEXPECTED
@@ -117,7 +118,8 @@ def run(
         "cpu seconds": round(seconds, 1),
         "claims": {o.claim.name: _facts(o) for o in outcomes},
     }
-    (folder / SUMMARY).write_text(json.dumps(jsonable(facts), ensure_ascii=False, indent=1), encoding="utf-8")
+    with atomic_path(folder / SUMMARY) as temporary:
+        temporary.write_text(json.dumps(jsonable(facts), ensure_ascii=False, indent=1), encoding="utf-8")
     odd = [o.claim.name for o in outcomes if not o.expected and o.result.ran]
     missing = [o for o in outcomes if not o.result.ran]
     lines = [f"{len(outcomes) - len(odd) - len(missing)} of {len(outcomes)} verdicts as expected"]
@@ -207,12 +209,13 @@ def _picture(result: Result, path: Path, title: str) -> Picture:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         figure = np.ravel(result.draw())[0].figure
-        figure.savefig(path, dpi=DPI)
+        with atomic_path(path) as temporary:
+            figure.savefig(temporary, dpi=DPI, format="png")
         return Picture(figure_uri(figure, vector=False), title, "", True)
 
 
 def _write_table(path: Path, table: Table) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with atomic_path(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(table.header)
         writer.writerows(table.rows)

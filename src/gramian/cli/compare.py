@@ -54,6 +54,8 @@ def _write_page(output: str, table: str, rows: list[dict[str, Any]]) -> None:
     from html import escape
     from pathlib import Path
 
+    from gramian.reporting.page import save_page
+
     largest = max((row["error"] or 0.0) for row in rows) or 1.0
     bars = "".join(
         f"<tr><th>{escape(row['imputer'])}</th><td><svg width='240' height='14' role='img' aria-label='{_show(row['error'])}'>"
@@ -71,7 +73,7 @@ def _write_page(output: str, table: str, rows: list[dict[str, Any]]) -> None:
         "deviations of their columns; intervals are of 90 %; smaller is better; best first.</p>"
         f"<table><tr><th>imputer</th><th></th><th>error</th><th>interval score</th><th>wrong categories</th><th>CPU s</th></tr>{bars}</table></html>"
     )
-    Path(output).write_text(page, encoding="utf-8")
+    save_page(output, page)
 
 
 def _show(value: Any) -> str:

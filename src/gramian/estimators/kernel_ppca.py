@@ -48,6 +48,7 @@ from gramian.rows import as_rows, is_dask
 from gramian.single.answers import atomic, forget
 from gramian.single.hole_fit import has_holes
 from gramian.single.kernel_features import ADVICE, KernelFeatures
+from gramian.single.kernel_fit import resolved_kernel
 from gramian.single.kernel_held_out import HeldOutRows
 from gramian.solvers import as_solver, solvers_for
 from gramian.solvers.auto import Budgeted
@@ -217,7 +218,7 @@ class KernelPPCA(KernelFeatures):
                 self._fit_features(as_rows(kept, raw_weights))
                 return self
             X = kept.copy() if kept is X else kept  # what is kept must not change with the caller's array
-            self.kernel_ = as_kernel(self.kernel).resolve(X)
+            self.kernel_ = resolved_kernel(self.kernel, X)
             points = X
             kept = None if self.memory_limit is None else memory_budget(self.memory_limit) // 4
             if self.center and has_identity_features(self.kernel_) and not sparse.issparse(X):

@@ -47,15 +47,20 @@ class RBF(Radial):
     def expected(self, X: Points, V: Array, Y: Points, W: Array) -> Array:
         scale = np.broadcast_to(check_length_scale(self.length_scale, X.shape[1]), X.shape[1])
         whole = slice(0, X.shape[0]), slice(0, Y.shape[0])
-        exponents = clip_products(_Products(X, Y, scale, np.float64, sharp=False).tile(*whole))
+        holed = (V > 0).any(axis=0) | (W > 0).any(
+            axis=0
+        )  # far means of unsure cells would take the digits of the others
+        exponents = clip_products(
+            _Products(X[:, ~holed], Y[:, ~holed], scale[~holed], np.float64, sharp=False).tile(*whole)
+        )
         shares = np.ones_like(exponents)  # Π l² / (l² + v + w)
         share, gap = np.empty_like(exponents), np.empty_like(exponents)
-        for j in np.flatnonzero((V > 0).any(axis=0) | (W > 0).any(axis=0)):
+        for j in np.flatnonzero(holed):
             np.add.outer(1.0 + V[:, j] / scale[j] ** 2, W[:, j] / scale[j] ** 2, out=share)
             np.reciprocal(share, out=share)  # 1 where both rows know the column
             np.subtract.outer(X[:, j] / scale[j], Y[:, j] / scale[j], out=gap)
             np.square(gap, out=gap)
             shares *= share
-            gap *= np.subtract(0.5, np.multiply(share, 0.5, out=share), out=share)
-            exponents += gap
-        return np.asarray(np.exp(clip_products(exponents)) * np.sqrt(shares))
+            gap *= np.multiply(share, 0.5, out=share)
+            exponents -= gap
+        return np.asarray(np.exp(exponents) * np.sqrt(shares))

@@ -84,8 +84,10 @@ class Posterior(Answer):
         return self.mean + np.einsum("nij,mnj->mni", root, noise)
 
 
-def within_prior(covariance: Array) -> Array:
-    """The covariances (q, q) or (n, q, q) with no direction above the prior's 1: a posterior knows more, whatever rounding or a mean over draws says.
+def within_prior(covariance: Array, turn: Array | None = None) -> Array:
+    """The covariances C (q, q) or (n, q, q) with no direction above the prior's 1: a posterior knows more, whatever rounding or a mean over draws says.
+
+    With a ``turn`` T they are TᵀCT, where the prior is TᵀT.
 
     >>> import numpy as np
     >>> within_prior(np.array([[1.5, 0.0], [0.0, 0.5]]))
@@ -95,14 +97,19 @@ def within_prior(covariance: Array) -> Array:
     covariance = symmetric_part(np.asarray(covariance))
     below = 1.0 - 8 * covariance.shape[-1] * EPS  # so that the product, and who looks at it, may round
     suspect = np.square(covariance).sum(axis=(-2, -1)) > below  # else the largest eigenvalue is below it
-    if not suspect.any():
-        return covariance
+    if suspect.any():
+        covariance = _clip(covariance, suspect, below, turn is not None)
+    return covariance if turn is None else symmetric_part(turn.T @ covariance @ turn)
+
+
+def _clip(covariance: Array, suspect: Array, below: float, turns: bool) -> Array:
+    """The suspect ones with no eigenvalue above ``below``; a diagonal that is not turned may show ones."""
     seen = covariance[suspect].astype(np.float64)
     values, vectors = np.linalg.eigh(seen)
     turned = (seen * ~np.eye(values.shape[-1], dtype=bool)).any(
         axis=(-2, -1)
     )  # a diagonal shows its variances themselves
-    above = values[..., -1] > np.where(turned, below, 1.0)
+    above = values[..., -1] > np.where(turned | turns, below, 1.0)
     clipped = (vectors * np.minimum(values, below)[..., None, :]) @ vectors.swapaxes(-1, -2)
     out = covariance.copy()
     out[suspect] = np.where(above[..., None, None], symmetric_part(clipped), seen)

@@ -42,10 +42,6 @@ class Rotation:
         """u = Tᵀz of latents z, one per row."""
         return np.asarray(latents @ self.matrix)
 
-    def covariance(self, of_latents: Array) -> Array:
-        """Tᵀ Cov T, of one covariance or of many."""
-        return np.asarray(self.matrix.T @ of_latents @ self.matrix)
-
     def latents(self, factors: Array) -> Array:
         """z = T⁻ᵀu of factors u, one per row."""
         return np.asarray(np.linalg.solve(self.matrix.T, factors.T).T)

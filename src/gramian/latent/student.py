@@ -78,6 +78,11 @@ def fit_student(
     raw = np.ones(len(X)) if weights is None else weights
     # shift and scale are those of the start: the mean of wild rows may be far from all others
     unit = float(np.sqrt(np.mean(start.noise_variance) + np.square(start.loadings).sum(axis=1).mean()))
+    if unit == 0:  # its limit: rows at the one point that is believed count, and no others
+        there = ((start.mean == X) | np.isnan(X)).all(axis=1)
+        return StudentFit(
+            start, MOST_DEGREES if degrees_of_freedom is None else degrees_of_freedom, there.astype(float)
+        )
     shift = start.mean if center else np.zeros(X.shape[1])
     chunk = Chunk.of((np.asarray(X, dtype=np.float64) - shift) / unit, blocks)
     raw = raw * chunk.shown

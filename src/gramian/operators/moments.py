@@ -91,7 +91,10 @@ class Moments:
     def covariance(self, center: bool = True) -> Array:
         """C = scatter / n, about the mean or (``center=False``) about zero."""
         matrix = self.scatter / self.weight
-        return matrix if center else matrix + np.outer(self.mean, self.mean)
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # squares that overflow are refused by who looks at the scale
+            return matrix if center else matrix + np.outer(self.mean, self.mean)
 
 
 def _shift(X: Array) -> Array:

@@ -14,6 +14,7 @@ from gramian._checks import (
     check_random_state,
     check_table,
     finite_answers,
+    is_count,
 )
 from gramian._types import Points, RandomState, Table
 from gramian.kernels import as_kernel, is_precomputed
@@ -180,6 +181,10 @@ class DualMixin(LatentModelMixin):
         steps = np.linspace(
             -check_number("extent", extent, 0.0, open_low=True), extent, check_count("n_steps", n_steps, 2)
         )
+        if len({*components}) != 2 or not all(is_count(one) and 0 <= one < self.n_components_ for one in components):
+            raise ValueError(
+                f"components={components!r} must be two of the {self.n_components_} latent coordinates, counted from 0."
+            )
         grid = np.zeros((n_steps * n_steps, self.n_components_))
         grid[:, components[0]] = np.tile(steps, n_steps)
         grid[:, components[1]] = np.repeat(steps[::-1], n_steps)

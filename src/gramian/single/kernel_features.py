@@ -13,7 +13,6 @@ from gramian._checks import is_count
 from gramian._types import Batches
 from gramian.exceptions import NumericalWarning, warn
 from gramian.features import approximation_of
-from gramian.kernels import as_kernel
 from gramian.kernels.gram_checks import warn_of_offset
 from gramian.latent.feature_moments import draw_rows, feature_moments
 from gramian.latent.feature_subspace import AnchoredSubspace, FeatureSubspace, NystroemSubspace
@@ -22,6 +21,7 @@ from gramian.latent.sample import MomentSample, kernel_rank
 from gramian.policy import DEFAULTS, KERNELS, LOOK
 from gramian.rows import BatchRows, Rows
 from gramian.single.answers import BaseEstimator, atomic, keep_columns
+from gramian.single.kernel_fit import resolved_kernel
 from gramian.single.kernel_held_out import HeldOutRows
 from gramian.single.kernel_holes import KernelHolesMixin
 
@@ -86,7 +86,7 @@ class KernelFeatures(KernelHolesMixin, BaseEstimator):
             raise ValueError(
                 f"Found array with {drawn.n_rows} sample(s) of positive weight while a minimum of 2 is required."
             )
-        self.kernel_ = as_kernel(self.kernel).resolve(self._inputs_of(drawn.rows.rows))
+        self.kernel_ = resolved_kernel(self.kernel, self._inputs_of(drawn.rows.rows))
         source = HeldOutRows(drawn.rows.rows, drawn.rows.weights)
         feature_map = self._feature_map(approximation, count, drawn.n_rows) if named else clone(approximation)
         feature_map = feature_map.fit(source.rows, sample_weight=source.weights)

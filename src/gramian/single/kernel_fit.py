@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array
+from gramian._arrays import Array, is_sparse
 from gramian._checks import check_scale
 from gramian._memory import memory_budget, require_memory
 from gramian.kernels import Kernel, Precomputed, as_kernel, finite_gram
@@ -23,11 +23,12 @@ def distinct_rows(X: Array, weights: Array, groups: Array | None = None) -> tupl
     return first, inverse, np.bincount(inverse, weights=weights, minlength=len(first))
 
 
-def resolved_kernel(kernel: Any, X: Array) -> Kernel:
+def resolved_kernel(kernel: Any, X: Any) -> Kernel:
     """The kernel that a name or an object stands for, its parameters settled on the training rows."""
     found = as_kernel(kernel)
     if not isinstance(found, Precomputed):
-        check_scale(float(np.abs(X - X.mean(axis=0, dtype=np.float64)).max(initial=0.0)))
+        far = abs(X).max() if is_sparse(X) else np.abs(X - X.mean(axis=0, dtype=np.float64)).max(initial=0.0)
+        check_scale(float(far))
     return found.resolve(X)
 
 

@@ -52,7 +52,8 @@ class HeldOutRows:
     def noisy_rows(self) -> list[Array]:
         """The rows with each of the policy's noises added: a noise that follows from what a row holds."""
         rows = np.asarray(self.rows, dtype=np.float64)
-        spread = float(np.sqrt(rows.var(axis=0).mean())) or 1.0
+        unit = float(np.abs(rows).max(initial=0.0)) or 1.0  # squares of very large rows are no numbers
+        spread = unit * float(np.sqrt((rows / unit).var(axis=0).mean())) or 1.0
         drawn = spread * ndtri(np.clip(cell_uniforms(self.hashes(), rows.shape[1], 0), 1e-12, 1 - 1e-12))
         return [rows + noise * drawn for noise in WAY_BACK.noises]
 

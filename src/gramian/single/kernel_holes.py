@@ -37,6 +37,7 @@ from gramian.single.dual_samples import DualSamplesMixin
 from gramian.single.hole_fit import HoleFit, has_holes
 from gramian.single.input_law import InputLaw
 from gramian.single.kernel_filling import KernelFilling, fit_filling
+from gramian.single.kernel_fit import resolved_kernel
 from gramian.single.kernel_held_out import HeldOutRows
 from gramian.tables.frames import like
 
@@ -97,7 +98,7 @@ class KernelHolesMixin(DualSamplesMixin):
             self._fit_features(as_rows(laws, raw_weights))
             return
         means = laws[:, : X.shape[1]]
-        self.kernel_ = as_kernel(self.kernel).resolve(means)
+        self.kernel_ = resolved_kernel(self.kernel, means)
         sample = self._dual_sample(
             self._row_kernel, laws, LazyGram(self._row_kernel, laws), raw_weights, float_dtype(X)
         )

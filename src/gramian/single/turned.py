@@ -9,7 +9,7 @@ import numpy as np
 from gramian._arrays import Array, float_dtype
 from gramian._checks import finite_answers
 from gramian._types import Table
-from gramian.latent.gaussian import Posterior
+from gramian.latent.gaussian import Posterior, within_prior
 from gramian.latent.rotation import Rotation
 from gramian.rows import lazily
 from gramian.single.answers import LatentModelMixin
@@ -85,7 +85,7 @@ class TurnedMixin(LatentModelMixin):
         turn, dtype = self._turn(), found.mean.dtype
         return Posterior(
             turn.factors(found.mean).astype(dtype, copy=False),
-            turn.covariance(found.covariance).astype(dtype, copy=False),
+            within_prior(found.covariance, turn.matrix).astype(dtype, copy=False),
         )
 
     @property

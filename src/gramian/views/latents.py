@@ -103,9 +103,7 @@ class ViewLatents(TakesFrames, LatentModelMixin):
         """
         rows = self._rows(X)
         found = self._answers.posterior(rows)
-        mean, covariance = self._turned(found.mean), within_prior(found.covariance)
-        if self._rotation is not None:
-            covariance = self._rotation.T @ covariance @ self._rotation
+        mean, covariance = self._turned(found.mean), within_prior(found.covariance, self._rotation)
         return Posterior(fitted_array(mean, rows.dtype), fitted_array(covariance, rows.dtype))
 
     @views_lazily

@@ -65,8 +65,6 @@ class FillingChoice(FilledColumns):
     _spreads: Annotated[Array, "+ d"]  # the deviation of each column
     _calibrate: Any
     _near: MissingFit | None = None  # the model of a table that is nearly the same
-    flags_: Array
-    row_weights_: Array
     robust_: str | bool
     degrees_of_freedom_: float
 
@@ -189,18 +187,6 @@ class FillingChoice(FilledColumns):
         self.robust_, self.flags_, self.row_weights_ = found.kind, found.flags, found.row_weights
         self._seer = found.seer
         return usual
-
-    def _keep_beliefs(self, kept: Array) -> None:
-        """``flags_`` and ``row_weights_`` for all rows that were given, those without weight or cells too."""
-        if "flags_" not in self.__dict__:
-            return
-        found = self.flags_
-        if self._coding is not None:  # of columns of the frame, not of features
-            owner = np.asarray(self._coding.owner)
-            found = np.column_stack([found[:, owner == j].any(axis=1) for j in range(len(self._coding.names))])
-        flags, weights = np.zeros((len(kept), found.shape[1]), dtype=bool), np.ones(len(kept))
-        flags[kept], weights[kept] = found, self.row_weights_
-        self.flags_, self.row_weights_ = flags, weights
 
     def _in_units(self, model: Any, table: Array, usual: Array, weights: Array) -> Array:
         """The table in the units of its columns, those of the ``usual`` cells, which are kept."""

@@ -19,7 +19,7 @@ from gramian.latent.units import Units
 from gramian.single.noisy_fit import check_errors
 from gramian.tables.bounds import Bounds, check_bounds
 from gramian.tables.codes import Code, check_keep_codes, find_codes, warn_of_codes, without_codes
-from gramian.tables.frames import as_table, chosen_columns, frame_of, like, with_columns
+from gramian.tables.frames import as_table, chosen_columns, frame_of, like, with_columns, without_words
 from gramian.tables.front_door import TakesFrames, filled_like, holes
 from gramian.tables.margins import Margins
 
@@ -184,6 +184,16 @@ class FilledColumns(TakesFrames):
     def _known(self, std: Array | None, limits: Array | None) -> Known | None:
         return Known.of(std, None if limits is None else Interval(np.full(limits.shape, -np.inf), limits))
 
+    def _keep_beliefs_of_rows(self, kept: Array) -> None:
+        """``flags_`` and ``row_weights_`` of all rows and columns that were given, those too that took no part in the fit."""
+        if "flags_" not in vars(self):
+            return
+        found, shown = self.flags_, self._shown_columns
+        if shown is not None:
+            found = np.zeros((len(found), self.n_features_in_), dtype=bool)
+            found[:, shown] = self.flags_
+        self._keep_beliefs(kept, found, self.row_weights_)
+
     def _kept(self, columns: Array) -> Array:
         """Of all columns those that show a value."""
         return columns if self._shown_columns is None else columns[:, self._shown_columns]
@@ -249,7 +259,7 @@ class FilledColumns(TakesFrames):
         else:
             frame, columns = self._table(X), self._columns_of(features, texts, rounded)
         empty = self._empty_columns(frame.names)
-        for name in empty:
+        for name in without_words(X, empty) if self.keep_empty_features else ():
             columns[name] = np.zeros(frame.n_rows)
         out = filled_like(X, frame, columns, without=() if self.keep_empty_features else empty)
         return (

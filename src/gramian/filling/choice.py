@@ -21,7 +21,6 @@ from gramian.evidence.robustness import believe_cells
 from gramian.exceptions import NumericalWarning
 from gramian.filling.columns import FilledColumns
 from gramian.latent.gaussian import NoiseAboveError
-from gramian.latent.interval import Interval
 from gramian.latent.known_errors import Known
 from gramian.latent.missing import MissingFit
 from gramian.latent.units import Units
@@ -86,7 +85,7 @@ class FillingChoice(FilledColumns):
         if margins is not None and margins.own:
             self._margins = margins
             if known is not None and known.interval is not None:
-                known = replace(known, interval=Interval(known.interval.low, margins.into(known.interval.high)))
+                known = replace(known, interval=known.interval.mapped(margins.into))
             found = self._fit_in_units(model, margins.into(table), margins.into(usual), weights, known)
         found = self._with_column_noises(found)
         self._calibrate(

@@ -182,7 +182,12 @@ class FilledColumns(TakesFrames):
         return np.asarray((raw - self._coding.mean) / self._coding.scale)
 
     def _known(self, std: Array | None, limits: Array | None) -> Known | None:
-        return Known.of(std, None if limits is None else Interval(np.full(limits.shape, -np.inf), limits))
+        """Cells below limits lie above the least that their column may hold."""
+        if limits is None:
+            return Known.of(std, None)
+        least = self._feature_ends(limits.shape[1])[0]
+        with np.errstate(invalid="ignore"):
+            return Known.of(std, Interval(np.where(least < limits, least, -np.inf), limits))
 
     def _keep_beliefs_of_rows(self, kept: Array) -> None:
         """``flags_`` and ``row_weights_`` of all rows and columns that were given, those too that took no part in the fit."""
@@ -211,7 +216,7 @@ class FilledColumns(TakesFrames):
         scaled = scaled if self._margins is None else self._margins.into(scaled)
         limits = None if known is None or known.interval is None else known.interval.high
         if known is not None and known.interval is not None and self._margins is not None:
-            known = replace(known, interval=Interval(known.interval.low, self._margins.into(known.interval.high)))
+            known = replace(known, interval=known.interval.mapped(self._margins.into))
         if self._units is None:
             return ShownRows(table, scaled, known, limits=limits)
         known = None if known is None else known.moved(self._units.mean, self._units.scale)

@@ -3,8 +3,8 @@
 "Without" is ``LatentImputer(bounds=None, margins=None)``, "with" is ``LatentImputer()``. With ``forest`` as a further word squared error, probabilities of categories and CPU are
 compared with forests of every column on all others, filled in turns as missForest does.
 
-``python -m experiments.possible_values [decide|report] [tables] [forest]`` prints one line per table and the geometric means; with ``--write`` (report
-only) they go into the page on imputation.
+``python -m experiments.possible_values [decide|report] [tables] [forest] [--runs FILE]`` prints one line per table and the geometric means; with ``--write`` (report
+only) they go into the page on imputation. With ``--runs`` what has ended is kept in a JSON file.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ import io
 import sys
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 from textwrap import wrap
 
 import numpy as np
 
 from experiments._page import write_block
+from experiments._runs import run_once
 from experiments._tables import names
 from gramian import LatentImputer
 
@@ -52,23 +54,26 @@ def _all_frames(which: str):
         yield name, frame[numbers + texts].astype(dict.fromkeys(numbers, float)), numbers, texts
 
 
-def judged(frame, numbers, texts, options, forest=False, seed=0):
+def hidden_cells(frame, seed=0):
+    """Which cells are hidden."""
+    return frame.notna() & (np.random.default_rng(seed).random(frame.shape) < 0.2)
+
+
+def judged(frame, numbers, texts, options):
     """What the imputer with these options loses on hidden cells."""
-    rng = np.random.default_rng(seed)
-    hidden = frame.notna() & (rng.random(frame.shape) < 0.2)
+    hidden = hidden_cells(frame)
     holed = frame.mask(hidden)
     start = time.process_time()
     model = LatentImputer(**options).fit(holed)
     full = model.transform(holed)
     seconds = time.process_time() - start
     ends = {level: model.interval(holed, level) for level in CENTRAL}
-    squared, score, pinball, impossible = [], [], [], 0
+    score, pinball, impossible = [], [], 0
     for name in numbers:
         at, unit = hidden[name].to_numpy(), float(holed[name].std()) or 1.0
         true, seen = frame[name].to_numpy()[at], holed[name].dropna().to_numpy()
         fill = full[name].to_numpy()[at]
         low, high = (table[name].to_numpy()[at] for table in ends[LEVEL])
-        squared.append(np.square((fill - true) / unit))
         score.append((high - low + 2 / (1 - LEVEL) * (np.maximum(low - true, 0) + np.maximum(true - high, 0))) / unit)
         losses = []
         for level, pair in ends.items():
@@ -76,50 +81,59 @@ def judged(frame, numbers, texts, options, forest=False, seed=0):
                 off = true - table[name].to_numpy()[at]
                 losses.append(2 * np.maximum(share * off, (share - 1) * off))
         pinball.append(np.mean(losses, axis=0) / unit)
-        impossible += int((fill < 0).sum()) if seen.min() >= 0 else 0
-        impossible += int((fill % 1 != 0).sum()) if (seen % 1 == 0).all() else 0
-    ours = shares = theirs = cells = 0.0
-    spent, square_of_forests = 0.0, np.nan
-    if forest:
-        start = time.process_time()
-        by_forests, labels, chances_of = filled_by_forests(holed, numbers, texts)
-        spent = time.process_time() - start
-        off = [
-            np.square((by_forests[:, j] - frame[name].to_numpy()) / (float(holed[name].std()) or 1.0))[hidden[name]]
-            for j, name in enumerate(numbers)
-        ]
-        square_of_forests = float(np.concatenate(off).mean())
+        wrong = (fill % 1 != 0) if (seen % 1 == 0).all() else np.zeros(len(fill), dtype=bool)
+        if seen.min() >= 0:
+            wrong |= (fill < 0) | ((fill > 1) & (seen.max() <= 1))
+        impossible += int(wrong.sum())
+    lost = {"ours": 0.0, "shares": 0.0}
     for name in texts:
         values = model.categories_.get(name, [])
-        at = hidden[name].to_numpy() & frame[name].isin(values).to_numpy()
-        if not values or not at.any():
+        at, codes, shares = of_shares(frame, hidden, name, values)
+        if not len(codes):
             continue
-        codes = frame[name].map({value: k for k, value in enumerate(values)}).to_numpy()[at].astype(int)
-        counts = holed[name].value_counts().reindex(values).to_numpy() + 0.5
         start = time.process_time()
         chances = model.predict_proba(holed, name)[at]
         seconds += time.process_time() - start
-        ours -= np.log(chances[np.arange(len(codes)), codes]).sum()
-        shares -= np.log((counts / counts.sum())[codes]).sum()
-        if forest and name in chances_of:
-            votes = np.zeros((int(at.sum()), len(values)))
-            for k, value in enumerate(labels[name]):
-                if value in values:
-                    votes[:, values.index(value)] = chances_of[name][at][:, k]
-            votes = 0.98 * votes + 0.02 * counts / counts.sum()  # a vote of 0 of 100 trees would cost without limit
-            theirs -= np.log(votes[np.arange(len(codes)), codes]).sum()
-        cells += len(codes)
-    means = [float(np.concatenate(part).mean()) for part in (squared, score, pinball)]
-    return (
-        impossible,
-        *means,
-        ours / max(cells, 1),
-        shares / max(cells, 1),
-        theirs / max(cells, 1),
-        seconds,
-        spent,
-        square_of_forests,
-    )
+        lost["ours"] -= np.log(chances[np.arange(len(codes)), codes]).sum()
+        lost["shares"] -= np.log(shares[codes]).sum()
+    return {
+        "impossible": impossible,
+        "squared": squared_error(frame, holed, numbers, full[numbers].to_numpy(float)),
+        "interval": float(np.concatenate(score).mean()),
+        "crps": float(np.concatenate(pinball).mean()),
+        "loss": lost["ours"],
+        "loss of shares": lost["shares"],
+        "cpu": seconds,
+    }
+
+
+def judged_forests(frame, numbers, texts):
+    """The same of forests: squared error, log-loss and CPU."""
+    hidden = hidden_cells(frame)
+    holed = frame.mask(hidden)
+    start = time.process_time()
+    full, labels, chances = filled_by_forests(holed, numbers, texts)
+    seconds, lost = time.process_time() - start, 0.0
+    for name in texts:
+        at, codes, shares = of_shares(frame, hidden, name, labels[name])
+        if len(codes) and name in chances:
+            votes = 0.98 * chances[name][at] + 0.02 * shares  # a vote of 0 of 100 trees would cost without limit
+            lost -= np.log(votes[np.arange(len(codes)), codes]).sum()
+    return {"squared": squared_error(frame, holed, numbers, full), "loss": lost, "cpu": seconds}
+
+
+def of_shares(frame, hidden, name, values):
+    """Which hidden cells of a column hold a category that was seen, which one, and the shares of all."""
+    at = (hidden[name] & frame[name].isin(values)).to_numpy()
+    codes = frame[name][at].map({value: k for k, value in enumerate(values)}).to_numpy(int)
+    counts = frame[name].mask(hidden[name]).value_counts().reindex(values).fillna(0).to_numpy() + 0.5
+    return at, codes, counts / counts.sum()
+
+
+def squared_error(frame, holed, numbers, full):
+    """Of hidden numbers, in deviations of their columns."""
+    off = (full - frame[numbers].to_numpy()) / holed[numbers].std().replace(0.0, 1.0).to_numpy()
+    return float(np.square(off)[(frame.notna() & holed.isna())[numbers].to_numpy()].mean())
 
 
 def filled_by_forests(holed, numbers, texts):
@@ -163,43 +177,56 @@ def filled_by_forests(holed, numbers, texts):
     return full[:, : len(numbers)], codes, chances
 
 
-def main(which: str = "report", most: int = 40, forest: bool = False, write: bool = False) -> None:
+def main(which: str, most: int, forest: bool, file: Path | None, write: bool) -> None:
     warnings.simplefilter("ignore")
-    rows = []
+    found: dict[str, list[dict[str, float]]] = {"free": [], "own": [], "forests": []}
     for name, frame, numbers, texts in mixed_frames(which, most):
-        try:
-            free = judged(frame, numbers, texts, {"bounds": None, "margins": None})
-            own = judged(frame, numbers, texts, {}, forest)
-        except ValueError as error:
-            print(f"{name}: {error}", flush=True)
-            continue
-        rows.append((free, own))
-        told = [own[k] / free[k] for k in (1, 2, 3)]
-        print(
-            f"{name}: impossible {free[0]} -> {own[0]}, squared {told[0]:.3f}, interval {told[1]:.3f}, CRPS {told[2]:.3f}, "
-            f"log-loss {own[4]:.3f} shares {own[5]:.3f} forest {own[6]:.3f}, CPU {free[7]:.2f} -> {own[7]:.2f}, forest {own[8]:.2f}",
-            flush=True,
-        )
-    free, own = (np.array([row[k] for row in rows]) for k in (0, 1))
-    squared, interval, crps = np.exp(np.log(own[:, 1:4] / free[:, 1:4]).mean(axis=0))
-    loss = own[:, 4] / own[:, 5]
-    text = (
-        f"On {len(rows)} real tables with numbers and categories, a fifth of their cells hidden (`python -m experiments.possible_values {which}`): "
-        f"impossible fills {int(free[:, 0].sum()):,} without, {int(own[:, 0].sum())} with; squared error {squared:.3f}, interval score {interval:.3f} and "
-        f"CRPS {crps:.3f} of those without (geometric means); log-loss of categories {np.exp(np.nanmean(np.log(loss))):.3f} of the shares', above them on "
-        f"{int((loss > 1).sum())} (most {np.nanmax(loss):.3f}); CPU {own[:, 7].sum() / free[:, 7].sum():.1f} times."
-    )
+        asked = {
+            "free": partial(judged, frame, numbers, texts, {"bounds": None, "margins": None}),
+            "own": partial(judged, frame, numbers, texts, {}),
+            **({"forests": partial(judged_forests, frame, numbers, texts)} if forest else {}),
+        }
+        for kind, run in asked.items():
+            found[kind].append(run_once(file, f"{which} {name} {kind}", run))
+    text = summary(which, *(columns_of(found[kind]) for kind in ("free", "own")))
     if forest:
-        ratio, squares = own[:, 4] / own[:, 6], own[:, 1] / own[:, 9]
-        text += (
-            f" Beside missForest (forests of every column on all others, in turns): log-loss {np.exp(np.nanmean(np.log(ratio))):.3f} of theirs, not above on "
-            f"{int((ratio <= 1).sum())} tables; squared error {np.exp(np.mean(np.log(squares))):.3f} of theirs, not above on {int((squares <= 1).sum())}; "
-            f"CPU {own[:, 7].sum() / own[:, 8].sum():.3f} of theirs."
-        )
+        text += beside_forests(columns_of(found["own"]), columns_of(found["forests"]))
     said = wrap(text, 118, break_long_words=False, break_on_hyphens=False)
     print("", *said, sep="\n")
     if write:
         write_block(PAGE, BLOCK, said)
+
+
+def columns_of(runs):
+    """Each figure of all tables."""
+    return {name: np.array([run[name] for run in runs]) for name in runs[0]}
+
+
+def mean_of(ratio):
+    """A geometric mean and the largest, in words."""
+    ratio = ratio[np.isfinite(ratio)]
+    return f"{np.exp(np.log(ratio).mean()):.3f} (at most {ratio.max():.2f})"
+
+
+def summary(which, free, own):
+    """What the default does beside the model without laws and bounds, and beside the shares of categories."""
+    squared, interval, crps = (mean_of(own[name] / free[name]) for name in ("squared", "interval", "crps"))
+    loss = own["loss"] / own["loss of shares"]
+    return (
+        f"On {len(loss)} real tables with numbers and categories, a fifth of their cells hidden (`python -m experiments.possible_values {which}`): "
+        f"impossible fills {int(free['impossible'].sum()):,} without, {int(own['impossible'].sum())} with; squared error {squared}, interval score {interval} and "
+        f"CRPS {crps} of those without (geometric means); log-loss of categories {mean_of(loss)} of the shares', above them on "
+        f"{int((loss > 1).sum())}; CPU {own['cpu'].sum() / free['cpu'].sum():.1f} times."
+    )
+
+
+def beside_forests(own, forests):
+    ratio, squares = own["loss"] / forests["loss"], own["squared"] / forests["squared"]
+    return (
+        f" Beside missForest (forests of every column on all others, in turns): log-loss {mean_of(ratio)} of theirs, not above on "
+        f"{int((ratio <= 1).sum())} tables; squared error {mean_of(squares)} of theirs, not above on {int((squares <= 1).sum())}; "
+        f"CPU {own['cpu'].sum() / forests['cpu'].sum():.3f} of theirs."
+    )
 
 
 if __name__ == "__main__":
@@ -208,5 +235,6 @@ if __name__ == "__main__":
         "decide" if "decide" in words else "report",
         next((int(word) for word in words if word.isdigit()), 40),
         "forest" in words,
+        Path(words[words.index("--runs") + 1]) if "--runs" in words else None,
         "--write" in words,
     )

@@ -119,9 +119,23 @@ def test_probabilities_beat_the_shares_where_the_table_knows_and_equal_them_wher
 
 def test_useless_probabilities_are_the_shares():
     rng = np.random.default_rng(0)
-    shares = np.array([0.2, 0.8])
-    found = Chances.of(shares, rng.dirichlet([1, 1], 200), (rng.random(200) < 0.8).astype(int))
-    assert_allclose(found(rng.dirichlet([1, 1], 5)), np.tile(shares, (5, 1)))
+    places, codes = rng.standard_normal((200, 1)), (rng.random(200) < 0.8).astype(int)
+    found = Chances.of(places, codes, 2)
+    shares = (np.bincount(codes) + 0.5) / 201
+    assert_allclose(found.held_to(found.log_law(places), codes)(rng.standard_normal((5, 1))), np.tile(shares, (5, 1)))
+
+
+def test_a_category_between_two_others_is_told():
+    rng = np.random.default_rng(0)
+    size = rng.uniform(0, 3, 300)
+    frame = pd.DataFrame({"a": size + 0.1 * rng.standard_normal(300), "b": size + 0.1 * rng.standard_normal(300)})
+    truth = pd.Series(np.array(["small", "medium", "large"])[size.astype(int)])
+    frame["kind"] = truth.mask(rng.random(300) < 0.2)
+    at = frame["kind"].isna()
+    model = LatentImputer().fit(frame)
+    assert (model.transform(frame)["kind"] == truth)[at].mean() > 0.9
+    chances = model.predict_proba(frame, "kind")[at & (truth == "medium")]
+    assert chances[:, model.categories_["kind"].index("medium")].mean() > 0.7
 
 
 def test_a_category_of_many_levels_weighs_no_more_than_a_number():

@@ -289,13 +289,13 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
         many = len(table) > LOOK.rows and known is None and self.robust != "rows" and not is_auto(self.estimator)
         if isinstance(model, PPCA) and many:
             self._fit_many(model, as_rows(table, weights))
-            self._keep_flags(table)
-            self._keep_beliefs(kept)
+            self._find_flags(table)
+            self._keep_beliefs_of_rows(kept)
         elif isinstance(model, PPCA):
             found = self._fit_linear(model, table, weights, None if known is None else known[kept])
             if is_auto(self.estimator):
                 self._take_best_family(found)
-            self._keep_beliefs(kept)
+            self._keep_beliefs_of_rows(kept)
         else:
             if known is not None:
                 raise ValueError(f"X_std and censored need PPCA, not estimator={model!r}.")

@@ -142,7 +142,6 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
     _dtype: Annotated[str, "maybe dtype"]
     _view_laws: list[Any] | None
     robust_: str | bool
-    row_weights_: Array
     _view_kept: Kept
     solver_: Any
     solver_reason_: str
@@ -151,7 +150,6 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
     gamma_: Array
     _counts: Annotated[list[Array], "maybe v: + *"]
     degrees_of_freedom_: float
-    flags_: Any
     selection_: Selection
     latents_: Annotated[Array, "* q"]
     n_features_in_: Annotated[int, "maybe =d"]
@@ -390,9 +388,11 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
         flags[kept] = found.flags
         parts = split_views(flags, rows)
         if layout.columns is not None:
-            self.flags_: Any = np.zeros((n_rows, self.n_features_in_), dtype=bool)
+            d = self.n_features_in_ if self._coding is None else len(self._coding.owner)
+            every = np.zeros((n_rows, d), dtype=bool)
             for columns, part in zip(layout.columns, parts):
-                self.flags_[:, columns] = part
+                every[:, columns] = part
+            self.flags_ = self._flags_of_columns(every)
         else:
             self.flags_ = dict(zip(layout.names, parts)) if layout.kind == "dict" else parts
         if found.flags.any():

@@ -19,7 +19,7 @@ from gramian._types import Table, Weights
 from gramian.estimators.ppca import PPCA
 from gramian.evidence.folds import as_folds, check_folds
 from gramian.evidence.limits import threshold
-from gramian.evidence.robustness import believe_cells, check_robust
+from gramian.evidence.robustness import Robust, believe_cells, check_robust
 from gramian.evidence.selection import Selection, votes
 from gramian.evidence.tables import choose_for_detector
 from gramian.exceptions import NumericalWarning
@@ -76,7 +76,11 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
     training_scores_ : ndarray of shape (n_samples,)
         Scores of the training rows, each by a model that has not seen it, lowest first.
     flags_ : ndarray of bool of shape (n_samples, n_features)
-        Cells that the models were not fitted to, of the rows with weight and cells; only for ``robust="cells"``.
+        Cells that the models were not fitted to, which ``robust="cells"`` looks for; this and the following only where ``robust`` is not False.
+    row_weights_ : ndarray of shape (n_samples,)
+        How much each row counted in the model of all rows: 0 for rows that are wild as a whole ("cells") or far beyond the others ("auto"), E[u] of the t ("rows").
+    degrees_of_freedom_ : float
+        Of the t; only for "rows".
     offset_ : float
         The threshold: ``decision_function = score_samples - offset_``.
 
@@ -100,8 +104,8 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
     _by_residual: bool = False
     _usual: Annotated[UsualRows | None, "its d"] = None
 
-    flags_: Array
     selection_: Selection
+    degrees_of_freedom_: float
     estimator: Annotated[Any, "maybe object"]
     estimator_: Annotated[Any, "fitted"]
     offset_: Annotated[float, "number"]
@@ -180,10 +184,13 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
             )
         forget(self)
         whole = self._check(X, reset=True)
-        table, weights = shown_rows(*positive_rows(whole, check_weights(sample_weight, whole)))
+        given_weights = check_weights(sample_weight, whole)
+        shown = (given_weights > 0) & ~np.isnan(whole).all(axis=1)
+        table, weights = shown_rows(*positive_rows(whole, given_weights))
         scale = self._coding is None and standardizes(self.standardize, getattr(model, "kernel", None))
-        believed = self._believed(model, table, weights)
-        self._units = Units.of(believed, weights) if scale else None
+        beliefs = self._beliefs(model, table, weights)
+        believed, usual = np.where(beliefs.flags, np.nan, table), beliefs.row_weights > 0
+        self._units = Units.of(believed[usual], weights[usual]) if scale else None
         rows = self._rows(believed)
         given = as_folds(self.n_folds, self._rows(whole))
         hashes = row_hashes(self._rows(table))
@@ -192,8 +199,8 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         self._folds = fold[first]
         parts = range(folds.n_folds if self.n_folds is not None and folds else 0)
         for held in parts:
-            self._check_shown(believed[fold != held])
-        self._usual, usual = None, np.ones(len(rows), dtype=bool)
+            self._check_shown(believed[usual & (fold != held)])
+        self._usual = None
         for left in reversed(range(1 + (DETECTOR.refits if self.robust == "auto" else 0))):
             if self.estimator is None:
                 those = Folds.given(hashes[usual], fold[usual]) if parts else LOOK.folds
@@ -229,19 +236,23 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
             usual = found
         if self.estimator is None:
             scores = self._with_curves(table, scores, weights, SmallestRows.of(rows[usual], weights[usual], LOOK.few))
+        if self.robust is not False:
+            counted = usual.astype(float)
+            counted[usual] = vars(self.estimator_).get("row_weights_", 1.0)  # of a t
+            self._keep_beliefs(shown, beliefs.flags, counted)
+        if hasattr(self.estimator_, "degrees_of_freedom_"):
+            self.degrees_of_freedom_ = self.estimator_.degrees_of_freedom_
         order = np.argsort(scores)
         self.training_scores_, self._weights = scores[order], weights[order]
         self.offset_ = self.limit(1 - share)
         return scores
 
-    def _believed(self, model: Any, table: Array, weights: Array) -> Array:
-        """The rows that the models are fitted to: without their wild cells. Scores are of the rows as they are [14]."""
+    def _beliefs(self, model: Any, table: Array, weights: Array) -> Robust:
+        """Which cells and rows the models are fitted to. Scores are of the rows as they are [14]."""
         check_robust(self.robust)
         if self.robust != "cells" or not isinstance(model, PPCA) or not takes_holes(model.n_components):
-            return table
-        found = believe_cells(table, weights, "cells")
-        self.flags_ = found.flags
-        return np.where(found.flags, np.nan, table) if found.flags.any() else table
+            return Robust.everything(table)
+        return believe_cells(table, weights, "cells")
 
     def limit(self, level: float = 0.99) -> float:
         """The score below which rows are odd: a share ``level`` of the training rows, each scored by a model that has not seen it, lies above [10].

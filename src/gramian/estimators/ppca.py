@@ -147,8 +147,6 @@ class PPCA(PrimalStream):
     solver_reason_: str
     selection_: Selection
     robust_: str | bool
-    flags_: Array
-    row_weights_: Array
     degrees_of_freedom_: float
     _held_out_spe: Annotated[float | None, "maybe nonnegative"]
     loadings_: Annotated[Array, "d q"]
@@ -306,9 +304,7 @@ class PPCA(PrimalStream):
             table = np.where(found.flags, np.nan, X) if found.flags.any() else X
             self._fit_table(*((table, weights) if some.all() else (table[some], weights[some])))
         self.robust_ = found.kind
-        self.flags_ = np.zeros((len(kept), X.shape[1]), dtype=bool)
-        self.row_weights_ = np.ones(len(kept))
-        self.flags_[kept], self.row_weights_[kept] = found.flags, found.row_weights
+        self._keep_beliefs(kept, found.flags, found.row_weights)
         return self
 
     def _fit_table(self, X: Points, weights: Array, start: MissingFit | None = None) -> PPCA:

@@ -143,8 +143,6 @@ class PPCAMixture(PrimalMixture):
     """
 
     robust_: str | bool
-    flags_: Array
-    row_weights_: Array
     noise_floor_: float
     degrees_of_freedom_: float
     noise_variances_: Annotated[Array, "+ k"]
@@ -328,8 +326,7 @@ class PPCAMixture(PrimalMixture):
         else:
             self._store(best, dtype)
         self.robust_ = found.kind
-        self.flags_, self.row_weights_ = np.zeros((n_rows, X.shape[1]), dtype=bool), np.ones(n_rows)
-        self.flags_[kept], self.row_weights_[kept] = found.flags, found.row_weights
+        self._keep_beliefs(kept, found.flags, found.row_weights)
         if found.degrees_of_freedom is not None:
             self.degrees_of_freedom_ = found.degrees_of_freedom
         return best

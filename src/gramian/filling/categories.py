@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array
-from gramian._content import row_hashes
+from gramian._content import row_hashes, smallest_positions
 from gramian._types import Table
 from gramian.evidence.cells import hidden_cells
 from gramian.filling.columns import FilledColumns, ShownRows
@@ -44,46 +44,46 @@ class FilledCategories(FilledColumns):
         if coding is None or not any(coding.categories):
             return
         first = np.searchsorted(coding.owner, np.arange(len(coding.names)))
-        hashes = row_hashes(scaled)
-        owner, groups = coding.owner, [j for j, values in enumerate(coding.categories) if values]
-        raw: dict[int, list[Array]] = {j: [] for j in groups}
-        codes: dict[int, list[Array]] = {j: [] for j in groups}
+        hashes, owner = row_hashes(scaled), coding.owner
+        groups = [j for j, values in enumerate(coding.categories) if values]
+        codes = {j: each.argmax(axis=1) for j in groups for each in (coding.probabilities(scaled)[coding.names[j]],)}
+        drawn = np.sort(smallest_positions(hashes, LOOK.rows))
+        said: dict[int, list[tuple[Array, Array]]] = {j: [] for j in groups}
+
+        def laws(model: Any, table: Array, j: int) -> Chances:
+            rows = drawn[~np.isnan(table[drawn, first[j]])]
+            return Chances.of(self._places(model, table[rows], owner == j), codes[j][rows], len(coding.categories[j]))
+
         for draw in range(LOOK.draws):
             hidden = hidden_cells(scaled[:, first], draw, hashes)  # the features of a category are missing together
             hidden[:, [j for j, values in enumerate(coding.categories) if not values]] = False
-            hidden = hidden[:, owner]
-            table = np.where(hidden, np.nan, scaled)
+            table = np.where(hidden[:, owner], np.nan, scaled)
             if not hidden.any() or np.isnan(table).all(axis=0).any():
                 continue
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the fit to all cells has said it
-                filled = self._features(refit(self.estimator_, table), ShownRows(table, table))[0]
-            told, true = self._raw_chances(filled), self._raw_chances(scaled)
-            for j in groups:
-                rows = np.flatnonzero(hidden[:, owner == j][:, 0])
-                raw[j].append(told[coding.names[j]][rows])
-                codes[j].append(true[coding.names[j]][rows].argmax(axis=1))
+                model = refit(self.estimator_, table)
+                for j in groups:
+                    rows = np.flatnonzero(hidden[:, j])
+                    places = self._places(model, table[rows], owner == j)
+                    said[j].append((laws(model, table, j).log_law(places), codes[j][rows]))
         self._chances = {}
-        plain = self._raw_chances(scaled)
         for j in groups:
-            seen = ~np.isnan(scaled[:, owner == j][:, 0])
-            shares = plain[coding.names[j]][seen].mean(axis=0)
-            shares = (shares * seen.sum() + 0.5) / (seen.sum() + 0.5 * len(shares))
-            said = np.concatenate(raw[j]) if raw[j] else np.empty((0, len(shares)))
-            self._chances[coding.names[j]] = Chances.of(
-                shares, said, np.concatenate(codes[j]) if codes[j] else np.empty(0, int)
-            )
+            found = laws(self.estimator_, scaled, j)
+            if said[j]:
+                found = found.held_to(*(np.concatenate(parts) for parts in zip(*said[j])))
+            self._chances[coding.names[j]] = found
 
-    def _raw_chances(self, features: Array) -> dict[str, Array]:
-        assert self._coding is not None
-        return self._coding.probabilities(self._unscaled(features))
+    def _places(self, model: Any, rows: Array, own: Array) -> Array:
+        """What the rest of each row says of features."""
+        alone = np.where(own, np.nan, rows)
+        return np.asarray(self._features(model, ShownRows(alone, alone))[0][:, own])
 
     def _calibrated(self, features: Array) -> dict[str, Array]:
         """The probabilities of categories that features in the units of the coding stand for."""
         assert self._coding is not None
-        raw = self._coding.probabilities(features)
-        chances = self._chances or {}
-        return {name: chances[name](told) if name in chances else told for name, told in raw.items()}
+        at = dict(zip(self._coding.names, range(len(self._coding.names))))
+        return {name: law(features[:, self._coding.owner == at[name]]) for name, law in (self._chances or {}).items()}
 
     @property
     def categories_(self) -> dict[str, list[str]]:

@@ -21,7 +21,6 @@ from gramian.evidence.robustness import believe_cells
 from gramian.exceptions import NumericalWarning
 from gramian.filling.columns import FilledColumns
 from gramian.latent.gaussian import NoiseAboveError
-from gramian.latent.interval import Interval
 from gramian.latent.known_errors import Known
 from gramian.latent.missing import MissingFit
 from gramian.latent.units import Units
@@ -65,8 +64,6 @@ class FillingChoice(FilledColumns):
     _spreads: Annotated[Array, "+ d"]  # the deviation of each column
     _calibrate: Any
     _near: MissingFit | None = None  # the model of a table that is nearly the same
-    flags_: Array
-    row_weights_: Array
     robust_: str | bool
     degrees_of_freedom_: float
 
@@ -88,7 +85,7 @@ class FillingChoice(FilledColumns):
         if margins is not None and margins.own:
             self._margins = margins
             if known is not None and known.interval is not None:
-                known = replace(known, interval=Interval(known.interval.low, margins.into(known.interval.high)))
+                known = replace(known, interval=known.interval.mapped(margins.into))
             found = self._fit_in_units(model, margins.into(table), margins.into(usual), weights, known)
         found = self._with_column_noises(found)
         self._calibrate(
@@ -189,18 +186,6 @@ class FillingChoice(FilledColumns):
         self.robust_, self.flags_, self.row_weights_ = found.kind, found.flags, found.row_weights
         self._seer = found.seer
         return usual
-
-    def _keep_beliefs(self, kept: Array) -> None:
-        """``flags_`` and ``row_weights_`` for all rows that were given, those without weight or cells too."""
-        if "flags_" not in self.__dict__:
-            return
-        found = self.flags_
-        if self._coding is not None:  # of columns of the frame, not of features
-            owner = np.asarray(self._coding.owner)
-            found = np.column_stack([found[:, owner == j].any(axis=1) for j in range(len(self._coding.names))])
-        flags, weights = np.zeros((len(kept), found.shape[1]), dtype=bool), np.ones(len(kept))
-        flags[kept], weights[kept] = found, self.row_weights_
-        self.flags_, self.row_weights_ = flags, weights
 
     def _in_units(self, model: Any, table: Array, usual: Array, weights: Array) -> Array:
         """The table in the units of its columns, those of the ``usual`` cells, which are kept."""

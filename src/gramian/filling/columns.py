@@ -19,7 +19,7 @@ from gramian.latent.units import Units
 from gramian.single.noisy_fit import check_errors
 from gramian.tables.bounds import Bounds, check_bounds
 from gramian.tables.codes import Code, check_keep_codes, find_codes, warn_of_codes, without_codes
-from gramian.tables.frames import as_table, chosen_columns, frame_of, like, with_columns
+from gramian.tables.frames import as_table, chosen_columns, frame_of, like, with_columns, without_words
 from gramian.tables.front_door import TakesFrames, filled_like, holes
 from gramian.tables.margins import Margins
 
@@ -182,7 +182,22 @@ class FilledColumns(TakesFrames):
         return np.asarray((raw - self._coding.mean) / self._coding.scale)
 
     def _known(self, std: Array | None, limits: Array | None) -> Known | None:
-        return Known.of(std, None if limits is None else Interval(np.full(limits.shape, -np.inf), limits))
+        """Cells below limits lie above the least that their column may hold."""
+        if limits is None:
+            return Known.of(std, None)
+        least = self._feature_ends(limits.shape[1])[0]
+        with np.errstate(invalid="ignore"):
+            return Known.of(std, Interval(np.where(least < limits, least, -np.inf), limits))
+
+    def _keep_beliefs_of_rows(self, kept: Array) -> None:
+        """``flags_`` and ``row_weights_`` of all rows and columns that were given, those too that took no part in the fit."""
+        if "flags_" not in vars(self):
+            return
+        found, shown = self.flags_, self._shown_columns
+        if shown is not None:
+            found = np.zeros((len(found), self.n_features_in_), dtype=bool)
+            found[:, shown] = self.flags_
+        self._keep_beliefs(kept, found, self.row_weights_)
 
     def _kept(self, columns: Array) -> Array:
         """Of all columns those that show a value."""
@@ -201,7 +216,7 @@ class FilledColumns(TakesFrames):
         scaled = scaled if self._margins is None else self._margins.into(scaled)
         limits = None if known is None or known.interval is None else known.interval.high
         if known is not None and known.interval is not None and self._margins is not None:
-            known = replace(known, interval=Interval(known.interval.low, self._margins.into(known.interval.high)))
+            known = replace(known, interval=known.interval.mapped(self._margins.into))
         if self._units is None:
             return ShownRows(table, scaled, known, limits=limits)
         known = None if known is None else known.moved(self._units.mean, self._units.scale)
@@ -249,7 +264,7 @@ class FilledColumns(TakesFrames):
         else:
             frame, columns = self._table(X), self._columns_of(features, texts, rounded)
         empty = self._empty_columns(frame.names)
-        for name in empty:
+        for name in without_words(X, empty) if self.keep_empty_features else ():
             columns[name] = np.zeros(frame.n_rows)
         out = filled_like(X, frame, columns, without=() if self.keep_empty_features else empty)
         return (

@@ -109,7 +109,7 @@ class ManyRows(FillingChoice):
         much = drawn.weights @ seer.flags(X) > COLUMN_SHARE * (drawn.weights @ ~np.isnan(X))
         return replace(seer, able=seer.able & ~much)
 
-    def _keep_flags(self, table: Array) -> None:
+    def _find_flags(self, table: Array) -> None:
         """``flags_`` and ``row_weights_`` of a table in memory."""
         if "robust_" in vars(self):
             flags = np.zeros(table.shape, dtype=bool) if self._seer is None else self._seer.flags(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,10 @@ class Interval:
     def everywhere(self) -> Interval:
         """With the whole line for cells that are in no interval."""
         return Interval(np.where(self.cells, self.low, -np.inf), np.where(self.cells, self.high, np.inf))
+
+    def mapped(self, into: Callable[[Array], Array]) -> Interval:
+        """In other coordinates, which rise with these."""
+        return Interval(into(self.low), into(self.high))
 
     def moments(self, mean: Array, variance: Array) -> tuple[Array, Array]:
         """Mean and variance of normal laws of all cells, cut to their intervals.

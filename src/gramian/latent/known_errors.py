@@ -102,7 +102,7 @@ class Known:
         """In other units: (x - shift) / scale."""
         std, interval = self.std, self.interval
         if interval is not None:
-            interval = Interval((interval.low - shift) / scale, (interval.high - shift) / scale)
+            interval = interval.mapped(lambda ends: (ends - shift) / scale)
         return Known(None if std is None else std / scale, interval)
 
     @property
@@ -110,7 +110,8 @@ class Known:
         """The finite end of each interval, NaN elsewhere: where a first model may take such a cell to be."""
         if self.interval is None:
             return None
-        return np.where(np.isfinite(self.interval.high), self.interval.high, self.interval.low)
+        ends = np.where(np.isfinite(self.interval.high), self.interval.high, self.interval.low)
+        return np.where(self.interval.cells, ends, np.nan)
 
     def put_ends(self, X: Array) -> Array:
         """The table with cells of intervals at their finite ends; as they are where there is none."""

@@ -201,7 +201,7 @@ def wrap(X: Any, frame: Any) -> Any:
 
 def with_cells(X: Any, cells: Mapping[str, tuple[Array, Sequence[Any]]]) -> Any:
     """A frame with some cells changed: ``cells[name] = (flags of rows, their values)``. Container, names, index, dtypes and
-    categories stay; whole numbers stay whole."""
+    categories stay; whole numbers stay whole. A column whose type says that it holds nothing gets that of its values."""
     if is_narwhals(X):
         return wrap(X, with_cells(X.to_native(), cells))
     frame = frame_of(X)
@@ -228,14 +228,21 @@ def with_cells(X: Any, cells: Mapping[str, tuple[Array, Sequence[Any]]]) -> Any:
         if type(X).__module__.startswith("pyarrow"):
             import pyarrow
 
-            kind = X.schema.field(name).type
-            plain = pyarrow.array(full, type=kind.value_type if pyarrow.types.is_dictionary(kind) else kind)
+            kind, at = out.schema.field(name).type, names.index(name)
+            of_values = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+            plain = pyarrow.array(full, type=None if pyarrow.types.is_null(kind) else of_values)
             column = plain.dictionary_encode().cast(kind) if pyarrow.types.is_dictionary(kind) else plain
-            columns = [column if each == name else out.column(j) for j, each in enumerate(names)]
-            out = type(X).from_arrays(columns, schema=X.schema)
+            out = out.set_column(at, out.schema.field(name).with_type(column.type), column)
         else:
-            out = out.with_columns(type(series.to_native())(name, full, dtype=series.to_native().dtype))
+            dtype = series.to_native().dtype
+            out = out.with_columns(type(series.to_native())(name, full, dtype=None if str(dtype) == "Null" else dtype))
     return out
+
+
+def without_words(X: Any, names: Sequence[str]) -> list[str]:
+    """Of the columns of a frame those that may hold a number: neither texts nor categories."""
+    schema = {} if (frame := frame_of(X)) is None else frame.schema
+    return [name for name in names if not str(schema.get(name)).startswith(("String", "Categorical", "Enum"))]
 
 
 def chosen_columns(X: Any, names: Sequence[str]) -> Any:

@@ -26,6 +26,8 @@ class TakesFrames:
     _coding: Preprocessing | None = None
     feature_names_in_: Any
     n_features_in_: Annotated[int, "=d"]
+    flags_: Any
+    row_weights_: Array
 
     def _coded(self, X: Any, reset: bool, missing: bool) -> Array | None:
         """The features of the rows of a frame; None where X is numbers and nothing but numbers were fitted."""
@@ -69,6 +71,22 @@ class TakesFrames:
     def _feature_names(self) -> Any:
         """The names of what the model sees: of the columns, or of the features that they are coded by; None without names."""
         return getattr(self, "feature_names_in_", None) if self._coding is None else self._coding.features
+
+    def _flags_of_columns(self, flags: Array) -> Array:
+        """Flags of features as flags of the columns of X; a column that takes no part in the model has none."""
+        coding = self._coding
+        if coding is None:
+            return flags
+        found, at = np.zeros((len(flags), self.n_features_in_), dtype=bool), self.feature_names_in_.tolist()
+        for feature, j in zip(flags.T, coding.owner):
+            found[:, at.index(coding.names[j])] |= feature
+        return found
+
+    def _keep_beliefs(self, kept: Array, flags: Array, row_weights: Array) -> None:
+        """``flags_`` and ``row_weights_`` of all rows that were given; those that were not ``kept`` are believed."""
+        every, self.row_weights_ = np.zeros((len(kept), flags.shape[1]), dtype=bool), np.ones(len(kept))
+        every[kept], self.row_weights_[kept] = flags, row_weights
+        self.flags_ = self._flags_of_columns(every)
 
     def _with_filled(self, X: Any, features: Array) -> Any:
         """X in its container with the holes of its columns filled from complete features."""

@@ -263,3 +263,17 @@ def test_json_that_is_no_table_says_so(tmp_path, text, said):
     (tmp_path / "t.json").write_text(text)
     with pytest.raises(ValueError, match=said):
         read_table(tmp_path / "t.json")
+
+
+def test_cells_below_a_limit_are_missing_where_nobody_asks_for_the_limit_and_it_is_said(tmp_path):
+    path = tmp_path / "lab.csv"
+    rows = [(f"n{i:02d}", 10 + i, "<2.5" if i in (3, 7) else f"{2.5 * i}") for i in range(12)]
+    path.write_text("name,size,level\n" + "".join(f"{n},{s},{level}\n" for n, s, level in rows))
+    table = read_table(path)
+    level = np.asarray(table.columns[table.names.index("level")], dtype=float)
+    assert np.flatnonzero(np.isnan(level)).tolist() == [3, 7]
+    said = [note for note in table.notes if "below a limit" in note]
+    assert len(said) == 1
+    assert "'<2.5'" in said[0]
+    path.write_text("name,age\n" + "".join(f"n{i},{'<18' if i % 2 else '18-24'}\n" for i in range(12)))
+    assert read_table(path).columns[1].dtype == object  # a category of ages stays one

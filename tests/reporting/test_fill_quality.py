@@ -60,8 +60,10 @@ def test_what_the_mean_fills_as_well_is_filled_with_the_mean(table):
 
 def test_lines_name_what_nothing_helps():
     found = {"b": ColumnQuality("b", 9, 2.0, 1.0, 0.9), "a": ColumnQuality("a", 9, 0.5, 1.0, 0.9)}
-    lines = "\n".join(quality_lines(found, {"a": 3, "b": 1}))
+    found["c"] = ColumnQuality("c", 9, 1.1, 1.0, 1.0, "commonest value")
+    lines = "\n".join(quality_lines(found, {"a": 3, "b": 1, "c": 2}))
     assert "b   2.00   90 %  nothing helps: filled with the mean" in lines
+    assert "c   1.10  100 %  nothing helps: filled with the commonest value" in lines
     assert "a   0.50   90 %" in lines
     assert quality_lines(found, {"a": 0, "b": 0}) == []
 

@@ -219,9 +219,9 @@ class RecordReader(ABC):
             self.kinds[j] = "number"
             return united
         if others:
-            if self.options.limits and all(is_limit(cells[i]) for i in others):
-                return self._texts(name, cells)
             counted = int(np.isfinite(values).sum())
+            if all(is_limit(cells[i]) for i in others) and (self.options.limits or counted > 1):
+                return self._texts(name, cells) if self.options.limits else self._without_limits(j, values, cells[others[0]])
             if self.kinds[j] == "number" or counted >= len(others):
                 cell = quote(cells[others[0]].strip())
                 raise self.source.fail(
@@ -235,6 +235,16 @@ class RecordReader(ABC):
             return self._texts(name, cells)
         if np.isfinite(values).any():
             self.kinds[j] = "number"
+        return values
+
+    def _without_limits(self, j: int, values: Array, cell: str) -> Array:
+        """Numbers of which some are only known to be below a limit: missing, which is said once."""
+        if self.kinds[j] != "number" or not any(f"column {quote(self.names[j])}: " in note for note in self.notes):
+            self.notes.append(
+                f"column {quote(self.names[j])}: cells below a limit, such as {quote(cell.strip())}, are taken as missing "
+                "(`gramian impute` fills them below it)"
+            )
+        self.kinds[j] = "number"
         return values
 
     def _united(self, j: int, cells: list[str]) -> Array | None:

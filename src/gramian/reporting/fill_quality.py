@@ -35,6 +35,7 @@ class ColumnQuality:
     error: float
     mean_error: float
     inside: float
+    trivial: str = "mean"
 
     @property
     def ratio(self) -> float:
@@ -116,7 +117,8 @@ class Judged:
             number = not self.prepare.categories[j]
             model, mean = (float(np.sqrt(e.mean())) if number else float(e.mean()) for e in cells[:, :2].T)
             name = self.prepare.names[j]
-            out[name] = ColumnQuality(name, len(cells), model, mean, float(cells[:, 2].mean()))
+            trivial = "mean" if number else "commonest value"
+            out[name] = ColumnQuality(name, len(cells), model, mean, float(cells[:, 2].mean()), trivial)
         return out
 
 
@@ -157,7 +159,8 @@ def quality_lines(found: Mapping[str, ColumnQuality], wanted: Mapping[str, int],
     width = min(max(len(row.column) for row in shown), 30)
     for row in shown[:most]:
         name = row.column if len(row.column) <= width else row.column[: width - 1] + "…"
-        said = "  nothing helps: filled with the mean" if row.ratio >= 1 else "  hardly a help" * (row.ratio >= HARDLY)
+        said = "  hardly a help" * (row.ratio >= HARDLY)
+        said = f"  nothing helps: filled with the {row.trivial}" if row.ratio >= 1 else said
         lines.append(f"    {name:<{width}}  {row.ratio:5.2f}  {100 * row.inside:3.0f} %{said}")
     return lines + ["    ..."] * (len(shown) > most)
 

@@ -15,6 +15,7 @@ MISSING = frozenset(
         "",
         "na",
         "n/a",
+        "n.a.",
         "#n/a",
         "<na>",
         "nan",

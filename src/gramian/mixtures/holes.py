@@ -12,14 +12,21 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._content import SmallestRows
 from gramian._precision import EPS, TINY
-from gramian.latent.masked_em import LOG_2PI, Parameters, RowPosterior, Statistics, row_posterior, row_posteriors, row_statistics
+from gramian.latent.masked_em import (
+    LOG_2PI,
+    Parameters,
+    RowPosterior,
+    Statistics,
+    row_posterior,
+    row_posteriors,
+    row_statistics,
+)
 from gramian.latent.masked_start import covariance_start, pairwise_spectrum
 from gramian.latent.masked_table import Chunk, MaskedTable
 from gramian.mixtures.mixture import Seen, responsibilities_of
 from gramian.mixtures.rows import Components, GaussianRows, Responsibilities, component_rows
 from gramian.policy import DEFAULTS, LOOK, SIZES
 from gramian.rows import Block
-
 
 LATENTS_TO_BOUND = 7
 """From so many latents on a bound of a density costs little beside the density."""

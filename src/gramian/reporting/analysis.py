@@ -18,6 +18,7 @@ from gramian.estimators.imputer import LatentImputer
 from gramian.estimators.outliers import LatentOutlierDetector
 from gramian.estimators.ppca import PPCA
 from gramian.evidence.cells import hidden_cells
+from gramian.evidence.robustness import believe_cells
 from gramian.io.table_model import TableModel
 from gramian.policy import DEFAULTS, LOOK, PAGE
 from gramian.reporting.associations import associations
@@ -74,6 +75,7 @@ class Analysis:
     full: Array
     std: Array
     rule: str
+    robust: Any = "auto"  # what is believed: False, or "cells" where hidden cells say that some are wild
     held_out: HiddenCells | None = None
     clusters: Clusters | None = None
     target: list[str] | None = None
@@ -89,7 +91,13 @@ class Analysis:
     @cached_property
     def associations(self) -> tuple[Array, list[str]]:
         """How strongly any two columns go together, and their names."""
-        return associations(self.table, self.prepare, self.X, PAGE.columns)
+        return associations(self.table, self.prepare, np.where(self.wild, np.nan, self.X), PAGE.columns)
+
+    @property
+    def wild(self) -> Array:
+        """The cells that are not believed."""
+        numbers = np.array([not self.prepare.categories[j] for j in self.prepare.owner])
+        return self.anomaly.wild_cells & numbers & (self.robust == "cells")
 
     @property
     def holes(self) -> Array:
@@ -175,14 +183,14 @@ def _analyse(
         bar.step(done="odd rows")
         full, std, robust = _impute(model, X)
         bar.step(done="holes")
-    analysis = Analysis(table, prepare, X, model, model.transform(X), anomaly, oddness, flags, full, std, rule)
+    analysis = Analysis(table, prepare, X, model, model.transform(X), anomaly, oddness, flags, full, std, rule, robust)
     said = {" ".join(str(w.message).split()) for w in caught if not issubclass(w.category, DeprecationWarning)}
     analysis.warnings = sorted(said)
     analysis.fitted = fitted
     analysis.target = _target(table, prepare)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # candidates that lose need not have converged
-        analysis.held_out = _held_out(analysis, robust)
+        analysis.held_out = _held_out(analysis)
         bar.step(done="trust")
         analysis.clusters = _clusters(analysis, random_state)
         bar.step(done="clusters")
@@ -219,9 +227,11 @@ def _imputer(model: PPCA, robust: Any = "auto") -> LatentImputer:
 
 
 def _impute(model: PPCA, X: Array) -> tuple[Array, Array, Any]:
-    """The table without holes, the standard deviations of what was filled, and which cells are believed ("auto": not asked yet)."""
+    """The table without holes, the standard deviations of what was filled, and which cells are believed ("auto": not asked)."""
     if not np.isnan(X).any():
-        return X, np.zeros_like(X), "auto"
+        rows = content_sample(X, LOOK.rows)
+        kind = believe_cells(rows, np.ones(len(rows)), "auto").kind if 1 < X.shape[1] <= WIDEST else "auto"
+        return X, np.zeros_like(X), kind
     filler = _imputer(model).fit(content_sample(X, LOOK.rows)) if X.shape[1] <= WIDEST else model
     full, std = filler.impute(X, return_std=True)
     return np.asarray(full), np.asarray(std), getattr(filler, "robust_", "auto")
@@ -248,7 +258,7 @@ def first_features(prepare: Preprocessing) -> Array:
     return np.searchsorted(prepare.owner, np.arange(len(prepare.names)))
 
 
-def _held_out(analysis: Analysis, robust: Any) -> HiddenCells | None:
+def _held_out(analysis: Analysis) -> HiddenCells | None:
     """Hide cells of numbers, fit without them, guess them: how far to trust what is filled."""
     X, prepare = analysis.X, analysis.prepare
     if X.shape[1] < 2 or len(X) < 20:
@@ -272,7 +282,7 @@ def _held_out(analysis: Analysis, robust: Any) -> HiddenCells | None:
         return None
     masked = np.where(everywhere, np.nan, X)
     try:
-        guessed, spread = _imputer(analysis.model, robust).fit(masked).impute(masked, return_std=True)
+        guessed, spread = _imputer(analysis.model, analysis.robust).fit(masked).impute(masked, return_std=True)
     except ValueError:
         analysis.note("trust", "The model could not be fitted without the hidden cells.")
         return None

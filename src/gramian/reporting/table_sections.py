@@ -60,6 +60,8 @@ def together(analysis: Analysis) -> Section | None:
         "both. Two numbers: their correlation, orange where they rise together, blue against each other; a category of two values, or an ordered one, counts "
         "as numbers in its order. With other categories: the correlation ratio, or Cramér's V, from 0 to 1. The deeper, the stronger."
     )
+    if n_wild := int(analysis.wild.sum()):
+        caption += f" {plural(n_wild, 'wild cell')} left out."
     section.add(Drawing(draw.correlations(R[np.ix_(picked, picked)], [names[j] for j in picked]), caption))
     above = np.argwhere(np.triu(strength, 1) > 0)
     order = np.argsort(-strength[tuple(above.T)], kind="stable")[:8]

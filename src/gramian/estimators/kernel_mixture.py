@@ -20,7 +20,7 @@ from gramian._checks import (
     refuse_dask,
     starting_generator,
 )
-from gramian._content import row_hashes
+from gramian._content import SmallestRows, row_hashes
 from gramian._types import Batches, RandomState, Table, Weights
 from gramian.evidence.selection import Selection
 from gramian.exceptions import NumericalWarning, warn
@@ -31,13 +31,14 @@ from gramian.latent.feature_moments import draw_rows
 from gramian.latent.model import warn_if_indefinite
 from gramian.latent.units import Units
 from gramian.mixtures.answers import AUTO, check_clusters
+from gramian.mixtures.choice import choose_clusters
 from gramian.mixtures.cluster_strength import ClusterRows
 from gramian.mixtures.dual_answers import DualMixture
 from gramian.mixtures.feature_fit import block_features
 from gramian.mixtures.kernel_component import DualRows, FeatureRows
 from gramian.mixtures.kernel_restarts import Restarts
 from gramian.mixtures.mixture import MixtureFit
-from gramian.policy import KERNELS, LOOK
+from gramian.policy import CLUSTERS, KERNELS, LOOK
 from gramian.preimage import as_preimage
 from gramian.rows import BatchRows, Block, Rows, as_rows, is_dask
 from gramian.rows.converted import rows_in_units
@@ -237,7 +238,7 @@ class KernelPPCAMixture(DualMixture):
             check_clusters(int(self.n_clusters), row_hashes(table), table)
         rows = self._rows(table, weights, rng)
         start = None if isinstance(self.init, str) else self._merged_start(inverse, kept, X.shape[0], rows.size)
-        K, clusters = self._clusters(rows, row_hashes(table), weights)
+        K, clusters = self._clusters(rows, table, weights)
         asked = self._asked(K)
         best, selection = self._restarts(K, asked, rng).best(rows, given, weights, start, rng)
         self._store(best, asked, clusters or selection)
@@ -297,7 +298,7 @@ class KernelPPCAMixture(DualMixture):
         features = self._feature_rows(table, drawn.rows.weights, rng)
         prepared = rows.prepare(block_features, features.feature_map)
         drawn_rows = Block(table, drawn.rows.weights, prepared=features.features)
-        K, clusters = self._clusters(features, row_hashes(table), drawn.rows.weights)
+        K, clusters = self._clusters(features, table, drawn.rows.weights)
         asked = self._asked(K)
         best, selection = self._restarts(K, asked, rng).best_of_sums(prepared, features, drawn_rows, rng)
         self._store(best, asked, clusters or selection)
@@ -305,12 +306,21 @@ class KernelPPCAMixture(DualMixture):
         self._warn(best, asked)
         return self
 
-    def _clusters(self, rows: DualRows | FeatureRows, hashes: Array, weights: Array) -> tuple[int, Selection | None]:
-        """The number of clusters, and how it was chosen where it was."""
+    def _clusters(self, rows: DualRows | FeatureRows, table: Array, weights: Array) -> tuple[int, Selection | None]:
+        """The number of clusters, and how it was chosen where it was.
+
+        The halves of one long Gaussian are as stable as clusters are: so where inputs are known, and held-out rows are described as well by one
+        Gaussian as by several, there is one cluster.
+        """
         if not is_auto(self.n_clusters):
             return int(self.n_clusters), None
+        if not is_precomputed(self.kernel):
+            drawn = SmallestRows.of(table, weights, CLUSTERS.rows)
+            found = choose_clusters(drawn.rows, drawn.weights, None, False)
+            if found.chosen["n_clusters"] == 1:
+                return 1, found
         asked = self._asked(1)
-        found = ClusterRows.drawn(hashes, weights, rows.gram_of, float(self.noise_variance)).choose(
+        found = ClusterRows.drawn(row_hashes(table), weights, rows.gram_of, float(self.noise_variance)).choose(
             None if asked is None else asked[0]
         )
         return int(found.chosen["n_clusters"]), found

@@ -492,11 +492,12 @@ def cuts(plan: Plan) -> None:
 
 
 def signal_over_noise(model: Any) -> float:
-    """How many times its noise the largest variance of a linear model is: so many times rounding is in its latents."""
-    noise, variances = getattr(model, "noise_variance_", 0.0), getattr(model, "explained_variance_", np.zeros(0))
+    """How many times its (least) noise the largest variance of a model is: so many times rounding is in its latents."""
+    noises = getattr(model, "noise_variance_", getattr(model, "noise_variances_", 0.0))
     if isinstance(model, MultiViewRKM):
-        noise = 1.0  # its variances are in units of the noises
-    return float(np.max(variances, initial=0.0)) / noise if np.isscalar(noise) and noise > 0 else 0.0
+        noises = 1.0  # its variances are in units of the noises
+    noise, variances = float(np.min(noises)), getattr(model, "explained_variance_", np.zeros(0))
+    return float(np.max(variances, initial=0.0)) / noise if noise > 0 else 0.0
 
 
 def orders(plan: Plan) -> None:

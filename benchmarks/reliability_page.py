@@ -194,7 +194,7 @@ def laws(found: list[dict[str, Any]]) -> list[str]:
         [run["seed"], run["cases"], sum(one[1] for one in run["by law"].values()) or "", run["finds"], f"{1000 * run['finds'] / run['cases']:.1f}", run["minutes of CPU"], run.get("when", "")]
         for run in found
     ]  # fmt: skip
-    last = found[-1]
+    last = {bool(run.get("options")): run for run in found}  # of each kind: with drawn options, and without
     counted = [run for run in found if any(one[1] for one in run["by law"].values())][-1]
     return [
         "",
@@ -203,14 +203,15 @@ def laws(found: list[dict[str, Any]]) -> list[str]:
         "`python -m benchmarks.soak_laws`, a second soak that asks whether answers are right: PPCA, mixtures, filled cells and kernel models against plain NumPy and "
         "scikit-learn; and tables changed in what must not matter (rows one at a time, orders of rows and columns, a second call, a file, containers and byte orders, "
         "units, idle columns, weights against copies, cuts of batches), no rows, far rows, float32 and posteriors, from one row and one column on, scales from 1e-150 to 1e150, with all that can be wrong with a table. Each case is "
-        "a plan with a seed, and a find is made smaller by hypothesis. Cases that no law can be asked about, or that are refused in words, are not among the compared.",
+        "a plan with a seed, and a find is made smaller by hypothesis. With `--options` the options of the estimators (kernels, solvers, noises, robust rows and cells, "
+        "rotations, landmarks, folds) and a second flaw of the table are drawn as well. Cases that no law can be asked about, or that are refused in words, are not among the compared.",
         "",
         *table(["seed", "cases", "compared", "finds", "per 1,000", "minutes of CPU", "when"], rows),
         "",
         f"By law, of the last run that was counted so (seed {counted['seed']}):",
         "",
         *table(["law", "cases", "compared", "finds"], [[law, *counts] for law, counts in counted["by law"].items()]),
-        *_listed(last["causes"]),
+        *_listed([cause for run in last.values() for cause in run["causes"]]),
     ]
 
 

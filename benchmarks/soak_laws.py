@@ -1,7 +1,7 @@
 """A second soak: laws that must hold of any table, against plain NumPy and scikit-learn, and of a table that is changed in what must not matter.
 
 Run as ``python -m benchmarks.soak_laws --minutes 60 --seed 1 --write`` (minutes of the clock; ``--write`` adds the row to the page); a case again:
-``python -m benchmarks.soak_laws --seed 1 --case NUMBER``. A case is a :class:`Plan`, which a seed and a number decide: the law, the estimator, sizes from one row and one column on, scales from 1e-150 to 1e150, what is
+``python -m benchmarks.soak_laws --seed 1 --case NUMBER``. With ``--options`` the options of the estimator are drawn as well, and a second flaw. A case is a :class:`Plan`, which a seed and a number decide: the law, the estimator, sizes from one row and one column on, scales from 1e-150 to 1e150, what is
 wrong with the table. A find is shrunk to a small plan with the same words by hypothesis. The first soak (:mod:`benchmarks.soak`) asks only whether
 answers are finite; this one whether they are right.
 """
@@ -47,6 +47,101 @@ FLAWS = (
     "many holes",
     "zeros",
 )
+SECOND_FLAWS = (
+    "none",
+    "holes",
+    "rows of holes",
+    "one cell of a column",
+    "constant column",
+    "twin rows",
+    "wild cell",
+    "scales",
+    "heavy tails",
+)
+ROBUST = (False, "rows", "cells", "auto")
+KERNEL_NAMES = ("rbf", "linear", "laplacian", "cosine", "polynomial", "matern")
+OF_TARGETS: dict[str, tuple[Any, ...]] = {
+    "kernel": ("auto", *KERNEL_NAMES),
+    "noise_variance": ("per-view", "ml"),
+    "view_weights": ("balanced", None),
+    "standardize": ("auto", True, False),
+    "approximation": ("auto", None, "nystroem"),
+    "n_folds": (5, None),
+}
+OPTIONS: dict[str, dict[str, tuple[Any, ...]]] = {
+    "PPCA": {
+        "noise_variance": ("ml", 0.1, 0.0),
+        "center": (True, False),
+        "solver": ("auto", "em", "krylov", "eigh"),
+        "robust": ROBUST,
+        "rotation": (None, "varimax"),
+    },
+    "KernelPPCA": {
+        "kernel": KERNEL_NAMES,
+        "noise_variance": ("ml", 0.1),
+        "center": (True, False),
+        "solver": ("auto", "em", "krylov", "eigh"),
+        "approximation": (None, "nystroem", "rff"),
+        "n_landmarks": (None, 5),
+        "preimage": ("auto", "smoother"),
+    },
+    "PPCAMixture": {
+        "n_clusters": (1, 2, 3),
+        "noise": ("separate", "shared"),
+        "init": ("kmeans", "random"),
+        "n_init": (1, 2),
+        "standardize": (False, True),
+        "robust": ROBUST,
+    },
+    "KernelPPCAMixture": {
+        "n_clusters": (1, 2, 3),
+        "kernel": ("auto", *KERNEL_NAMES),
+        "noise_variance": (0.01, 0.3),
+        "standardize": (False, True),
+        "approximation": (None, "nystroem"),
+        "n_landmarks": (None, 4),
+    },
+    "KernelPPCAClassifier": {
+        "kernel": ("auto", *KERNEL_NAMES),
+        "noise_variance": ("auto", 0.1),
+        "n_clusters": (1, 2),
+        "standardize": ("auto", True, False),
+        "n_folds": (5, None),
+    },
+    "MultiViewRKM": {
+        "kernel": ("linear", "rbf", "auto"),
+        "noise_variance": ("per-view", "ml", 0.1),
+        "rotate": (True, False),
+        "n_folds": (5, None),
+        "robust": ROBUST,
+    },
+    "RKMRegressor": OF_TARGETS,
+    "RKMClassifier": OF_TARGETS,
+    "RKMForecaster": {
+        "season": ("auto", None, 2),
+        "difference": ("auto", 0, 1),
+        "kernel": ("auto", "linear", "rbf"),
+        "strategy": ("recursive", "direct"),
+        "horizon": (None, 3),
+    },
+    "LatentImputer": {
+        "estimator": (None, PPCA(1), KernelPPCA(1, random_state=0), PPCAMixture(2, 1, random_state=0)),
+        "standardize": ("auto", True, False),
+        "robust": ("auto", "cells", "rows", False),
+        "bounds": ("auto", None),
+        "margins": ("auto", None),
+        "add_indicator": (False, True),
+        "keep_empty_features": (False, True),
+    },
+    "LatentOutlierDetector": {
+        "estimator": (None, PPCA(1), KernelPPCA(1, random_state=0), PPCAMixture(2, 1, random_state=0)),
+        "standardize": ("auto", True, False),
+        "robust": ("auto", "cells", "rows", False),
+        "contamination": (0.1, 0.01),
+    },
+    "DynamicPPCA": {"order": (1, 2), "standardize": (True, False)},
+}
+"""What ``--options`` draws from, beside the defaults."""
 Answer = dict[str, Any]
 COMPARED: Counter[str] = Counter()
 """How many answers were compared, by what: the rest of the cases were refused in words, or are no matter of the law."""
@@ -69,12 +164,14 @@ class Plan:
     offset: int | None
     flaw: str
     seed: int
+    options: int = 0
 
     @classmethod
-    def of(cls, seed: int, number: int) -> Plan:
-        """The plan of that number."""
+    def of(cls, seed: int, number: int, options: bool = False) -> Plan:
+        """The plan of that number; with ``options`` those of the estimator, and a second flaw, follow from a seed too."""
         rng = np.random.default_rng([seed, number])
-        law = list(LAWS)[number % len(LAWS)]
+        laws = WITH_OPTIONS if options else tuple(LAWS)
+        law = laws[number % len(laws)]
         extreme = rng.random() < 0.4  # the others are tables that most laws can be asked about
         return cls(
             law,
@@ -86,6 +183,7 @@ class Plan:
             OFFSETS[int(rng.integers(len(OFFSETS) if extreme else 5))],
             str(rng.choice(FLAWS)),
             int(rng.integers(1000)),
+            int(rng.integers(1, 10**6)) if options else 0,
         )
 
     def rows(self) -> Any:
@@ -112,7 +210,36 @@ class Plan:
         X = X * 10.0**self.scale
         if "holes" in self.flaw:
             X[rng.random(X.shape) < (0.15 if self.flaw == "holes" else 0.6)] = np.nan
+        return X if self.options == 0 else self._flawed_again(X)
+
+    def _flawed_again(self, X: Any) -> Any:
+        """The table with a second flaw, or none."""
+        rng = np.random.default_rng([self.options, 1])
+        n, d = X.shape
+        second, j = str(rng.choice(SECOND_FLAWS)), int(rng.integers(d))
+        if second == "holes":
+            X[rng.random(X.shape) < 0.2] = np.nan
+        elif second == "rows of holes":
+            X[rng.random(n) < 0.3] = np.nan
+        elif second == "one cell of a column":
+            X[1:, j] = np.nan
+        elif second == "constant column":
+            X[:, j] = X[0, 0]
+        elif second == "twin rows":
+            X[n // 2 :] = X[: n - n // 2]
+        elif second == "wild cell":
+            X[int(rng.integers(n)), j] *= 1e7
+        elif second == "scales":
+            X = X * 10.0 ** rng.integers(-6, 7, d)
+        elif second == "heavy tails":
+            X = X * np.exp(2 * rng.standard_normal(X.shape))
         return X
+
+    def drawn_options(self) -> dict[str, Any]:
+        """Options of the estimator beside its defaults."""
+        rng = np.random.default_rng([self.options, 2])
+        every = OPTIONS.get(self.subject, {}) if self.options else {}
+        return {name: values[int(rng.integers(len(values)))] for name, values in every.items() if rng.random() < 0.4}
 
     def target(self) -> Any:
         """A target for the rows of the estimator."""
@@ -130,7 +257,9 @@ class Plan:
         known = self.about.built().get_params()
         options = {"n_components": self.q} if "n_components" in known else {}
         return self.about.fitted(
-            self.rows() if X is None else X, self.target() if y is None else y, **{**options, **more}
+            self.rows() if X is None else X,
+            self.target() if y is None else y,
+            **{**self.drawn_options(), **options, **more},
         )
 
 
@@ -363,11 +492,12 @@ def cuts(plan: Plan) -> None:
 
 
 def signal_over_noise(model: Any) -> float:
-    """How many times its noise the largest variance of a linear model is: so many times rounding is in its latents."""
-    noise, variances = getattr(model, "noise_variance_", 0.0), getattr(model, "explained_variance_", np.zeros(0))
+    """How many times its (least) noise the largest variance of a model is: so many times rounding is in its latents."""
+    noises = getattr(model, "noise_variance_", getattr(model, "noise_variances_", 0.0))
     if isinstance(model, MultiViewRKM):
-        noise = 1.0  # its variances are in units of the noises
-    return float(np.max(variances, initial=0.0)) / noise if np.isscalar(noise) and noise > 0 else 0.0
+        noises = 1.0  # its variances are in units of the noises
+    noise, variances = float(np.min(noises)), getattr(model, "explained_variance_", np.zeros(0))
+    return float(np.max(variances, initial=0.0)) / noise if noise > 0 else 0.0
 
 
 def orders(plan: Plan) -> None:
@@ -520,7 +650,7 @@ def batches(plan: Plan) -> None:
         pieces = [slice(a, b) for a, b in zip((0, *edges), (*edges, plan.n))]
         source = [X[piece] if y is None else (X[piece], y[piece]) for piece in pieces]
         options = {"n_components": plan.q} if "n_components" in known else {}
-        return plan.about.built(**options, **more).fit_batches(source)
+        return plan.about.built(**{**plan.drawn_options(), **options, **more}).fit_batches(source)
 
     first = heard(lambda: fit(plan.n // 2))
     second = heard(lambda: fit(1, 3))
@@ -680,6 +810,8 @@ LAWS = {
         ("PPCA", "KernelPPCA", "PPCAMixture", "KernelPPCAMixture", "MultiViewRKM", "RKMRegressor", "LatentImputer"),
     ),
 }
+WITH_OPTIONS = ("cuts", "again", "containers", "row order", "no rows", "far rows", "posterior", "batches")
+"""The laws that hold whatever the options are."""
 
 
 # ---------------------------------------------------------------- running
@@ -718,6 +850,7 @@ def shrink(plan: Plan, words: str) -> Plan:
         offset=st.sampled_from([None, plan.offset] if plan.offset is not None else [None]),
         flaw=st.sampled_from(["none", plan.flaw] if plan.flaw != "none" else ["none"]),
         seed=st.sampled_from(sorted({0, 1, plan.seed})),
+        options=st.sampled_from(sorted({0, plan.options})),
     )
     try:
         return find(
@@ -736,6 +869,7 @@ def soak(
     most: int | None = None,
     shrinking: bool = True,
     clock: Callable[[], float] = time.process_time,
+    options: bool = False,
 ) -> dict[str, Any]:
     """Plans until the minutes of the clock (of CPU, if not said otherwise) are over, or ``most`` of them; what was found so far at Ctrl-C."""
     start, begun, number = time.process_time(), clock(), 0
@@ -745,7 +879,7 @@ def soak(
     causes: dict[str, str] = {}
     with contextlib.suppress(KeyboardInterrupt):
         while clock() - begun < 60 * minutes and (most is None or number < most):
-            plan = Plan.of(seed, number)
+            plan = Plan.of(seed, number, options)
             before = COMPARED.total()
             words = tried(plan)
             counts[plan.law] += 1
@@ -763,6 +897,7 @@ def soak(
                 print(f"{number} cases, {sum(wrong.values())} finds, {spent:.0f} s", flush=True)
     return {
         "seed": seed,
+        "options": options,
         "minutes of CPU": round((time.process_time() - start) / 60, 1),
         "cases": number,
         "finds": sum(wrong.values()),
@@ -777,16 +912,20 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10.0, help="of the clock")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--case", type=int, help="the number of a case to try again")
+    parser.add_argument(
+        "--options", action="store_true", help="draw options of the estimators and a second flaw as well"
+    )
     parser.add_argument("--write", action="store_true", help="add the row to the results, and write the page")
     given = parser.parse_args()
     if given.case is not None:
-        plan = Plan.of(given.seed, given.case)
+        plan = Plan.of(given.seed, given.case, given.options)
         print(asdict(plan), tried(plan), sep="\n")
         return
     begun = time.monotonic()
-    found = soak(given.minutes, given.seed, clock=time.monotonic)
+    found = soak(given.minutes, given.seed, clock=time.monotonic, options=given.options)
     commit = git("log", "-1", "--format=%h of %cs")
-    found["when"] = f"{(time.monotonic() - begun) / 60:.0f} minutes of the clock, commit {commit}"
+    drawn = "options drawn as well, " if given.options else ""
+    found["when"] = f"{drawn}{(time.monotonic() - begun) / 60:.0f} minutes of the clock, commit {commit}"
     print(f"{found['cases']} cases, {found['finds']} finds, {len(found['causes'])} causes")
     if given.write:
         from benchmarks import reliability_page

@@ -180,6 +180,21 @@ def content_order(X: Array, weights: Array) -> tuple[Array, Array]:
     return order, differs
 
 
+def merged_copies(X: Array, weights: Array) -> tuple[Array, Array, Array]:
+    """Positions of the distinct rows in such an order, the weight of all copies of each, and which of them each row is.
+
+    >>> import numpy as np
+    >>> X = np.array([[1.0, np.nan], [2.0, 3.0], [1.0, np.nan]])
+    >>> first, totals, which = merged_copies(X, np.ones(3))
+    >>> sorted(totals.tolist()), bool(np.array_equal(X[first][which], X, equal_nan=True))
+    ([1.0, 2.0], True)
+    """
+    order, differs = content_order(X, weights)
+    which = np.empty(len(order), dtype=np.intp)
+    which[order] = np.cumsum(differs) - 1
+    return order[differs], np.add.reduceat(weights[order], np.flatnonzero(differs)), which
+
+
 def _among_smallest(hashes: Array, limit: int) -> Array:
     """Positions of all copies of the at most ``limit`` distinct hashes that are smallest."""
     if len(hashes) <= limit:

@@ -85,7 +85,7 @@ def test_a_parquet_bomb_is_refused(tmp_path, monkeypatch):
         read_table(tmp_path / "t.parquet")
 
 
-@pytest.mark.parametrize("kind", ["numbers", "one long text", "packed batch"])
+@pytest.mark.parametrize("kind", ["numbers", "one long text", "packed batch", "lists"])
 def test_a_small_file_of_one_value_is_refused_before_it_is_repeated(kind, tmp_path):
     """A value can stand for all rows: run lengths, a list of texts, a packed batch. Nothing is unpacked to find out."""
     arrow = pytest.importorskip("pyarrow")
@@ -96,6 +96,9 @@ def test_a_small_file_of_one_value_is_refused_before_it_is_repeated(kind, tmp_pa
     elif kind == "one long text":
         texts = arrow.array(["x" * 100_000] * 3000)
         parquet.write_table(arrow.table({"a": np.arange(3000.0), "b": texts}), path)
+    elif kind == "lists":
+        lists = arrow.ListArray.from_arrays([0, 9_000_000], np.zeros(9_000_000))
+        parquet.write_table(arrow.table({"a": [1.0], "b": lists}), path, compression="zstd")
     else:
         feather.write_feather(
             arrow.table({"a": np.ones(9_000_000)}), str(path), compression="zstd", chunksize=9_000_000

@@ -64,7 +64,10 @@ class ParquetReader:
     def _sizes(self, file: Any) -> tuple[int, int]:
         """How many rows, and how many bytes once unpacked."""
         metadata = file.metadata
-        return metadata.num_rows, sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+        groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+        lists = [j for j in range(metadata.num_columns) if metadata.schema.column(j).max_repetition_level]
+        values = sum(group.column(j).num_values for group in groups for j in lists)  # a row may hold any number of them
+        return metadata.num_rows, max(sum(group.total_byte_size for group in groups), NUMBER * values)
 
     def _file(self, stream: Any) -> Any:
         # texts as numbers of a list, as they are stored: one long text for all rows is then counted before it is repeated

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import optimize, special
 
 from gramian._arrays import Array, row_chunks
+from gramian._content import merged_copies
 from gramian.latent.hole_em import FilledSums, covariance_of, refit
 from gramian.latent.masked_em import LOG_2PI, Parameters, Statistics, maximization, row_posterior, row_statistics
 from gramian.latent.masked_table import Chunk, block_indicator
@@ -84,7 +85,9 @@ def fit_student(
             start, MOST_DEGREES if degrees_of_freedom is None else degrees_of_freedom, there.astype(float)
         )
     shift = start.mean if center else np.zeros(X.shape[1])
-    chunk = Chunk.of((np.asarray(X, dtype=np.float64) - shift) / unit, blocks)
+    X = np.asarray(X, dtype=np.float64)
+    first, raw, which = merged_copies(X, raw)  # where an EM ends hangs on the last digit of its sums
+    chunk = Chunk.of((X[first] - shift) / unit, blocks)
     raw = raw * chunk.shown
     fixed = None if noise_variance is None else np.asarray(noise_variance, dtype=np.float64) / unit**2
     problem = _StudentProblem(chunk, raw, fixed, center, degrees_of_freedom)
@@ -120,7 +123,7 @@ def fit_student(
         len(levels),
         found.converged,
     )
-    return StudentFit(model, last.degrees, np.where(chunk.shown > 0, last.scales, 1.0))
+    return StudentFit(model, last.degrees, np.where(chunk.shown > 0, last.scales, 1.0)[which])
 
 
 # ---------------------------------------------------------------- the law

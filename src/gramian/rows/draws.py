@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gramian._arrays import Array, has_nan
-from gramian._content import DistinctHashes, Folds, SmallestRows, content_order, row_hashes
+from gramian._content import DistinctHashes, Folds, SmallestRows, merged_copies, row_hashes
 from gramian.operators.moments import Moments
 from gramian.policy import SIZES
 from gramian.rows.array import ArrayRows, prepared_bytes
@@ -66,9 +66,8 @@ def merged_rows(rows: Rows) -> Rows:
         or not has_nan(rows.X)
     ):
         return rows
-    order, differs = content_order(rows.X, rows.weights)
-    weights = np.add.reduceat(rows.weights[order], np.flatnonzero(differs))
-    return replace(rows, X=rows.X[order[differs]], weights=weights)
+    first, weights, _ = merged_copies(rows.X, rows.weights)
+    return replace(rows, X=rows.X[first], weights=weights)
 
 
 def exact_rows(rows: Rows, limit: int) -> Array:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
+from gramian._content import merged_copies
 from gramian.evidence.cell_choice import choose_by_cells
 from gramian.evidence.robustness import Robust, believe_cells
 from gramian.latent.missing import MissingFit, fit_missing
@@ -47,7 +48,7 @@ class RobustFit:
 
     def restarted(self, q: int, row_weights: Array) -> MissingFit:
         """A model of q components to start from, with the rows counted by their weights."""
-        return fit_missing(self.X, q, weights=self.weights * row_weights, tol=START_TOL, **self._options)
+        return self._rough(self.X, self.weights * row_weights, q)
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -60,4 +61,9 @@ class RobustFit:
             limit = max(1, min(len(shown) - int(self.center), shown.shape[1] - 1))
             choice = choose_by_cells(shown, weights, limit, **self._options)
             q = 1 if choice is None else int(choice.selection.chosen)
-        return fit_missing(shown, q, weights=weights, tol=START_TOL, **self._options)
+        return self._rough(shown, weights, q)
+
+    def _rough(self, shown: Array, weights: Array, q: int) -> MissingFit:
+        """A model to start from; complete rows too are taken in an order that follows from what they hold."""
+        first, totals, _ = merged_copies(shown, weights)
+        return fit_missing(shown[first], q, weights=totals, tol=START_TOL, **self._options)

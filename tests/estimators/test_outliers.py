@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gramian import PPCA, KernelPPCA, KernelPPCAMixture, LatentOutlierDetector, NumericalWarning, PPCAMixture, load, save
+from gramian import (
+    PPCA,
+    KernelPPCA,
+    KernelPPCAMixture,
+    LatentOutlierDetector,
+    NumericalWarning,
+    PPCAMixture,
+    load,
+    save,
+)
 from gramian._content import content_folds
 from gramian.evidence.limits import threshold
 from gramian.kernels import RBF

@@ -236,7 +236,7 @@ def test_rows_that_were_not_fitted_are_drawn_too():
 
 
 def test_flags_are_those_of_the_columns_of_the_frame():
-    X, rng = latent_table(200, 6, noise=0.3)
+    X, _ = latent_table(200, 6, noise=0.3)
     frame = pd.DataFrame(X, columns=list("abcdef"))
     frame.insert(1, "kind", np.array(list("uvwx"))[np.digitize(X[:, 0], [-1, 0, 1])])
     frame.insert(0, "name", [f"row number {i}" for i in range(200)])

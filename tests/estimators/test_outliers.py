@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gramian import PPCA, KernelPPCA, KernelPPCAMixture, LatentOutlierDetector, PPCAMixture, load, save
+from gramian import (
+    PPCA,
+    KernelPPCA,
+    KernelPPCAMixture,
+    LatentOutlierDetector,
+    NumericalWarning,
+    PPCAMixture,
+    load,
+    save,
+)
 from gramian._content import content_folds
 from gramian.evidence.limits import threshold
 from gramian.kernels import RBF
@@ -184,6 +193,22 @@ def test_wild_cells_do_not_hide_the_rows_that_hold_them():
     assert set(np.flatnonzero(model.predict(X) == -1)) >= {5, 50, 90}
     assert np.abs(model.estimator_.mean_).max() < 0.3
     assert LatentOutlierDetector(robust="rows").fit(X).estimator_.robust == "rows"
+
+
+def test_the_detector_says_how_much_each_row_counted():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 6)) + 0.2 * rng.standard_normal((200, 6))
+    X[:20] += 30.0 * rng.standard_normal((20, 6))
+    X[40] = np.nan
+    with pytest.warns(NumericalWarning, match="no value at all"):
+        models = {kind: LatentOutlierDetector(robust=kind).fit(X) for kind in ("auto", "cells", "rows")}
+    for model in models.values():
+        assert model.flags_.shape == X.shape
+        assert model.row_weights_[:20].mean() < 0.5 < np.median(model.row_weights_[20:])
+        assert model.row_weights_[40] == 1.0
+    assert models["rows"].degrees_of_freedom_ < 10
+    assert not hasattr(models["auto"], "degrees_of_freedom_")
+    assert not hasattr(LatentOutlierDetector(robust=False).fit(X[:40]), "row_weights_")
 
 
 def test_without_far_cells_robust_changes_nothing():

@@ -7,7 +7,17 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.impute import SimpleImputer
 
-from gramian import PPCA, DataWarning, LatentImputer, PPCAMixture, load, pool, save
+from gramian import (
+    PPCA,
+    DataWarning,
+    LatentImputer,
+    LatentOutlierDetector,
+    MultiViewRKM,
+    PPCAMixture,
+    load,
+    pool,
+    save,
+)
 from gramian.tables.chances import Chances
 
 pd = pytest.importorskip("pandas")
@@ -83,6 +93,45 @@ def test_indicators_and_empty_columns_are_scikit_learns():
         names = list("abcde") if keep else list("abde")
         assert list(framed.columns) == [*names, *(f"missingindicator_{name}" for name in "abcd")]
         assert_allclose(framed.to_numpy(dtype=float), full)
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_column_of_text_without_a_value_does_not_stop_a_fill(container, keep):
+    library = pytest.importorskip(container)
+    X, _ = latent_table(60, 2)
+    columns = {"a": [None, *X[1:, 0].tolist()], "b": X[:, 1].tolist(), "void": [None] * 60, "number": [None] * 60}
+    if container == "pandas":
+        frame = pd.DataFrame(columns).astype({"void": "string", "number": "float64"})
+    elif container == "polars":
+        frame = library.DataFrame(columns, schema_overrides={"void": library.String, "number": library.Float64})
+    else:
+        types = {"a": "float64", "b": "float64", "void": "string", "number": "float64"}
+        frame = library.table(columns, schema=library.schema(list(types.items())))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LatentImputer(keep_empty_features=keep).fit(frame)
+        full = model.transform(frame)
+    table = full if container == "pandas" else full.to_pandas()
+    assert list(table.columns) == (["a", "b", "void", "number"] if keep else ["a", "b"])
+    assert list(model.get_feature_names_out()) == list(table.columns)
+    assert not table[["a", "b"]].isna().any().any()
+    if keep:
+        assert (table["number"] == 0).all()
+        assert table["void"].isna().all()
+
+
+@pytest.mark.parametrize("container", ["polars", "pyarrow"])
+def test_new_rows_whose_column_has_no_type_are_filled(container):
+    library = pytest.importorskip(container)
+    make = library.DataFrame if container == "polars" else library.table
+    X, _ = latent_table(60, 3)
+    kinds = np.where(X[:, 2] > 0, "u", "v").tolist()
+    model = LatentImputer().fit(make({"a": X[:, 0], "b": X[:, 1], "kind": kinds}))
+    nothing = [None] * 4
+    full = model.transform(make({"a": nothing, "b": X[:4, 1], "kind": nothing})).to_pandas()
+    assert not full.isna().any().any()
+    assert set(full["kind"]) <= {"u", "v"}
 
 
 def mixed(n=300, seed=0, levels=4):
@@ -184,6 +233,36 @@ def test_rows_that_were_not_fitted_are_drawn_too():
     drawn = LatentImputer(PPCA(2)).fit(table).draws(table[:5], 3, random_state=0)
     assert len(drawn) == 3
     assert not np.isnan(drawn[0]).any()
+
+
+def test_flags_are_those_of_the_columns_of_the_frame():
+    X, _ = latent_table(200, 6, noise=0.3)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    frame.insert(1, "kind", np.array(list("uvwx"))[np.digitize(X[:, 0], [-1, 0, 1])])
+    frame.insert(0, "name", [f"row number {i}" for i in range(200)])
+    frame.loc[3, "c"], frame.loc[17, "f"] = 60.0, -45.0
+    wild = [(3, "c"), (17, "f")]
+    views = {"left": ["a", "kind", "b"], "right": list("cdef")}
+    models = (
+        PPCA(2, robust="cells"),
+        PPCAMixture(1, 2, robust="cells"),
+        LatentImputer(robust="cells"),
+        LatentOutlierDetector(robust="cells"),
+        MultiViewRKM(2, views=views, robust="cells", n_folds=None),
+    )
+    for model in models:
+        flags = model.fit(frame).flags_
+        assert flags.shape == frame.shape
+        assert set(wild) <= {(int(i), frame.columns[j]) for i, j in np.argwhere(flags)}
+        assert flags.sum() < 8
+        assert model.row_weights_.shape == (200,)
+    table = np.insert(X, 2, np.nan, axis=1)
+    table[3, 0] = 60.0
+    with pytest.warns(DataWarning, match="no observed value"):
+        flags = LatentImputer(robust="cells").fit(table).flags_
+    assert flags.shape == table.shape
+    assert flags[3, 0]
+    assert not flags[:, 2].any()
 
 
 def test_pooled_intervals_are_wider_than_those_of_one_filled_table():

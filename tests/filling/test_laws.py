@@ -93,6 +93,22 @@ def test_cells_below_a_limit_are_filled_below_it_and_better_than_by_the_limit(to
     assert (spread[~below] == 0).all()
 
 
+def test_concentrations_below_a_limit_are_not_filled_with_nothing():
+    rng = np.random.default_rng(0)
+    truth = np.exp(rng.standard_normal((200, 1)) + 0.3 * rng.standard_normal((200, 3)))
+    table = truth.copy()
+    below = truth[:, 0] < 0.5
+    table[below, 0] = 0.5
+    model = LatentImputer(censored={0: 0.5}).fit(table)
+    filled = model.transform(table)[below, 0]
+    assert (filled > 0).all()
+    assert (filled <= 0.5).all()
+    error = np.sqrt(np.square(filled - truth[below, 0]).mean())
+    assert error < 1.05 * np.sqrt(np.square(0.25 - truth[below, 0]).mean())
+    drawn = np.array([each[below, 0] for each in model.draws(table, 5, random_state=0)])
+    assert ((drawn > 0) & (drawn <= 0.5)).all()
+
+
 def test_an_infinite_limit_says_nothing():
     X, below, _ = assay()
     X[below, 0] = np.nan
@@ -131,6 +147,15 @@ def test_known_errors_of_cells_are_used_and_zeros_change_nothing():
     assert errors[0] < 0.8 * errors[1]
     with pytest.raises(ValueError, match="need PPCA"):
         LatentImputer(gramian.PPCAMixture(2)).fit(shown, X_std=std)
+
+
+def test_known_errors_with_the_columns_in_another_order_are_refused():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(np.random.default_rng(0).standard_normal((30, 3)), columns=list("abc"))
+    errors = frame * 0.0 + 0.1
+    LatentImputer().fit(frame, X_std=errors)
+    with pytest.raises(ValueError, match="in their order: a, b, c"):
+        LatentImputer().fit(frame, X_std=errors[list("cba")])
 
 
 def test_known_errors_of_a_frame_are_per_column_and_a_noise_per_column_goes_with_them():

@@ -99,3 +99,16 @@ def test_words_for_what_cannot_be():
         PPCA(robust="all").fit(X)
     with pytest.raises(ValueError, match="needs rows in memory"):
         PPCA(robust="rows").fit_batches([X[:100], X[100:]])
+
+
+def test_anomalies_of_a_frame_with_categories_name_what_the_model_sees():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 1)) @ np.ones((1, 3)) + 0.2 * rng.standard_normal((100, 3))
+    frame = pd.DataFrame(X, columns=list("abc"))
+    frame["kind"] = np.array(list("uvw"))[np.digitize(X[:, 0], [-0.5, 0.5])]
+    frame.loc[4, "b"] = 50.0
+    found = PPCA(1, robust="cells").fit(frame).anomaly(frame)
+    assert len(found.columns) == found.wild_cells.shape[1] == found.contributions.shape[1]
+    assert found.columns[:3] == ("a", "b", "c")
+    assert found.wild_cells[4, 1]

@@ -81,3 +81,8 @@ def test_codes_of_frames_are_filled_in_their_container(tmp_path):
 def test_keep_codes_must_be_numbers():
     with pytest.raises(ValueError, match="keep_codes"):
         LatentImputer(keep_codes=["x"]).fit(table())
+
+
+def test_a_code_is_named_as_it_is_written():
+    column = np.r_[np.linspace(10.0, 20.0, 40), -999.9, -999.9]
+    assert find_codes([column])[0].told("{}").startswith("-999.9 stands 2 times")

@@ -117,6 +117,8 @@ def impute(
 
 def _parsed_bounds(words: tuple[str, ...]) -> Any:
     """``--bounds`` as `LatentImputer` takes it."""
+    from gramian.tables.bounds import check_bounds
+
     if not words:
         return "auto"
     if words == ("none",):
@@ -134,7 +136,7 @@ def _parsed_bounds(words: tuple[str, ...]) -> Any:
                 f"--bounds {word}: give a column and its ends, as in age=0:120 or price=0: (no upper end), or none."
             )
         found[column] = pair
-    return found
+    return check_bounds(found)
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,14 @@ class TableFiller:
             possible: dict[str, Any] = self.bounds.columns(prepare, full)
             return possible
         return dict(zip(prepare.names, prepare.columns(full)))
+
+    def chances_of(self, full: Any) -> dict[str, Any]:
+        """The probabilities of categories that features stand for."""
+        if self.is_coded:
+            found: dict[str, Any] = self.model.estimator._calibrated(full)
+            return found
+        plain: dict[str, Any] = self.model.preprocessing.probabilities(full)
+        return plain
 
     @property
     def is_coded(self) -> bool:
@@ -318,7 +328,7 @@ def _write(opened: Any, filling: TableFiller, output: str, std_file: str | None,
             else:
                 out.write([_merge(part[name], columns.get(name), holes.get(name)) for name in names])
             if out_std is not None:
-                out_std.write([*(part[name] for name in ids), *_spreads(prepare, full, std, holes)])
+                out_std.write([*(part[name] for name in ids), *_spreads(prepare, filling.chances_of(full), std, holes)])
     return filled, far
 
 
@@ -381,11 +391,10 @@ def _spread_names(prepare: Any) -> list[str]:
     return [label for name, values in columns for label in ([f"p({name}={v})" for v in values] or [name])]
 
 
-def _spreads(prepare: Any, full: Any, std: Any, holes: Any) -> list[Any]:
+def _spreads(prepare: Any, chances: dict[str, Any], std: Any, holes: Any) -> list[Any]:
     """Standard deviations of numbers, 0 where observed; probabilities of categories, 0 and 1 where observed."""
     import numpy as np
 
-    chances = prepare.probabilities(full)
     out: list[Any] = []
     for name, spread in zip(prepare.names, prepare.spread(std)):
         if name in chances:

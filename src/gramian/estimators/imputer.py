@@ -110,7 +110,7 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
     add_indicator : bool, default=False
         Whether columns that say where cells were missing are added, as in scikit-learn's imputers.
     keep_empty_features : bool, default=False
-        Whether columns without any value at fit are kept and filled with 0, as in scikit-learn's imputers.
+        Whether columns without any value at fit are kept and filled with 0, as in scikit-learn's imputers; texts and categories stay missing.
 
     Attributes
     ----------

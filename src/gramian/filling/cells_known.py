@@ -55,7 +55,9 @@ class Limits:
         known |= {j: j for j in range(len(columns))}
         absent = [column for column in censored if column not in known]
         if absent:
-            raise ValueError(f"censored names the column {absent[0]!r}, which is not one of the numbers of the table.")
+            raise ValueError(
+                f"censored names the column {absent[0]!r}, which is not one of the numbers of the table ({', '.join(map(str, names)) or 'none'})."
+            )
         limits = {known[column]: float(limit) for column, limit in censored.items() if np.isfinite(limit)}
         blank = tuple(j for j, limit in limits.items() if not (columns[j] <= limit).any())
         return cls(tuple(limits), tuple(limits.values()), blank) if limits else None

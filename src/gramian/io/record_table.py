@@ -224,10 +224,11 @@ class RecordReader(ABC):
                 return self._texts(name, cells) if self.options.limits else self._without_limits(j, values, cells[others[0]])
             if self.kinds[j] == "number" or counted >= len(others):
                 cell = quote(cells[others[0]].strip())
+                below = " `gramian impute` fills such cells below their limit." if is_limit(cells[others[0]]) else ""
                 raise self.source.fail(
                     f"{cell} is not a number, but most of the column is. Correct it, mark it as missing "
                     f"(--missing {cell}), or pass --text {quote(name)} "
-                    "to take the column as text.",
+                    f"to take the column as text.{below}",
                     line=int(lines[others[0]]),
                     column=name,
                 )

@@ -17,6 +17,7 @@ from gramian.latent.missing import MissingFit
 from gramian.latent.model import PrimalModel
 from gramian.rows import as_rows
 from gramian.single.hole_fit import model_of_missing
+from gramian.tables.frames import frame_of
 from gramian.tables.preprocessing import Preprocessing
 
 
@@ -60,6 +61,11 @@ def check_errors(X_std: Any, X: Points, estimator: Any) -> Array:
     if is_sparse(X):
         raise ValueError("X_std needs a dense table: use '.toarray()'.")
     coding: Preprocessing | None = getattr(estimator, "_coding", None)
+    named, names = frame_of(X_std), getattr(estimator, "feature_names_in_", None)
+    if named is not None and names is not None and named.columns != [str(name) for name in names]:
+        raise ValueError(
+            f"X_std has the columns {', '.join(named.columns[:10])}, but must have those of X, in their order: {', '.join(map(str, names[:10]))}."
+        )
     std = np.asarray(X_std, dtype=np.float64)
     width = X.shape[1] if coding is None else len(estimator.feature_names_in_)
     if std.shape != (X.shape[0], width):

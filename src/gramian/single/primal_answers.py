@@ -458,7 +458,8 @@ class PrimalMixin(DriftMixin, TakesFrames, TurnedMixin):
             found = join_anomalies(parts, [self._anomaly(dense[rows], law) for rows in parts])
         wild = [self._wild_cells(dense[rows], THRESHOLD) for rows in row_chunks(len(dense))]
         cells = np.concatenate(wild) if wild else np.zeros(dense.shape, dtype=bool)
-        return replace(found, wild_cells=cells, columns=tuple(map(str, getattr(self, "feature_names_in_", ()))))
+        names = self._feature_names
+        return replace(found, wild_cells=cells, columns=() if names is None else tuple(map(str, names)))
 
     def _anomaly(self, dense: Array, law: dict[str, Any]) -> Anomaly:
         seen = self._project(dense)

@@ -69,7 +69,9 @@ class Bounds:
         known: dict[Any, int] = {**{str(name): j for j, name in enumerate(names)}, **dict(zip(range(d), range(d)))}
         absent = [column for column in given if column not in known]
         if absent:
-            raise ValueError(f"bounds names the column {absent[0]!r}, which is not one of the numbers of the table.")
+            raise ValueError(
+                f"bounds names the column {absent[0]!r}, which is not one of the numbers of the table ({', '.join(map(str, names)) or 'none'})."
+            )
         for column, (first, last) in given.items():
             low[known[column]] = -np.inf if first is None else first
             high[known[column]] = np.inf if last is None else last

@@ -33,11 +33,16 @@ class Code:
     count: Annotated[int, "count"]
     columns: tuple[int, ...]
 
+    @property
+    def written(self) -> str:
+        """The number in as few digits as tell it."""
+        return repr(float(self.value)).removesuffix(".0")
+
     def told(self, keep: str) -> str:
         """In words; ``keep`` is how to keep it."""
         times = "once" if self.count == 1 else f"{self.count} times"
         where = "1 column" if len(self.columns) == 1 else f"{len(self.columns)} columns"
-        return f"{self.value:.17g} stands {times} in {where}, far from all other values: taken as missing ({keep} to keep it)."
+        return f"{self.written} stands {times} in {where}, far from all other values: taken as missing ({keep} to keep it)."
 
 
 def find_codes(columns: Sequence[Array], keep: Iterable[float] = ()) -> list[Code]:
@@ -107,7 +112,7 @@ def _apart(value: float, others: Array, counts: Array) -> bool | None:
 def warn_of_codes(codes: Sequence[Code], keep: str) -> None:
     """One `DataWarning` per code; ``keep`` has a place for its value."""
     for code in codes:
-        warn(code.told(keep.format(f"{code.value:.17g}")), DataWarning)
+        warn(code.told(keep.format(code.written)), DataWarning)
 
 
 def check_keep_codes(keep_codes: Any) -> list[float]:
@@ -136,7 +141,7 @@ def codes_as_missing(table: Table, keep: Any = (), how: str = "`--keep {}`") -> 
     for code in found:
         for j in code.columns:
             codes.setdefault(table.names[numbers[j]], []).append(code.value)
-    said = [code.told(how.format(f"{code.value:.17g}")).rstrip(".") for code in found]
+    said = [code.told(how.format(code.written)).rstrip(".") for code in found]
     return replace(cells_as_missing(table, codes), notes=[*table.notes, *said]), codes
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,6 +15,13 @@ from scipy.special import ndtri
 
 from gramian._arrays import Array
 from gramian.policy import LOOK, MARGINS
+
+
+@lru_cache(maxsize=4)
+def _normal_nodes(count: int) -> tuple[Array, Array]:
+    """Nodes and weights of a mean over a standard normal law."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(count)
+    return nodes, weights / weights.sum()
 
 
 @dataclass(frozen=True)
@@ -67,8 +75,7 @@ class Margin:
         """
         if self.kind == "identity":
             return mean, std
-        nodes, weights = np.polynomial.hermite_e.hermegauss(MARGINS.nodes)
-        weights = weights / weights.sum()
+        nodes, weights = _normal_nodes(MARGINS.nodes)
         values = np.clip(self.back(mean[..., None] + std[..., None] * nodes), low, high)
         found = values @ weights
         apart = values - found[..., None]

@@ -197,7 +197,7 @@ class FilledColumns(TakesFrames):
         if shown is not None:
             found = np.zeros((len(found), self.n_features_in_), dtype=bool)
             found[:, shown] = self.flags_
-        self._keep_beliefs(kept, found, self.row_weights_)
+        self._keep_beliefs(len(kept), kept, found, self.row_weights_)
 
     def _kept(self, columns: Array) -> Array:
         """Of all columns those that show a value."""

@@ -221,7 +221,11 @@ class RecordReader(ABC):
         if others:
             counted = int(np.isfinite(values).sum())
             if all(is_limit(cells[i]) for i in others) and (self.options.limits or counted > 1):
-                return self._texts(name, cells) if self.options.limits else self._without_limits(j, values, cells[others[0]])
+                return (
+                    self._texts(name, cells)
+                    if self.options.limits
+                    else self._without_limits(j, values, cells[others[0]])
+                )
             if self.kinds[j] == "number" or counted >= len(others):
                 cell = quote(cells[others[0]].strip())
                 below = " `gramian impute` fills such cells below their limit." if is_limit(cells[others[0]]) else ""

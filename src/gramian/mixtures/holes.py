@@ -12,7 +12,15 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._content import SmallestRows
 from gramian._precision import EPS, TINY
-from gramian.latent.masked_em import LOG_2PI, Parameters, RowPosterior, Statistics, row_posterior, row_posteriors, row_statistics
+from gramian.latent.masked_em import (
+    LOG_2PI,
+    Parameters,
+    RowPosterior,
+    Statistics,
+    row_posterior,
+    row_posteriors,
+    row_statistics,
+)
 from gramian.latent.masked_start import covariance_start, pairwise_spectrum
 from gramian.latent.masked_table import Chunk, MaskedTable
 from gramian.mixtures.mixture import Seen, responsibilities_of
@@ -20,9 +28,6 @@ from gramian.mixtures.rows import Components, GaussianRows, Responsibilities, co
 from gramian.policy import DEFAULTS, LOOK, SIZES
 from gramian.rows import Block
 
-
-LATENTS_TO_BOUND = 7
-"""From so many latents on a bound of a density costs little beside the density."""
 NO_SHARE = 2.0 * np.log(EPS) - 1.0
 """A component whose density is so far below another's has no share of a row; the last nat is for rounding."""
 
@@ -96,7 +101,7 @@ def _posteriors(
     K, n = len(mixing), len(chunk.counts)
     with np.errstate(divide="ignore"):
         log_mixing = np.log(mixing)
-    if K > 1 and parameters.n_components >= LATENTS_TO_BOUND:
+    if K > 1 and parameters.n_components >= SIZES.bounded:
         bounds = _density_bounds(chunk, parameters) + log_mixing
         highest = bounds.argmax(axis=1)
         likely = [np.flatnonzero(highest == k) for k in range(K)]

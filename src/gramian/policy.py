@@ -209,6 +209,9 @@ class Sizes:
     share: float = number(
         1 / 12, "of the spectrum", "The same for a search to the usual tolerance.", "benchmarks.sweep_solvers"
     )
+    bounded: int = number(
+        7, "latents", "From so many on a mixture with holes bounds a density before it asks a component of a row."
+    )
     one_thread: int = number(2000, "rows", "Up to here a fit has one thread in all: waking others costs more.")
     all_threads: int = number(1000, "rows", "Decompositions from this size on are worth all threads of BLAS.")
 

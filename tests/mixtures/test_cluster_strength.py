@@ -73,3 +73,11 @@ def test_few_rows_are_one_cluster():
 def test_what_names_the_clusters_does_not_go_with_auto(options):
     with pytest.raises(ValueError, match="n_clusters='auto' does not go with"):
         KernelPPCAMixture("auto", **options).fit(blobs(2)[0])
+
+
+@pytest.mark.parametrize("seed", [0, 3, 7])
+def test_a_long_gaussian_is_one_cluster_though_its_halves_are_stable(seed):
+    rng = np.random.default_rng(seed)
+    axes = rng.standard_normal((3, 3)) * np.geomspace(1.0, 0.1, 3)
+    model = KernelPPCAMixture("auto", random_state=0).fit(rng.standard_normal((60, 3)) @ axes)
+    assert model.selection_.chosen == {"n_clusters": 1}

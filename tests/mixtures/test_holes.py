@@ -112,3 +112,29 @@ def test_the_order_of_rows_changes_no_bit_of_a_mixture(robust):
     assert np.array_equal(other.responsibilities_, model.responsibilities_[order])
     assert np.array_equal(other.means_, model.means_)
     assert other.log_likelihoods_.tolist() == model.log_likelihoods_.tolist()
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.2, 0.6])
+@pytest.mark.parametrize("apart", [1.0, 30.0])
+def test_components_that_a_bound_leaves_no_share_are_not_asked_and_nothing_changes(monkeypatch, holes, apart):
+    rng = np.random.default_rng(3)
+    mean, loadings = apart * rng.standard_normal((3, 12)), rng.standard_normal((3, 12, 8))
+    rows = mean[rng.integers(3, size=200)] + np.einsum("nq,dq->nd", rng.standard_normal((200, 8)), loadings[0])
+    rows[rng.random(rows.shape) < holes] = np.nan
+    rows[7] = np.nan
+    parameters, mixing = Parameters(mean, loadings, np.array([0.5, 1e-3, 2.0])), np.array([0.5, 0.5, 0.0])
+    block = Block(rows, np.ones(200), prepared=masked_chunk(Block(rows, np.ones(200)), np.zeros(12), 1.0))
+    found = hole_sums(block, parameters, mixing)
+    terms = mixture_holes._posteriors(block.prepared, parameters, mixing)[1]
+    monkeypatch.setattr(mixture_holes, "SIZES", replace(mixture_holes.SIZES, bounded=99))
+    whole = hole_sums(block, parameters, mixing)
+    every = mixture_holes._posteriors(block.prepared, parameters, mixing)[1]
+    with np.errstate(divide="ignore"):
+        bounds = mixture_holes._density_bounds(block.prepared, parameters) + np.log(mixing)
+    assert (bounds[:, :2] >= every[:, :2] - 1e-6 * np.abs(every[:, :2])).all()
+    assert_allclose(found.level, whole.level, rtol=1e-12)
+    for name in ("second", "first", "totals", "square"):
+        ours, theirs = getattr(found.statistics, name), getattr(whole.statistics, name)
+        assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max())
+    if apart > 1.0 and holes < 0.5:
+        assert np.isneginf(terms[:, :2]).sum() > 100  # most rows are far from one of the two

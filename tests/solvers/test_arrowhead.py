@@ -55,6 +55,21 @@ def test_the_pairs_are_those_of_the_dense_matrix(case, share):
     assert_allclose(np.square(only.tips), np.square(found.tips), atol=1e-14)
 
 
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_shafts_that_are_not_formed_are_known_by_their_products(share):
+    rng = np.random.default_rng(0)
+    poles, border = np.sort(rng.uniform(1.0, 9.0, 80))[::-1], rng.standard_normal((80, 2))
+    count = int(share * 82)
+    formed, products = (arrowhead_pairs(poles, border, 2.0 * np.eye(2), count, formed=known) for known in (True, False))
+    signs = np.sign((products.tips * formed.tips).sum(axis=0))
+    block, rows = rng.standard_normal((count, 3)), rng.standard_normal((4, 80))
+    assert_allclose(products.values, formed.values, rtol=1e-12)
+    assert_allclose(products.shafts @ block, formed.shafts @ (signs[:, None] * block), atol=1e-11)
+    assert_allclose(rows @ products.shafts, rows @ formed.shafts * signs, atol=1e-11)
+    few = products.leading(count // 2)
+    assert_allclose(rows @ few.shafts, (rows @ formed.shafts * signs)[:, : count // 2], atol=1e-11)
+
+
 def test_no_pairs_are_asked_for_and_none_are_given():
     found = arrowhead_pairs(np.array([2.0, 1.0]), np.ones((2, 1)), np.ones((1, 1)), 0)
     assert found.values.shape == (0,)

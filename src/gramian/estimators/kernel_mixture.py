@@ -67,7 +67,7 @@ class KernelPPCAMixture(DualMixture):
     ----------
     n_clusters : int or "auto", default=2
         "auto": the largest number, up to 10, whose clusters models of different rows agree on (the prediction strength of Tibshirani and
-        Walther), from at most 600 rows drawn by content [10].
+        Walther), from at most 600 rows drawn by content [10]; one where `PPCAMixture` finds one, which halves of one Gaussian do not tell.
     n_components : "auto", int, float or list of them, default="auto"
         q of every component (a list: one for each); "auto": one common q by rows that were not fitted [10]; a fraction is settled on
         the start. A component keeps the directions above ``noise_variance`` only, so its q may be smaller: see ``n_components_``.

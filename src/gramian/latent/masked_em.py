@@ -181,7 +181,8 @@ def _by_block(factors: Array, sums: Array) -> Array:
 
 def _product(left: Array, right: Array) -> Array:
     """(a, K, b) by (b, c), as one matrix product."""
-    return (left.reshape(-1, left.shape[2]) @ right).reshape(*left.shape[:2], right.shape[1])
+    a, K, b = left.shape  # none is guessed: there may be no rows
+    return (left.reshape(a * K, b) @ right).reshape(a, K, right.shape[1])
 
 
 @lru_cache(maxsize=64)

@@ -28,8 +28,11 @@ from gramian.mixtures.rows import Components, GaussianRows, Responsibilities, co
 from gramian.policy import DEFAULTS, LOOK, SIZES
 from gramian.rows import Block
 
+<<<<<<< HEAD
 LATENTS_TO_BOUND = 7
 """From so many latents on a bound of a density costs little beside the density."""
+=======
+>>>>>>> h30
 NO_SHARE = 2.0 * np.log(EPS) - 1.0
 """A component whose density is so far below another's has no share of a row; the last nat is for rounding."""
 
@@ -103,7 +106,7 @@ def _posteriors(
     K, n = len(mixing), len(chunk.counts)
     with np.errstate(divide="ignore"):
         log_mixing = np.log(mixing)
-    if K > 1 and parameters.n_components >= LATENTS_TO_BOUND:
+    if K > 1 and parameters.n_components >= SIZES.bounded:
         bounds = _density_bounds(chunk, parameters) + log_mixing
         highest = bounds.argmax(axis=1)
         likely = [np.flatnonzero(highest == k) for k in range(K)]

@@ -28,11 +28,6 @@ from gramian.mixtures.rows import Components, GaussianRows, Responsibilities, co
 from gramian.policy import DEFAULTS, LOOK, SIZES
 from gramian.rows import Block
 
-<<<<<<< HEAD
-LATENTS_TO_BOUND = 7
-"""From so many latents on a bound of a density costs little beside the density."""
-=======
->>>>>>> h30
 NO_SHARE = 2.0 * np.log(EPS) - 1.0
 """A component whose density is so far below another's has no share of a row; the last nat is for rounding."""
 

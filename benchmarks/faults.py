@@ -96,6 +96,8 @@ FAULTS = [
     Fault("DATA-01", "+inf in a cell at fit", put(np.inf), SAID),
     Fault("DATA-01", "-inf in a cell at fit", put(-np.inf), SAID),
     Fault("DATA-01", "inf in a cell at use", put(np.inf), SAID, at="use"),
+    Fault("DATA-01", "infinities of both signs at fit", lambda X: X * np.where(np.arange(len(X)) % 2, np.inf, -np.inf)[:, None], SAID),
+    Fault("DATA-01", "infinities of both signs at use", lambda X: X * np.where(np.arange(len(X)) % 2, np.inf, -np.inf)[:, None], SAID, at="use"),
     Fault("DATA-02", "NaN in a cell", put(np.nan), ANSWER, holes=True),
     Fault("DATA-06", "complex numbers", lambda X: X + 1j, SAID),
     Fault("DATA-07", "dates", lambda X: X.astype(int).astype("datetime64[D]"), SAID),

@@ -80,6 +80,12 @@ ROWS = {
         f"{FOUND}::test_a_column_constant_among_its_seen_cells_is_filled_with_exactly_that",
         f"{FOUND}::test_a_mixture_fills_a_column_of_one_value_with_it_to_the_last_digit",
     ),
+    "options drawn as well": (
+        f"{FOUND}::test_a_posterior_that_knows_nothing_is_within_the_prior_in_turned_coordinates_too",
+        f"{FOUND}::test_equal_rows_have_a_law_of_heavy_tails_without_a_warning_of_numpy",
+        "tests/estimators/test_kernel_ppca.py::test_a_grid_needs_two_latent_coordinates_that_are_there",
+        "tests/kernels/test_expected.py::test_a_far_mean_of_an_unsure_cell_takes_no_digits_of_the_others",
+    ),
     "what the second soak found": (f"{LAWS}::test_what_the_soak_found_holds_now",),
 }
 

@@ -496,8 +496,10 @@ def signal_over_noise(model: Any) -> float:
     noises = getattr(model, "noise_variance_", getattr(model, "noise_variances_", 0.0))
     if isinstance(model, MultiViewRKM):
         noises = 1.0  # its variances are in units of the noises
-    noise, variances = float(np.min(noises)), getattr(model, "explained_variance_", np.zeros(0))
-    return float(np.max(variances, initial=0.0)) / noise if noise > 0 else 0.0
+    clusters = getattr(model, "loadings_", ()) if isinstance(model, PPCAMixture) else ()
+    variances = [np.square(W).sum(axis=0) for W in clusters] or [getattr(model, "explained_variance_", np.zeros(0))]
+    noise, largest = float(np.min(noises)), max(float(np.max(of, initial=0.0)) for of in variances)
+    return largest / noise if noise > 0 else 0.0
 
 
 def orders(plan: Plan) -> None:

@@ -192,11 +192,13 @@ def check_table(
         **options,
     }
     try:
-        if estimator is None:
-            return check_array(X, input_name=name, **options)
-        if _is_arrow(given):
-            return _check_arrow(estimator, list(given.schema.names), check_array(X, input_name=name, **options), reset)
-        return validate_data(estimator, X, reset=reset, **options)
+        with np.errstate(over="ignore", invalid="ignore"):  # infinities of both signs are refused, not warned of
+            if estimator is None:
+                return check_array(X, input_name=name, **options)
+            if _is_arrow(given):
+                checked = check_array(X, input_name=name, **options)
+                return _check_arrow(estimator, list(given.schema.names), checked, reset)
+            return validate_data(estimator, X, reset=reset, **options)
     except ValueError as error:
         if missing or "contains NaN" not in str(error):
             raise

@@ -75,6 +75,7 @@ def test_a_full_disk_leaves_the_old_file_whatever_is_written(what, tmp_path):
     code, _, err = run(what, table, *words, "--force", "--quiet", preexec_fn=partial(limit, resource.RLIMIT_FSIZE, 100))
     assert code == 1
     assert said_in_one_line(err), err
+    assert out.name in err
     assert out.read_text() == "old"
     assert nothing_left(tmp_path)
 

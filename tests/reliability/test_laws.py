@@ -39,6 +39,7 @@ FOUND = {
     "tails of far rows": Plan("far rows", "LatentImputer", 20, 4, 1, 0, None, "wild cell", 694),
     "hidden cells in another unit": Plan("units", "LatentImputer", 5, 9, 1, 0, None, "holes", 0),
     "latents of a view with little noise": Plan("cuts", "MultiViewRKM", 13, 6, 3, -3, 3, "many holes", 529),
+    "rows with holes far from zero": Plan("cuts", "RKMRegressor", 4, 3, 2, 0, 8, "holes", 294),
     "the order of rows under a t": Plan("row order", "PPCA", 4, 2, 1, 3, None, "repeats", 0, 408556),
     "rows as far as each other": Plan("row order", "PPCAMixture", 40, 3, 1, -9, 0, "few values", 423),
 }

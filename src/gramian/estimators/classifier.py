@@ -258,7 +258,8 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         y = column_or_1d(y, warn=True)
         if y.dtype.kind == "f":
-            assert_all_finite(y, input_name="y")
+            with np.errstate(over="ignore", invalid="ignore"):  # infinities of both signs are refused, not warned of
+                assert_all_finite(y, input_name="y")
         elif y.dtype.kind == "O" and any(value is None or value != value for value in y):
             raise ValueError("Input y contains NaN or None. Every row needs a label; drop the rows without one.")
         check_consistent_length(X, y)

@@ -126,7 +126,8 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         refuse_dask(self, y, sample_weight)
         X = check_table(self, X, reset=True, missing=not self._precomputed(), min_samples=2)
         self._deal(X, y)
-        y = _check_y(y, multi_output=True, y_numeric=True, estimator=self)
+        with np.errstate(over="ignore", invalid="ignore"):  # infinities of both signs are refused, not warned of
+            y = _check_y(y, multi_output=True, y_numeric=True, estimator=self)
         check_consistent_length(X, y)
         given, targets = X, np.asarray(y, dtype=np.float64)
         X, raw = self._known_inputs(X, check_weights(sample_weight, X))

@@ -89,7 +89,8 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         refuse_dask(self, y, sample_weight)
         X = check_table(self, X, reset=True, missing=not self._precomputed(), min_samples=2)
         self._deal(X, y)
-        y = column_or_1d(_check_y(y, y_numeric=False, estimator=self), warn=True)
+        with np.errstate(over="ignore", invalid="ignore"):  # infinities of both signs are refused, not warned of
+            y = column_or_1d(_check_y(y, y_numeric=False, estimator=self), warn=True)
         check_consistent_length(X, y)
         check_labels(y)
         given, labels = X, y

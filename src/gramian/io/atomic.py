@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+NO_ROOM = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
+"""What only a write can fail with."""
 
 
 def _default_mode() -> int:
@@ -48,7 +52,9 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.fsync(file.fileno())  # the bytes before the name: a crash must not leave an empty file
         temporary.chmod(target.stat().st_mode & 0o777 if target.exists() else _default_mode())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             temporary.unlink()
+        if isinstance(error, OSError) and error.errno in NO_ROOM and error.filename is None:
+            error.filename = os.fspath(path)  # a write knows only its handle
         raise

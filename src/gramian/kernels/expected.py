@@ -75,8 +75,15 @@ class Expected(Kernel):
 
 
 def _names(laws: Array, variances: Array) -> Array:
-    """A number per row by which it is known again, from what it holds; 0 for rows without holes, which need none."""
-    return np.where(variances.any(axis=1), row_hashes(laws), np.uint64(0))
+    """A number per row by which it is known again, from what it holds; 0 for rows without holes, which need none.
+
+    Far from zero the digits of a hash are the same for all rows: of cells that are known all digits count, of means that were computed those of a hash.
+    """
+    means = np.asarray(laws)[:, : variances.shape[1]]
+    with np.errstate(over="ignore", invalid="ignore"):
+        rest = means - means.astype(np.float32)
+    rest = np.where((variances == 0) & np.isfinite(rest), rest, 0.0)
+    return np.where(variances.any(axis=1), row_hashes(np.hstack([laws, rest])), np.uint64(0))
 
 
 __all__: list[Any] = ["Expected", "as_laws", "law_parts"]

@@ -192,7 +192,8 @@ def model_of_missing(fitted: MissingFit, n_features: int) -> PrimalModel:
 
 def check_finite_or_missing(X: Points) -> None:
     """Raise ValueError if an entry is infinite."""
-    assert_all_finite(X.data if sparse.issparse(X) else X, allow_nan=True, estimator_name="PPCA", input_name="X")
+    with np.errstate(over="ignore", invalid="ignore"):  # infinities of both signs are refused, not warned of
+        assert_all_finite(X.data if sparse.issparse(X) else X, allow_nan=True, estimator_name="PPCA", input_name="X")
 
 
 def has_holes(X: Points) -> bool:

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from gramian._arrays import Array, row_chunks
 from gramian._checks import check_scale
-from gramian._content import SmallestRows, cell_uniforms, row_hashes
+from gramian._content import SmallestRows, cell_uniforms, merged_copies, row_hashes
 from gramian.evidence.cell_choice import CellChoice, choose_noise_by_cells
 from gramian.evidence.cell_scales import column_scales
 from gramian.evidence.cells import LOOSE
@@ -88,7 +88,7 @@ class InputLaw:
         rows = np.flatnonzero(np.isnan(means).any(axis=1))
         if not rows.size:
             return means, variances
-        first, back = np.unique(row_hashes(means[rows]), return_index=True, return_inverse=True)[1:]
+        first, _, back = merged_copies(means[rows], np.ones(len(rows)))
         asked = means[rows[first]]
         found, spread = np.empty(asked.shape), np.empty(asked.shape)
         for part in row_chunks(len(asked), SIZES.block):

@@ -239,7 +239,7 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         if self.robust is not False:
             counted = usual.astype(float)
             counted[usual] = vars(self.estimator_).get("row_weights_", 1.0)  # of a t
-            self._keep_beliefs(shown, beliefs.flags, counted)
+            self._keep_beliefs(len(shown), shown, beliefs.flags, counted)
         if hasattr(self.estimator_, "degrees_of_freedom_"):
             self.degrees_of_freedom_ = self.estimator_.degrees_of_freedom_
         order = np.argsort(scores)

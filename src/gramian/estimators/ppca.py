@@ -304,7 +304,7 @@ class PPCA(PrimalStream):
             table = np.where(found.flags, np.nan, X) if found.flags.any() else X
             self._fit_table(*((table, weights) if some.all() else (table[some], weights[some])))
         self.robust_ = found.kind
-        self._keep_beliefs(kept, found.flags, found.row_weights)
+        self._keep_beliefs(len(kept), kept, found.flags, found.row_weights)
         return self
 
     def _fit_table(self, X: Points, weights: Array, start: MissingFit | None = None) -> PPCA:

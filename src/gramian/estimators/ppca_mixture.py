@@ -326,7 +326,7 @@ class PPCAMixture(PrimalMixture):
         else:
             self._store(best, dtype)
         self.robust_ = found.kind
-        self._keep_beliefs(kept, found.flags, found.row_weights)
+        self._keep_beliefs(n_rows, kept, found.flags, found.row_weights)
         if found.degrees_of_freedom is not None:
             self.degrees_of_freedom_ = found.degrees_of_freedom
         return best

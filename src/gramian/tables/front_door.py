@@ -82,9 +82,9 @@ class TakesFrames:
             found[:, at.index(coding.names[j])] |= feature
         return found
 
-    def _keep_beliefs(self, kept: Array, flags: Array, row_weights: Array) -> None:
+    def _keep_beliefs(self, n_rows: int, kept: Array, flags: Array, row_weights: Array) -> None:
         """``flags_`` and ``row_weights_`` of all rows that were given; those that were not ``kept`` are believed."""
-        every, self.row_weights_ = np.zeros((len(kept), flags.shape[1]), dtype=bool), np.ones(len(kept))
+        every, self.row_weights_ = np.zeros((n_rows, flags.shape[1]), dtype=bool), np.ones(n_rows)
         every[kept], self.row_weights_[kept] = flags, row_weights
         self.flags_ = self._flags_of_columns(every)
 

@@ -320,7 +320,7 @@ def _filled_columns(
     full, std = model._fill_coded(features, {})
     if along is not None:
         full = along.put(prepare, along.said(table), slice(None), full, std)[0]
-    found = model._columns_of(full)
+    found = model._columns_of(full, model._likeliest(full, std))
     return {
         name: np.where(holes[name], found[name], table[name]) if name in found else table[name] for name in table.names
     }

@@ -169,9 +169,11 @@ def test_probabilities_beat_the_shares_where_the_table_knows_and_equal_them_wher
 def test_useless_probabilities_are_the_shares():
     rng = np.random.default_rng(0)
     places, codes = rng.standard_normal((200, 1)), (rng.random(200) < 0.8).astype(int)
-    found = Chances.of(places, codes, 2)
+    left = np.full(200, 0.1)
+    found = Chances.of(np.r_[places, [[0.0]]], np.r_[left, 0.2], codes, 2)
     shares = (np.bincount(codes) + 0.5) / 201
-    assert_allclose(found.held_to(found.log_law(places), codes)(rng.standard_normal((5, 1))), np.tile(shares, (5, 1)))
+    held = found.held_to(found.evidence(places, left), codes)
+    assert_allclose(held(rng.standard_normal((5, 1)), left[:5]), np.tile(shares, (5, 1)))
 
 
 def test_a_category_between_two_others_is_told():
@@ -185,6 +187,25 @@ def test_a_category_between_two_others_is_told():
     assert (model.transform(frame)["kind"] == truth)[at].mean() > 0.9
     chances = model.predict_proba(frame, "kind")[at & (truth == "medium")]
     assert chances[:, model.categories_["kind"].index("medium")].mean() > 0.7
+
+
+def test_the_fewer_cells_a_row_shows_the_nearer_its_probabilities_are_to_the_shares():
+    X, rng = latent_table(400, 6)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    truth = np.digitize(X[:, 0], np.quantile(X[:, 0], [0.3, 0.7]))
+    frame["kind"] = pd.Series(np.array(list("uvw"))[truth]).mask(np.arange(400) % 10 == 0)
+    model = LatentImputer().fit(frame[:300])
+    losses, shares = [], frame["kind"][:300].value_counts(normalize=True)[list("uvw")].to_numpy()
+    for n_shown in (0, 1, 2, 4, 6):
+        new = frame[300:].assign(kind=frame["kind"][:1].reindex(frame.index[300:]))
+        for row in new.index:
+            new.loc[row, list(rng.permutation(list("abcdef"))[n_shown:])] = np.nan
+        chances = model.predict_proba(new, "kind")
+        losses.append(-np.log(chances[np.arange(100), truth[300:]]).mean())
+    plain = -np.log(shares[truth[300:]]).mean()
+    assert losses[0] < 1.05 * plain
+    assert losses[2] < losses[0]
+    assert losses[-1] < 0.7 * plain
 
 
 def test_a_category_of_many_levels_weighs_no_more_than_a_number():

@@ -151,21 +151,21 @@ class TableFiller:
     limits: dict[str, Any] = field(default_factory=dict)
     bounds: Any = None
 
-    def columns_of(self, full: Any) -> dict[str, Any]:
+    def columns_of(self, full: Any, std: Any) -> dict[str, Any]:
         """The columns of the table that features stand for, with possible values."""
         prepare, estimator = self.model.preprocessing, self.model.estimator
         if self.is_coded:
-            found: dict[str, Any] = estimator._columns_of(full)
+            found: dict[str, Any] = estimator._columns_of(full, estimator._likeliest(full, std))
             return found
         if self.bounds is not None:
             possible: dict[str, Any] = self.bounds.columns(prepare, full)
             return possible
         return dict(zip(prepare.names, prepare.columns(full)))
 
-    def chances_of(self, full: Any) -> dict[str, Any]:
+    def chances_of(self, full: Any, std: Any) -> dict[str, Any]:
         """The probabilities of categories that features stand for."""
         if self.is_coded:
-            found: dict[str, Any] = self.model.estimator._calibrated(full)
+            found: dict[str, Any] = self.model.estimator._calibrated(full, std)
             return found
         plain: dict[str, Any] = self.model.preprocessing.probabilities(full)
         return plain
@@ -197,7 +197,7 @@ class TableFiller:
         full, std = self.along.put(self.model.preprocessing, self.said, slice(None), full, std)
         rng = np.random.default_rng(0)
         for columns in by_table:
-            drawn = self.columns_of(full + std * rng.standard_normal(full.shape))
+            drawn = self.columns_of(full + std * rng.standard_normal(full.shape), std)
             yield {name: drawn[name] if name in self.said else columns[name] for name in drawn}
 
     def _drawn(self, X: Any, m: int, below: Any) -> Iterator[dict[str, Any]]:
@@ -205,12 +205,12 @@ class TableFiller:
         import numpy as np
 
         if self.model.estimator is None:
-            yield from [self.columns_of(X)] * m
+            yield from [self.columns_of(X, np.zeros_like(X))] * m
         elif self.is_coded:
             yield from self.model.estimator._draws_coded(X, m, below)
         else:
             for drawn in self.model.estimator.draws(X, m, random_state=0):
-                yield self.columns_of(np.asarray(drawn))
+                yield self.columns_of(np.asarray(drawn), np.zeros_like(X))
 
 
 def _fill_in_memory(session: Any, opened: Any, kind: str, options: Any, bounds: Any) -> TableFiller:
@@ -318,7 +318,7 @@ def _write(opened: Any, filling: TableFiller, output: str, std_file: str | None,
             if along is not None:
                 full, std = along.put(prepare, filling.said, slice(start, start + len(X)), full, std)
             start += len(X)
-            columns = filling.columns_of(full)
+            columns = filling.columns_of(full, std)
             holes = {name: _holes(part[name]) for name in modelled}
             for name in modelled:
                 filled[name] += int(holes[name].sum())
@@ -328,7 +328,9 @@ def _write(opened: Any, filling: TableFiller, output: str, std_file: str | None,
             else:
                 out.write([_merge(part[name], columns.get(name), holes.get(name)) for name in names])
             if out_std is not None:
-                out_std.write([*(part[name] for name in ids), *_spreads(prepare, filling.chances_of(full), std, holes)])
+                out_std.write(
+                    [*(part[name] for name in ids), *_spreads(prepare, filling.chances_of(full, std), std, holes)]
+                )
     return filled, far
 
 

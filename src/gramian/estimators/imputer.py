@@ -438,8 +438,9 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
         >>> bool(np.isnan(model.fit(X).transform(X)).any())
         False
         """
-        told, filled, _ = self._impute(X)
-        return self._with_indicators(X, self._completed(X if self._of_frame else None, told.table, filled))
+        told, filled, std = self._impute(X)
+        like = X if self._of_frame else None
+        return self._with_indicators(X, self._completed(like, told.table, filled, self._likeliest(filled, std)))
 
     @lazily
     def impute(self, X: Table, return_std: bool = False, *, X_std: Any = None) -> Any:
@@ -470,7 +471,7 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
         """
         check_flag("return_std", return_std)
         told, filled, std = self._impute(X, X_std)
-        full = self._with_indicators(X, self._completed(X, told.table, filled))
+        full = self._with_indicators(X, self._completed(X, told.table, filled, self._likeliest(filled, std)))
         return (full, self._spread_like(X, std)) if return_std else full
 
     def _impute(self, X: Table, X_std: Any = None) -> tuple[ShownRows, Array, Array]:
@@ -515,13 +516,7 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
         if margins is not None:
             ends = [margins.back(end) for end in ends]
         below, above = (np.where(at, end, told.table) for end in (ends[0], told.below_limits(ends[1])))
-        texts = {}
-        if self._coding is not None:
-            chances = self._calibrated(self._moments(told)[0])
-            texts = {
-                name: np.array(self.categories_[name], dtype=object)[each.argmax(axis=1)]
-                for name, each in chances.items()
-            }
+        texts = self._likeliest(*self._moments(told))
         lower = self._completed(X, told.table, below, texts)
         return lower, self._completed(X, told.table, above, texts)
 

@@ -97,9 +97,12 @@ class WovenLaws(ManyRows, FilledCategories, DrawnTables):
             own[j] = margin
         return Margins(tuple(own), low, high)
 
-    def _calibrated(self, features: Array) -> dict[str, Array]:
-        found = super()._calibrated(features)
-        return found if self._others is None else found | self._others._calibrated(features[:, self._kept_features()])
+    def _calibrated(self, features: Array, std: Array) -> dict[str, Array]:
+        found = super()._calibrated(features, std)
+        if self._others is None:
+            return found
+        kept = self._kept_features()
+        return found | self._others._calibrated(features[:, kept], std[:, kept])
 
     def _drawn(self, told: ShownRows, m: int, rng: np.random.Generator) -> Iterator[tuple[Array, dict[str, Array]]]:
         drawn = super()._drawn(told, m, rng)

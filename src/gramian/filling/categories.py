@@ -36,6 +36,8 @@ class FilledCategories(FilledColumns):
     estimator_: Any
     _features: Any
     _law: Any
+    _least_std: Any
+    std_scales_: Array
     _chances: dict[str, Chances] | None = None
 
     def _settle_chances(self, scaled: Array) -> None:
@@ -51,8 +53,10 @@ class FilledCategories(FilledColumns):
         said: dict[int, list[tuple[Array, Array]]] = {j: [] for j in groups}
 
         def laws(model: Any, table: Array, j: int) -> Chances:
-            rows = drawn[~np.isnan(table[drawn, first[j]])]
-            return Chances.of(self._places(model, table[rows], owner == j), codes[j][rows], len(coding.categories[j]))
+            rows, own = drawn[~np.isnan(table[drawn, first[j]])], owner == j
+            nothing = np.full((1, table.shape[1]), np.nan)
+            places = self._places(model, np.vstack([table[rows], nothing]), own)
+            return Chances.of(*places, codes[j][rows], len(coding.categories[j]))
 
         for draw in range(LOOK.draws):
             hidden = hidden_cells(scaled[:, first], draw, hashes)  # the features of a category are missing together
@@ -66,7 +70,7 @@ class FilledCategories(FilledColumns):
                 for j in groups:
                     rows = np.flatnonzero(hidden[:, j])
                     places = self._places(model, table[rows], owner == j)
-                    said[j].append((laws(model, table, j).log_law(places), codes[j][rows]))
+                    said[j].append((laws(model, table, j).evidence(*places), codes[j][rows]))
         self._chances = {}
         for j in groups:
             found = laws(self.estimator_, scaled, j)
@@ -74,16 +78,27 @@ class FilledCategories(FilledColumns):
                 found = found.held_to(*(np.concatenate(parts) for parts in zip(*said[j])))
             self._chances[coding.names[j]] = found
 
-    def _places(self, model: Any, rows: Array, own: Array) -> Array:
-        """What the rest of each row says of features."""
+    def _places(self, model: Any, rows: Array, own: Array) -> tuple[Array, Array]:
+        """What the rest of each row says of features, and the variance that it leaves open."""
         alone = np.where(own, np.nan, rows)
-        return np.asarray(self._features(model, ShownRows(alone, alone))[0][:, own])
+        places, std = self._features(model, ShownRows(alone, alone))
+        std = np.maximum(std * self.std_scales_, self._least_std)
+        return places[:, own], np.square(std[:, own]).sum(axis=1)
 
-    def _calibrated(self, features: Array) -> dict[str, Array]:
-        """The probabilities of categories that features in the units of the coding stand for."""
+    def _calibrated(self, features: Array, std: Array) -> dict[str, Array]:
+        """The probabilities of categories that features in the units of the coding, with their deviations, stand for."""
         assert self._coding is not None
-        at = dict(zip(self._coding.names, range(len(self._coding.names))))
-        return {name: law(features[:, self._coding.owner == at[name]]) for name, law in (self._chances or {}).items()}
+        found = {}
+        for name, law in (self._chances or {}).items():
+            own = self._coding.owner == self._coding.names.index(name)
+            found[name] = law(features[:, own], np.square(std[:, own]).sum(axis=1))
+        return found
+
+    def _likeliest(self, features: Array, std: Array) -> dict[str, Array]:
+        """The most probable categories."""
+        chances = {} if self._coding is None else self._calibrated(features, std)
+        values = self.categories_
+        return {name: np.array(values[name], dtype=object)[each.argmax(axis=1)] for name, each in chances.items()}
 
     @property
     def categories_(self) -> dict[str, list[str]]:
@@ -126,11 +141,11 @@ class FilledCategories(FilledColumns):
                 f"column={column!r} is not a column of categories of the fitted frame (those are: {listed}). Use impute(X, return_std=True) for numbers."
             )
         told = self._told(X)
-        table, features = told.table, self._law(told)[0]
+        table, (features, std) = told.table, self._law(told)
         margins = self._margins_of_law(told)
         features = features if margins is None else margins.back(features)
         seen = ~holes(self._table(X)[column])
-        chances = self._calibrated(features)[column]
+        chances = self._calibrated(features, std)[column]
         assert self._coding is not None
         own = np.flatnonzero(self._coding.owner == self._coding.names.index(column))
         known = ~np.isnan(table[:, own[0]])

@@ -41,7 +41,7 @@ class ShownRows:
 
 
 class FilledColumns(TakesFrames):
-    """The outer shell of `LatentImputer`: rows in, filled tables out. A subclass has ``_calibrated(features)``."""
+    """The outer shell of `LatentImputer`: rows in, filled tables out."""
 
     bounds: Any
     censored: Any
@@ -233,22 +233,16 @@ class FilledColumns(TakesFrames):
 
     # ------------------------------------------------------------ the way back
 
-    def _columns_of(
-        self, features: Array, texts: dict[str, Array] | None = None, rounded: Any = np.round
-    ) -> dict[str, Array]:
-        """The columns of a frame that complete features stand for: possible values; ``texts`` are categories that are settled already."""
+    def _columns_of(self, features: Array, texts: dict[str, Array], rounded: Any = np.round) -> dict[str, Array]:
+        """The columns of a frame that complete features stand for: possible values; ``texts`` are its categories."""
         assert self._coding is not None
         columns = self._filled_columns(features)
         for j, name in enumerate(self._coding.numbers) if self._bounds is not None else ():
             columns[name] = self._bounds.held(j, columns[name], rounded)  # type: ignore[union-attr]
-        chances = self._calibrated(features) if texts is None else {}
-        for name, values in zip(self._coding.names, self._coding.categories):
-            if name in chances:
-                columns[name] = np.array(values, dtype=object)[chances[name].argmax(axis=1)]
-        return columns | (texts or {})
+        return columns | texts
 
     def _completed(
-        self, X: Any, table: Array, features: Array, texts: dict[str, Array] | None = None, rounded: Any = np.round
+        self, X: Any, table: Array, features: Array, texts: dict[str, Array], rounded: Any = np.round
     ) -> Any:
         """X in its container with the holes filled by possible values."""
         if self._coding is None:

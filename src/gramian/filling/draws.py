@@ -33,11 +33,11 @@ class DrawnTables(FilledLaws):
 
     def _drawn(self, told: ShownRows, m: int, rng: np.random.Generator) -> Iterator[tuple[Array, dict[str, Array]]]:
         """m draws of complete features, in the units of the table, each with its draws of categories."""
-        laws = self._augmented(told, rng) or self._resampled(told, rng)
+        laws, std = self._augmented(told, rng) or self._resampled(told, rng), self._law(told)[1]
         for law in islice(laws, m):
             texts = {}
             if self._coding is not None:
-                for name, chances in self._calibrated(self._unscaled(law.mean)).items():
+                for name, chances in self._calibrated(self._unscaled(law.mean), std).items():
                     picked = (rng.random(len(chances))[:, None] > np.cumsum(chances, axis=1)).sum(axis=1)
                     texts[name] = np.array(self.categories_[name], dtype=object)[
                         np.minimum(picked, chances.shape[1] - 1)

@@ -121,7 +121,7 @@ class Statistics:
 def row_posterior(chunk: Chunk, parameters: Parameters) -> RowPosterior:
     """E[z | x_o], Cov[z | x_o] and log p(x_o) of the rows of a chunk [2, partial; 5, E]."""
     systems = _systems(chunk, parameters)
-    return _solved(chunk, parameters, systems, eliminate(systems, parameters.n_components, least=1.0))
+    return _posterior_of(chunk, parameters, systems, eliminate(systems, parameters.n_components, least=1.0))
 
 
 def row_posteriors(chunks: Sequence[Chunk], parameters: Parameters) -> list[RowPosterior]:
@@ -133,7 +133,7 @@ def row_posteriors(chunks: Sequence[Chunk], parameters: Parameters) -> list[RowP
     levels = [eliminate(systems[..., some], q, least=1.0) for some in row_chunks(systems.shape[2], together)]
     ends = np.cumsum([len(chunk.counts) for chunk in chunks])[:-1]
     parts = zip(chunks, alone, np.split(systems, ends, axis=2), np.split(np.concatenate(levels, axis=1), ends, axis=1))
-    return [_solved(*part) for part in parts]
+    return [_posterior_of(*part) for part in parts]
 
 
 def _systems(chunk: Chunk, parameters: Parameters) -> Array:
@@ -154,7 +154,7 @@ def _systems(chunk: Chunk, parameters: Parameters) -> Array:
     return systems
 
 
-def _solved(chunk: Chunk, parameters: Parameters, systems: Array, log_density: Array) -> RowPosterior:
+def _posterior_of(chunk: Chunk, parameters: Parameters, systems: Array, log_density: Array) -> RowPosterior:
     """From the systems after the elimination, and log|M|, both overwritten."""
     size = len(systems) - parameters.n_components - 1
     log_density += np.maximum(systems[-1], 0.0, out=systems[-1])

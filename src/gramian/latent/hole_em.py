@@ -51,11 +51,7 @@ def filled_sums(chunk: Chunk, weights: Array, mean: Array, covariance: Array) ->
     """The E-step of a chunk."""
     d, weights, residuals = len(mean), weights * chunk.shown, chunk.values - chunk.mask * mean
     second, log_likelihood = np.zeros((d, d)), 0.0
-<<<<<<< HEAD
     for solved in _solve_rows(chunk, residuals, covariance):
-=======
-    for solved in _solutions(chunk, residuals, covariance):
->>>>>>> h30
         rows = solved.rows
         log_likelihood += float(weights[rows] @ solved.log_density)
         second += solved.covariance_sum(weights[rows], covariance)
@@ -69,11 +65,7 @@ def filled_cells(chunk: Chunk, mean: Array, covariance: Array) -> tuple[Array, A
     """E[x - μ | x_o] and Var[x | x_o] of every cell."""
     residuals = chunk.values - chunk.mask * mean
     variances = np.zeros_like(residuals)
-<<<<<<< HEAD
     for solved in _solve_rows(chunk, residuals, covariance):
-=======
-    for solved in _solutions(chunk, residuals, covariance):
->>>>>>> h30
         rows = solved.rows
         variances[rows] = solved.variances(covariance)
         residuals[rows] = solved.filled(residuals[rows], chunk.mask[rows], covariance)
@@ -123,11 +115,7 @@ class _Solved:
         return np.maximum(covariance.diagonal() - (shared * (inverses @ shared)).sum(axis=1), 0.0)
 
 
-<<<<<<< HEAD
 def _solve_rows(chunk: Chunk, residuals: Array, covariance: Array) -> Iterator[_Solved]:
-=======
-def _solutions(chunk: Chunk, residuals: Array, covariance: Array) -> Iterator[_Solved]:
->>>>>>> h30
     """The systems of all rows; those whose systems are about equally large go through the elimination together."""
     d, n_seen = len(covariance), chunk.counts.astype(np.int64)
     # by its eigenvectors: the inverse of a general matrix loses twice the digits where there is little noise

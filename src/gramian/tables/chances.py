@@ -86,8 +86,8 @@ class Chances:
         >>> told, nothing = codes[:, None] - 0.5 + rng.standard_normal((400, 1)), rng.standard_normal((400, 1))
         >>> left = np.r_[np.full(400, 0.2), 0.4]
         >>> found = [Chances.of(np.r_[each, [[0.0]]], left, codes, 2) for each in (told, nothing)]
-        >>> [each.held_to(each.evidence(places, left[:-1]), codes).weight for each, places in zip(found, (told, nothing))]
-        [0.02, 1.0]
+        >>> [each.held_to(each.evidence(places, left[:-1]), codes).weight < 1 for each, places in zip(found, (told, nothing))]
+        [True, False]
         """
         plain = replace(self, weight=1.0)
         if len(codes) < 2:

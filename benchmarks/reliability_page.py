@@ -104,7 +104,7 @@ def soak(found: dict[str, Any]) -> list[str]:
         "",
         f"`python -m benchmarks.soak`: random tables (2 to 60 rows, any rank, scales from 1e-150 to 1e150, offsets, repeats, wild cells, holes), random "
         f"parameters, every estimator: fit, all methods, save, load, all methods again. {found['minutes of CPU']} minutes of CPU, seed "
-        f"{found['seed']}, {found['cases']} cases, {len(found['broken'])} broken promises.",
+        f"{found['seed']}, {found['cases']} cases, {len(found['broken'])} broken promises.{found.get('before', '')}",
         "",
         *table(["estimator", "cases", "answer", "said", "broken"], rows),
         *_listed(found["broken"]),

@@ -224,6 +224,7 @@ def holes(found: dict[str, Any]) -> list[str]:
             f"{100 * one['mean']:.1f}",
             one["below 80 %"],
             f"{100 * one['worst']:.0f}",
+            one.get("commit", ""),
         ]
         for name, one in found.items()
     ]
@@ -237,7 +238,7 @@ def holes(found: dict[str, Any]) -> list[str]:
         "count as much as missing ones are like them; before that, holes by seen cells were covered 85.6 % on the tables to decide on (six below 80 %, worst 63 %), "
         "and before columns had laws of their own 88.3 % (report: 86.5 %).",
         "",
-        *table(["tables", "holes", "tables tried", "cover", "tables below 80 %", "worst"], rows),
+        *table(["tables", "holes", "tables tried", "cover", "tables below 80 %", "worst", "commit"], rows),
     ]
 
 

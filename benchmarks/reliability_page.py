@@ -104,7 +104,7 @@ def soak(found: dict[str, Any]) -> list[str]:
         "",
         f"`python -m benchmarks.soak`: random tables (2 to 60 rows, any rank, scales from 1e-150 to 1e150, offsets, repeats, wild cells, holes), random "
         f"parameters, every estimator: fit, all methods, save, load, all methods again. {found['minutes of CPU']} minutes of CPU, seed "
-        f"{found['seed']}, {found['cases']} cases, {len(found['broken'])} broken promises.",
+        f"{found['seed']}, {found['cases']} cases, {len(found['broken'])} broken promises.{found.get('before', '')}",
         "",
         *table(["estimator", "cases", "answer", "said", "broken"], rows),
         *_listed(found["broken"]),
@@ -224,6 +224,7 @@ def holes(found: dict[str, Any]) -> list[str]:
             f"{100 * one['mean']:.1f}",
             one["below 80 %"],
             f"{100 * one['worst']:.0f}",
+            one.get("commit", ""),
         ]
         for name, one in found.items()
     ]
@@ -237,7 +238,7 @@ def holes(found: dict[str, Any]) -> list[str]:
         "count as much as missing ones are like them; before that, holes by seen cells were covered 85.6 % on the tables to decide on (six below 80 %, worst 63 %), "
         "and before columns had laws of their own 88.3 % (report: 86.5 %).",
         "",
-        *table(["tables", "holes", "tables tried", "cover", "tables below 80 %", "worst"], rows),
+        *table(["tables", "holes", "tables tried", "cover", "tables below 80 %", "worst", "commit"], rows),
     ]
 
 

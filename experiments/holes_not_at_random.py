@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from benchmarks._results import note, noted
+from benchmarks._results import git, note, noted
 
 from experiments._tables import tables
 from gramian import LatentImputer
@@ -89,7 +89,7 @@ def main() -> None:
             f"{which}, {kind}: {shares.mean():.3f} of {len(shares)} tables, below .8 in {(shares < 0.8).sum()}, worst {shares.min():.2f} ({worst})"
         )
         kept = {"tables": len(shares), "mean": round(float(shares.mean()), 3), "below 80 %": int((shares < 0.8).sum()),
-                "worst": round(float(shares.min()), 3), "name": worst}  # fmt: skip
+                "worst": round(float(shares.min()), 3), "name": worst, "commit": git("log", "-1", "--format=%h")}  # fmt: skip
         note("holes", noted().get("holes", {}) | {f"{which}, {kind}": kept})
 
 

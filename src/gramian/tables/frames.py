@@ -232,7 +232,9 @@ def with_cells(X: Any, cells: Mapping[str, tuple[Array, Sequence[Any]]]) -> Any:
             of_values = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
             plain = pyarrow.array(full, type=None if pyarrow.types.is_null(kind) else of_values)
             column = plain.dictionary_encode().cast(kind) if pyarrow.types.is_dictionary(kind) else plain
-            out = out.set_column(at, out.schema.field(name).with_type(column.type), column)
+            columns = [column if j == at else out.column(j) for j in range(len(names))]
+            fields = out.schema.set(at, out.schema.field(name).with_type(column.type))
+            out = type(X).from_arrays(columns, schema=fields)
         else:
             dtype = series.to_native().dtype
             out = out.with_columns(type(series.to_native())(name, full, dtype=None if str(dtype) == "Null" else dtype))

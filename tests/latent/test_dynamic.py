@@ -212,3 +212,10 @@ def test_a_series_of_one_value_but_for_rounding_has_the_noise_of_a_usual_one():
         model = DynamicPPCA(3, random_state=0).fit(Y)
     assert model.noise_variance_[0] > 1e-60 * np.square(Y[:, 0]).mean()
     assert np.isfinite(model.smooth(Y)).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_equal_rows_next_to_zero_have_a_noise():
+    model = DynamicPPCA(1, standardize=False).fit(np.full((8, 2), [9.99999374e-145, 9.99999605e-145]))
+    assert (np.asarray(model.noise_variance_) > 0).all()
+    assert np.isfinite(model.predict(2)).all()

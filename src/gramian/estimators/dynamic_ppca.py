@@ -14,7 +14,14 @@ from gramian._types import RandomState
 from gramian.evidence import choose
 from gramian.evidence.selection import Selection
 from gramian.exceptions import warn
-from gramian.latent.dynamic import DynamicModel, autoregression, canonical, fit_dynamic, kalman_filter
+from gramian.latent.dynamic import (
+    DynamicModel,
+    autoregression,
+    canonical,
+    fit_dynamic,
+    kalman_filter,
+    usual_variances,
+)
 from gramian.latent.missing import fit_missing
 from gramian.series.dynamic_answers import DynamicAnswers, check_size
 from gramian.series.series import as_series
@@ -191,7 +198,7 @@ class DynamicPPCA(DynamicAnswers):
         first = fit_missing(kept, min(q, scaled.shape[1] - 1), tol=1e-6, max_iter=1000, random_state=self._seed)
         loadings = np.zeros((scaled.shape[1], q))
         loadings[:, : first.loadings.shape[1]] = first.loadings
-        least = 1e-6 * float(np.nanvar(scaled, axis=0).mean()) or 1.0
+        least = 1e-6 * float(usual_variances(scaled).mean())
         noise = np.full(scaled.shape[1], max(float(first.noise_variance), least))
         still = DynamicModel(np.array(first.mean), loadings, np.zeros((0, q, q)), np.eye(q), noise)
         start = still if self.order == 0 else self._moving(still, scaled)

@@ -199,6 +199,20 @@ def _between(model: DynamicModel, wanted: DynamicModel, share: float) -> Dynamic
     return _drawn_in(DynamicModel(**parts))
 
 
+def usual_variances(rows: Array) -> Array:
+    """The variance of each series; one that varies by no more than rounding has that of the others, or 1.
+
+    >>> usual_variances(np.array([[1e-150, 1.0], [1e-150, 3.0]])).tolist()
+    [1.0, 1.0]
+    >>> usual_variances(np.full((3, 2), 1e-145)).tolist()
+    [1.0, 1.0]
+    """
+    spread = np.nanvar(rows, axis=0)
+    rounding = np.square(64 * EPS * np.nanmax(np.abs(rows), axis=0))
+    varies = spread > np.maximum(rounding, TINY)
+    return np.where(varies, spread, spread[varies].mean() if varies.any() else 1.0)
+
+
 def _maximise(model: DynamicModel, rows: Array, law: Smoothed, isotropic: bool) -> DynamicModel:
     """The M-step: a regression of each series on the latents, and of the latents on those before them."""
     T, q, p = len(rows), model.n_components, len(model.transition)
@@ -212,10 +226,7 @@ def _maximise(model: DynamicModel, rows: Array, law: Smoothed, isotropic: bool) 
     loadings, mean = solved[:, :q], solved[:, q]
     counts = seen.sum(axis=0)
     squares = np.square(values).sum(axis=0) - np.einsum("di,di->d", solved, values.T @ inputs)
-    spread = np.nanvar(rows, axis=0)
-    # a series that does not vary has the least noise of a usual one
-    rounding = np.square(64 * EPS * np.nanmax(np.abs(rows), axis=0))
-    least = LEAST_NOISE * np.where(spread > np.maximum(rounding, TINY), spread, spread.mean() or 1.0)
+    least = LEAST_NOISE * usual_variances(rows)
     noise = np.full(len(counts), squares.sum() / counts.sum()) if isotropic else squares / counts
     noise = np.maximum(noise, least.mean() if isotropic else least)
     if not p:

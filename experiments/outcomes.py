@@ -123,7 +123,7 @@ JOBS = (
         "experiments.imputation --write, python -m experiments.imputation_tables decide report --write",
         imputation,
         "Where it is lost: tables whose rows have twins (years, the same patients again), to the nearest rows; columns next to exact beside a few extreme cells (OCC1950, University, Hdma), to "
-        "IterativeImputer, whose regressions have a penalty each. A table of 23 hidden cells is covered to 70 %, pooled coverage is right. HistData/Breslau believes its wild cells since they are judged by the absolute error (4.53, .90 before): it alone is .7 % of the mean over the report half. CPU is with one BLAS thread: with two, the peer's threads wait at full speed, and the ratio is 1.4. More on the page on [imputation](imputation.md).",
+        "IterativeImputer, whose regressions have a penalty each. A table of 23 hidden cells is covered to 70 %, pooled coverage is right. HistData/Breslau believes its wild cells since they are judged by the absolute error (4.53, .90 before): it alone is .7 % of the mean over the report half. CPU is with one BLAS thread; the run before, with as many as there are, had a ratio of 1.4. More on the page on [imputation](imputation.md).",
     ),
     Job(
         "anomalies",

@@ -150,6 +150,11 @@ def check_seed(random_state: RandomState) -> None:
 # ---------------------------------------------------------------- data
 
 
+def quiet_infinities() -> np.errstate:
+    """Where arrays are looked at for infinities: those of both signs are refused, not warned of."""
+    return np.errstate(over="ignore", invalid="ignore")
+
+
 def check_table(
     estimator: Any,
     X: Any,
@@ -192,7 +197,7 @@ def check_table(
         **options,
     }
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # infinities of both signs are refused, not warned of
+        with quiet_infinities():
             if estimator is None:
                 return check_array(X, input_name=name, **options)
             if _is_arrow(given):

@@ -19,6 +19,7 @@ from gramian._checks import (
     check_table,
     check_weights,
     is_auto,
+    quiet_infinities,
 )
 from gramian._content import row_hashes
 from gramian._types import RandomState, Table, Weights
@@ -258,7 +259,7 @@ class KernelPPCAClassifier(FoldsMixin, ClassAnswers):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         y = column_or_1d(y, warn=True)
         if y.dtype.kind == "f":
-            with np.errstate(over="ignore", invalid="ignore"):  # infinities of both signs are refused, not warned of
+            with quiet_infinities():
                 assert_all_finite(y, input_name="y")
         elif y.dtype.kind == "O" and any(value is None or value != value for value in y):
             raise ValueError("Input y contains NaN or None. Every row needs a label; drop the rows without one.")

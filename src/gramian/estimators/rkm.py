@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_y, check_consistent_length
 
 from gramian._arrays import Array
-from gramian._checks import check_number, check_table, check_weights, finite_answers, refuse_dask
+from gramian._checks import check_number, check_table, check_weights, finite_answers, quiet_infinities, refuse_dask
 from gramian._types import Batches, Table, Weights
 from gramian.rows import ArrayRows, Block, Rows, is_dask, lazily
 from gramian.single.answers import atomic, forget, keep_columns
@@ -126,7 +126,7 @@ class RKMRegressor(RegressorMixin, TargetEstimator):
         refuse_dask(self, y, sample_weight)
         X = check_table(self, X, reset=True, missing=not self._precomputed(), min_samples=2)
         self._deal(X, y)
-        with np.errstate(over="ignore", invalid="ignore"):  # infinities of both signs are refused, not warned of
+        with quiet_infinities():
             y = _check_y(y, multi_output=True, y_numeric=True, estimator=self)
         check_consistent_length(X, y)
         given, targets = X, np.asarray(y, dtype=np.float64)

@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import _check_y, check_consistent_length, column_or_1d
 
 from gramian._arrays import Array
-from gramian._checks import check_labels, check_table, check_weights, refuse_dask
+from gramian._checks import check_labels, check_table, check_weights, quiet_infinities, refuse_dask
 from gramian._types import Batches, Table, Weights
 from gramian.rows import ArrayRows, Rows, is_dask, lazily
 from gramian.single.answers import atomic, forget, keep_columns
@@ -89,7 +89,7 @@ class RKMClassifier(ClassifierMixin, TargetEstimator):
         refuse_dask(self, y, sample_weight)
         X = check_table(self, X, reset=True, missing=not self._precomputed(), min_samples=2)
         self._deal(X, y)
-        with np.errstate(over="ignore", invalid="ignore"):  # infinities of both signs are refused, not warned of
+        with quiet_infinities():
             y = column_or_1d(_check_y(y, y_numeric=False, estimator=self), warn=True)
         check_consistent_length(X, y)
         check_labels(y)

@@ -220,12 +220,11 @@ class RecordReader(ABC):
             return united
         if others:
             counted = int(np.isfinite(values).sum())
-            if all(is_limit(cells[i]) for i in others) and (self.options.limits or counted > 1):
-                return (
-                    self._texts(name, cells)
-                    if self.options.limits
-                    else self._without_limits(j, values, cells[others[0]])
-                )
+            limits = all(is_limit(cells[i]) for i in others)
+            if limits and self.options.limits:
+                return self._texts(name, cells)
+            if limits and counted > 1:
+                return self._without_limits(j, values, cells[others[0]])
             if self.kinds[j] == "number" or counted >= len(others):
                 cell = quote(cells[others[0]].strip())
                 below = " `gramian impute` fills such cells below their limit." if is_limit(cells[others[0]]) else ""
@@ -244,10 +243,10 @@ class RecordReader(ABC):
 
     def _without_limits(self, j: int, values: Array, cell: str) -> Array:
         """Numbers of which some are only known to be below a limit: missing, which is said once."""
-        if self.kinds[j] != "number" or not any(f"column {quote(self.names[j])}: " in note for note in self.notes):
+        said = f"column {quote(self.names[j])}: cells below a limit, such as "
+        if not any(note.startswith(said) for note in self.notes):
             self.notes.append(
-                f"column {quote(self.names[j])}: cells below a limit, such as {quote(cell.strip())}, are taken as missing "
-                "(`gramian impute` fills them below it)"
+                f"{said}{quote(cell.strip())}, are taken as missing (`gramian impute` fills them below it)"
             )
         self.kinds[j] = "number"
         return values

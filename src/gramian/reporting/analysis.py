@@ -94,10 +94,15 @@ class Analysis:
         return associations(self.table, self.prepare, np.where(self.wild, np.nan, self.X), PAGE.columns)
 
     @property
-    def wild(self) -> Array:
-        """The cells that are not believed."""
+    def contradicted(self) -> Array:
+        """The cells of numbers that the others of their row contradict [14]."""
         numbers = np.array([not self.prepare.categories[j] for j in self.prepare.owner])
-        return self.anomaly.wild_cells & numbers & (self.robust == "cells")
+        return self.anomaly.wild_cells & numbers
+
+    @property
+    def wild(self) -> Array:
+        """Those that are not believed."""
+        return self.contradicted & (self.robust == "cells")
 
     @property
     def holes(self) -> Array:

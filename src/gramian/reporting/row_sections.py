@@ -105,8 +105,7 @@ def odd_rows(analysis: Analysis) -> Section:
 def wild_cells(analysis: Analysis) -> list[list[Any]]:
     """Cells of numbers that the others of their row contradict [14], the farthest first: row, column, seen, expected, its deviation."""
     prepare, model = analysis.prepare, analysis.model
-    numbers = np.array([not prepare.categories[j] for j in prepare.owner])
-    found = np.argwhere(analysis.anomaly.wild_cells & numbers)
+    found = np.argwhere(analysis.contradicted)
     far = np.argsort(-analysis.anomaly.contributions[tuple(found.T)], kind="stable")[: PAGE.rows]
     rows, features = found[far].T
     if not len(rows):

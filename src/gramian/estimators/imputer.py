@@ -286,20 +286,16 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
         given_weights = check_weights(sample_weight, whole)
         kept = (given_weights > 0) & ~np.isnan(whole).all(axis=1)
         table, weights = shown_rows(*positive_rows(whole, given_weights))
-        many = len(table) > LOOK.rows and known is None and self.robust != "rows" and not is_auto(self.estimator)
-        if isinstance(model, PPCA) and many:
-            self._fit_many(model, as_rows(table, weights))
-            self._find_flags(table)
-            self._keep_beliefs_of_rows(kept)
-        elif isinstance(model, PPCA):
-            found = self._fit_linear(model, table, weights, None if known is None else known[kept])
-            if is_auto(self.estimator):
+        if isinstance(model, PPCA):
+            found = self._fit_gaussian(model, as_rows(table, weights), None if known is None else known[kept])
+            if is_auto(self.estimator) and found.whole:
                 self._take_best_family(found)
             self._keep_beliefs_of_rows(kept)
         else:
             if known is not None:
                 raise ValueError(f"X_std and censored need PPCA, not estimator={model!r}.")
-            scaled = self._in_units(model, table, table, weights)
+            self._settle_units(model, as_rows(table, weights))
+            scaled = table if self._units is None else self._units.into(table)
             given = {} if sample_weight is None else {"sample_weight": weights}
             self.estimator_ = model.fit(scaled, **given)
             self._calibrate_by_refits(model, scaled, weights, given)
@@ -389,7 +385,7 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
         keep_columns(self, rows)
         few = rows_if_few(rows, LOOK.rows)
         if few is None:
-            self._fit_many(model, self._settle_rows(rows))
+            self._fit_gaussian(model, self._settle_rows(rows))
             return self
         table, weights = few
         self._fit_features(model, self._settle_columns(table, self._seen(table, (), reset=True)), None, weights)

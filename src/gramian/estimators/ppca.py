@@ -43,6 +43,7 @@ from gramian.latent.sample import MomentSample, TableSample, moment_sample, prim
 from gramian.operators.covariance import Stored
 from gramian.policy import DEFAULTS, LOOK, SIZES
 from gramian.rows import Rows, as_rows, is_dask
+from gramian.rows.array import ArrayRows
 from gramian.rows.draws import FoldMoments, block_moments, dealt_folds, fold_moments, smallest_rows
 from gramian.single.answers import atomic, chosen_solver, forget, keep_columns
 from gramian.single.hole_fit import HoleFit, check_finite_or_missing, has_holes, model_of_missing, takes_holes
@@ -361,8 +362,10 @@ class PPCA(PrimalStream):
             return choose_for_table(sample, weights)
         return None if judged is None else choose_for_moments(judged, sample)
 
-    def _fit_rows(self, rows: Rows, start: MissingFit | None = None) -> PPCA:
-        """Rows that are only summed over: batches that can be read again, Dask."""
+    def _fit_rows(self, rows: Rows, start: MissingFit | None = None, known: Known | None = None) -> PPCA:
+        """Rows wherever they are: those that are not in memory are only summed over (batches that can be read again, Dask)."""
+        if isinstance(rows, ArrayRows):
+            return self._fit(rows.X, rows.weights, start, known=known)
         if self.robust is not False:
             raise ValueError(f"robust={self.robust!r} needs rows in memory. Give an array or a frame, or robust=False.")
         keep_columns(self, rows)

@@ -13,15 +13,15 @@ from gramian._arrays import Array
 from gramian.estimators.forecaster import RKMForecaster
 from gramian.estimators.time_filling import feature_of, weave
 from gramian.filling.categories import FilledCategories
+from gramian.filling.choice import FillingChoice
 from gramian.filling.columns import ShownRows
 from gramian.filling.draws import DrawnTables
-from gramian.filling.many_rows import ManyRows
 from gramian.tables.frames import as_table, frame_of
 from gramian.tables.front_door import clock_of
 from gramian.tables.margins import IDENTITY, Margins
 
 
-class WovenLaws(ManyRows, FilledCategories, DrawnTables):
+class WovenLaws(FillingChoice, FilledCategories, DrawnTables):
     """What `LatentImputer` says of cells: `fit` settles who is asked."""
 
     ways_: dict[str, str]

@@ -17,15 +17,19 @@ from gramian.evidence.cell_choice import CellChoice, choose_by_cells, choose_noi
 from gramian.evidence.cells import LOOSE_STEPS
 from gramian.evidence.folds import as_folds
 from gramian.evidence.margins import MarginTrial
-from gramian.evidence.robustness import believe_cells
+from gramian.evidence.robustness import find_seer
 from gramian.exceptions import NumericalWarning
 from gramian.filling.columns import FilledColumns
+from gramian.filling.told_rows import ToldRows
 from gramian.latent.gaussian import NoiseAboveError
 from gramian.latent.known_errors import Known
 from gramian.latent.missing import MissingFit
 from gramian.latent.units import Units
+from gramian.latent.wild_cells import COLUMN_SHARE
 from gramian.policy import FILLING, LOOK
-from gramian.rows import as_rows
+from gramian.rows import Rows, as_rows
+from gramian.rows.array import ArrayRows
+from gramian.rows.draws import smallest_rows
 from gramian.single.hole_fit import takes_holes
 from gramian.single.robust_fit import RobustFit
 from gramian.single.standardizing import standardizes
@@ -34,15 +38,20 @@ from gramian.tables.margins import Margins
 
 @dataclass(frozen=True)
 class FilledFit:
-    """The model that was asked for with what was open settled, how, and the rows and weights that it saw."""
+    """The model that was asked for with what was open settled, how, the rows that were looked at, and all rows that it is fitted to."""
 
     model: Any
     choice: CellChoice | None
     scaled: Array
     weights: Array
-    fit: Callable[[Any, MissingFit | None], Any]  # of a model, from where its EM begins, to all rows
-    plain: bool = True  # whether nothing more is known of cells
+    rows: Rows
+    known: Known | None = None
     open: Any = None  # the model as it was asked for, where noise and q were to be settled
+
+    @property
+    def whole(self) -> bool:
+        """Whether all rows were looked at."""
+        return isinstance(self.rows, ArrayRows) and len(self.rows) == len(self.scaled)
 
     @property
     def start(self) -> MissingFit | None:
@@ -67,43 +76,41 @@ class FillingChoice(FilledColumns):
     robust_: str | bool
     degrees_of_freedom_: float
 
-    def _fit_linear(self, model: Any, table: Array, weights: Array, known: Known | None) -> FilledFit:
-        """Fit to floats with NaN in what is to be filled, every row with a weight and a cell: first as they are, then in the laws of the columns."""
+    def _fit_gaussian(self, model: Any, rows: Rows, known: Known | None = None) -> FilledFit:
+        """Fit to rows with NaN in what is to be filled, every row with a weight and a cell: first as they are, then in the laws of the columns.
+
+        What is open is settled on the rows of smallest hash; ``known`` more of cells goes by rows, which are then in memory.
+        """
         self._forget_beliefs()
-        usual = table
+        usual = rows
         if self.robust is not False and takes_holes(model.n_components) and (known is None or known.std is None):
-            usual = self._believed(model, table, weights)
-            if self.robust_ == "rows":
-                weights = weights * self.row_weights_
-            else:
-                table = usual
-            if known is None:  # what more is known goes by rows
-                kept = ~np.isnan(table).all(axis=1)
-                table, usual, weights = table[kept], usual[kept], weights[kept]
-        found = self._fit_in_units(model, table, usual, weights, known)
-        margins = self._chosen_margins(found, usual, weights, known)
+            rows, usual = self._believed(model, rows)
+            if known is None:
+                kept = _some_cell(rows)
+                rows, usual = _part(rows, kept), _part(usual, kept)
+        found = self._fit_in_units(model, rows, usual, known)
+        margins = self._chosen_margins(found, *looked_at(usual, known), known)
         if margins is not None and margins.own:
             self._margins = margins
             if known is not None and known.interval is not None:
                 known = replace(known, interval=known.interval.mapped(margins.into))
-            found = self._fit_in_units(model, margins.into(table), margins.into(usual), weights, known)
+            mapped = ToldRows(margins=margins)
+            found = self._fit_in_units(model, mapped.of(rows), mapped.of(usual), known)
         found = self._with_column_noises(found)
         self._calibrate(
             None if found.choice is None else found.choice.said(found.choice.selection.chosen), found.scaled
         )
         return found
 
-    def _fit_in_units(self, model: Any, table: Array, usual: Array, weights: Array, known: Known | None) -> FilledFit:
+    def _fit_in_units(self, model: Any, rows: Rows, usual: Rows, known: Known | None) -> FilledFit:
         """The fit with noise and q chosen on hidden cells, in units of the columns without the cells that are not ``usual``."""
-        scaled = self._in_units(model, table, usual, weights)
+        self._settle_units(model, usual)
+        rows = ToldRows(units=self._units).of(rows)
         if known is not None and self._units is not None:
             known = known.moved(self._units.mean, self._units.scale)
-
-        def fit(it: Any, begin: MissingFit | None) -> Any:
-            return it._fit(scaled, weights, begin, known=known)
-
+        scaled, weights = looked_at(rows, known)
         return self._fit_choice(
-            FilledFit(model, self._choice(model, scaled, weights, known), scaled, weights, fit, known is None)
+            FilledFit(model, self._choice(model, scaled, weights, known), scaled, weights, rows, known)
         )
 
     def _fit_choice(self, found: FilledFit) -> FilledFit:
@@ -117,14 +124,17 @@ class FillingChoice(FilledColumns):
             found = replace(found, open=found.model, model=clone(found.model).set_params(**given))
             if choice is not None:
                 self.selection_ = choice.selection
-        with silence_unasked(choice):
-            self.estimator_ = fit_above_noise(found.model, choice, lambda it: found.fit(it, found.start or self._near))
+        begin = found.start or self._near
+        with silence_unasked(choice, self._seer is not None):
+            self.estimator_ = fit_above_noise(
+                found.model, choice, lambda it: it._fit_rows(found.rows, begin, found.known)
+            )
         return found
 
     def _with_column_noises(self, found: FilledFit) -> FilledFit:
         """Fitted again with a noise of each column, where that was open and hidden cells say so."""
-        model, choice, known_more = found.open, found.choice, not found.plain
-        if model is None or choice is None or known_more or model._per_column or self.robust == "rows":
+        model, choice = found.open, found.choice
+        if model is None or choice is None or found.known is not None or model._per_column or self.robust == "rows":
             return found
         limit = self._most_components(model, found.scaled)
         wider = with_column_noises(choice, found.scaled, found.weights, limit, **self._options(model, found.scaled))
@@ -171,28 +181,46 @@ class FillingChoice(FilledColumns):
             fitted.center,
         ).chosen()
 
-    def _believed(self, model: Any, table: Array, weights: Array) -> Array:
-        """The table without wild cells; which cells and rows are believed is kept, with what tells wild cells of other rows."""
-        kind = "auto" if self.robust == "auto" else "cells"
-        found = believe_cells(table, weights, kind, self._number_features(table.shape[1]))
-        wild = found.all_flags(table)
-        usual = np.where(wild, np.nan, table) if wild.any() else table
-        if self.robust == "rows":
-            rows = Units.of(usual, weights).into(table) if self._scales(model) else table
-            noise = None if isinstance(model.noise_variance, str) else float(model.noise_variance) or None
-            found = RobustFit(rows, weights, model.n_components, noise, model.center).rows(wild)[0]
-            assert found.degrees_of_freedom is not None
-            self.degrees_of_freedom_ = found.degrees_of_freedom
-        self.robust_, self.flags_, self.row_weights_ = found.kind, found.flags, found.row_weights
-        self._seer = found.seer
-        return usual
+    def _believed(self, model: Any, rows: Rows) -> tuple[Rows, Rows]:
+        """The rows that are fitted to, and those without wild cells; what is believed is kept, with what tells wild cells of other rows.
 
-    def _in_units(self, model: Any, table: Array, usual: Array, weights: Array) -> Array:
-        """The table in the units of its columns, those of the ``usual`` cells, which are kept."""
-        units = Units.of(as_rows(usual, weights))
+        A column of which more than its share would be wild is believed.
+        """
+        drawn = smallest_rows(rows, LOOK.rows)
+        X = np.asarray(drawn.rows, dtype=np.float64)
+        seer, _ = find_seer(drawn, "auto" if self.robust == "auto" else "cells", self._number_features(X.shape[1]))
+        if seer is not None:
+            much = drawn.weights @ seer.flags(X) > COLUMN_SHARE * (drawn.weights @ ~np.isnan(X))
+            seer = replace(seer, able=seer.able & ~much)
+        usual = rows if seer is None else ToldRows(seer=seer).of(rows)
+        if self.robust == "rows":
+            return self._counted(model, rows, usual)
+        self.robust_, self._seer = False if seer is None else "cells", seer
+        if isinstance(rows, ArrayRows) and isinstance(usual, ArrayRows):
+            wild = np.asarray(np.isnan(usual.X).all(axis=1))
+            self.flags_ = np.isnan(usual.X) & ~np.isnan(rows.X) & ~wild[:, None]
+            self.row_weights_ = np.where(wild, 0.0, 1.0)
+        return usual, usual
+
+    def _counted(self, model: Any, rows: Rows, usual: Rows) -> tuple[Rows, Rows]:
+        """The same rows by their weights in a multivariate t."""
+        if not (isinstance(rows, ArrayRows) and isinstance(usual, ArrayRows)):
+            raise ValueError("robust='rows' needs rows in memory. Give an array or a frame, or robust='cells'.")
+        X = Units.of(usual).into(rows.X) if self._scales(model) else rows.X
+        noise = None if isinstance(model.noise_variance, str) else float(model.noise_variance) or None
+        wild = np.isnan(usual.X) & ~np.isnan(rows.X)
+        found = RobustFit(X, rows.weights, model.n_components, noise, model.center).rows(wild)[0]
+        assert found.degrees_of_freedom is not None
+        self.degrees_of_freedom_ = found.degrees_of_freedom
+        self.robust_, self.flags_, self.row_weights_ = found.kind, found.flags, found.row_weights
+        weights = rows.weights * found.row_weights
+        return replace(rows, weights=weights), replace(usual, weights=weights)
+
+    def _settle_units(self, model: Any, usual: Any) -> None:
+        """The units of the columns of the ``usual`` cells."""
+        units = Units.of(usual)
         self._spreads = units.scale
         self._units = units if self._scales(model) else None
-        return table if self._units is None else self._units.into(table)
 
     def _scales(self, model: Any) -> bool:
         return self._coding is None and standardizes(self.standardize, getattr(model, "kernel", None))
@@ -223,6 +251,27 @@ class FillingChoice(FilledColumns):
         return {"center": model.center, "n_draws": as_folds(self.n_folds, scaled) or LOOK.folds}
 
 
+def looked_at(rows: Rows, known: Known | None) -> tuple[Array, Array]:
+    """The rows, and their weights, on which what is open is settled: all of few rows in memory, else those of smallest hash."""
+    if isinstance(rows, ArrayRows) and (known is not None or len(rows) <= LOOK.rows):
+        return np.asarray(rows.X, dtype=np.float64), rows.weights
+    drawn = smallest_rows(rows, LOOK.rows)
+    return np.asarray(drawn.rows, dtype=np.float64), drawn.weights
+
+
+def _some_cell(rows: Rows) -> Array | None:
+    """Which of few rows in memory show a cell."""
+    if not isinstance(rows, ArrayRows) or len(rows) > LOOK.rows:
+        return None
+    return np.asarray(~np.isnan(rows.X).all(axis=1))
+
+
+def _part(rows: Rows, kept: Array | None) -> Rows:
+    if kept is None or not isinstance(rows, ArrayRows):
+        return rows
+    return as_rows(rows.X[kept], rows.weights[kept])
+
+
 def open_to_choice(model: Any) -> bool:
     """Whether hidden cells settle the number of components and the noise."""
     return bool(model.n_components == "auto" and isinstance(model.noise_variance, str))
@@ -239,11 +288,13 @@ def fit_above_noise(model: Any, choice: CellChoice | None, fit: Callable[[Any], 
 
 
 @contextmanager
-def silence_unasked(choice: CellChoice | None) -> Iterator[None]:
-    """Exact structure leaves a model without a density, which an imputer does not need, or with fewer axes than were chosen, and noises of
+def silence_unasked(choice: CellChoice | None, wild_rows: bool) -> Iterator[None]:
+    """Rows that are wild as a whole show nothing. Exact structure leaves a model without a density, which an imputer does not need, or with fewer axes than were chosen, and noises of
     columns take the steps that were judged, none of which anybody asked for: nothing to warn of."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The kept components explain all", category=NumericalWarning)
+        if wild_rows:
+            warnings.filterwarnings("ignore", message=".*show no value at all and are dropped from the fit")
         if choice is not None and len(choice.selection.candidates) > 1:
             warnings.filterwarnings(
                 "ignore", message="n_components=.* exceeds the numerical rank", category=NumericalWarning

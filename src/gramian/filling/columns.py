@@ -12,13 +12,18 @@ from gramian._arrays import Array, float_dtype
 from gramian._checks import check_flag, check_table
 from gramian.exceptions import DataWarning, warn
 from gramian.filling.cells_known import Limits, check_censored
+from gramian.filling.told_rows import ToldRows
 from gramian.latent.cell_seer import CellSeer
 from gramian.latent.interval import Interval
 from gramian.latent.known_errors import Known
 from gramian.latent.units import Units
+from gramian.policy import LOOK
+from gramian.rows import Rows
+from gramian.rows.column_ends import column_ends
+from gramian.rows.draws import smallest_rows
 from gramian.single.noisy_fit import check_errors
 from gramian.tables.bounds import Bounds, check_bounds
-from gramian.tables.codes import Code, check_keep_codes, find_codes, warn_of_codes, without_codes
+from gramian.tables.codes import Code, check_keep_codes, count_codes, find_codes, warn_of_codes, without_codes
 from gramian.tables.frames import as_table, chosen_columns, frame_of, like, with_columns, without_words
 from gramian.tables.front_door import TakesFrames, filled_like, holes
 from gramian.tables.margins import Margins
@@ -97,6 +102,22 @@ class FilledColumns(TakesFrames):
             full = self._table(X)
             self._settle_bounds({name: full[name] for name in self._coding.numbers})
         return table
+
+    def _settle_rows(self, rows: Rows) -> Rows:
+        """Codes, bounds and the columns that show something, of rows that are not in memory; the rows without codes, those columns alone."""
+        ends = column_ends(rows)
+        if not ends.finite:
+            raise ValueError("Input X contains infinity or a value too large for dtype('float64').")
+        drawn = smallest_rows(rows, LOOK.rows)
+        found = find_codes(ends.beside(np.asarray(drawn.rows, dtype=np.float64)), check_keep_codes(self.keep_codes))
+        self.codes_ = count_codes(rows, found)
+        warn_of_codes(self.codes_, "keep_codes=[{}]")
+        told = ToldRows(tuple(self.codes_))
+        shown = column_ends(told.of(rows)).table() if self.codes_ else ends.table()
+        self._settle_columns(shown, shown)
+        if not self.codes_ and self._shown_columns is None:
+            return rows
+        return replace(told, columns=self._shown_columns).of(rows)
 
     def _settle_bounds(self, columns: dict[Any, Array]) -> None:
         """What values columns of numbers may take."""

@@ -211,6 +211,24 @@ def test_what_is_as_expected_is_no_reason(frame):
         assert len(pairs) == 1 or all(one != other for one, other in pairs)
 
 
+def test_dates_with_gaps_are_told_as_dates():
+    rng = np.random.default_rng(1)
+    days = np.round(200 + 100 * rng.standard_normal(100))
+    dated = pandas.DataFrame(
+        {"days": days, "met": pandas.Timestamp("2020-01-01") + pandas.to_timedelta(days, unit="D")}
+    )
+    dated["kind"] = np.where(days > 200, "late", "early")
+    dated.loc[[3, 50], "met"] = pandas.NaT
+    dated.loc[7, "met"] = pandas.Timestamp("2029-05-05")
+    found = gramian.odd_rows(dated)
+    assert found["row"][0] == 7
+    seen, expected = (
+        dict(zip(found["columns"][0].split(", "), found[name][0].split(", "))) for name in ("seen", "expected")
+    )
+    assert seen["met"] == "2029-05-05"
+    assert abs(pandas.Timestamp(expected["met"]) - pandas.Timestamp("2020-01-01")).days < 800
+
+
 def test_an_anomaly_names_columns(frame):
     numbers = frame.select_dtypes("number").dropna()
     assert any(name in repr(gramian.PPCA(1).fit(numbers).anomaly(numbers)) for name in numbers.columns)

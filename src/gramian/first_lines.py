@@ -19,6 +19,7 @@ from gramian.tables.frames import (
     frame_like,
     frame_of,
     is_narwhals,
+    moment_words,
     orders_of,
     other_columns,
     with_cells,
@@ -177,7 +178,9 @@ def _reasons(detector: Any, X: Any, table: Table, rows: Array) -> list[tuple[str
                 masked[i, coding.owner == j] = np.nan
     expected = np.asarray(detector.estimator_.impute(detector._rows(masked)))
     expected = expected if detector._units is None else detector._units.back(expected)
-    ordinary = Bounds.of_table(table, coding, "auto").columns(coding, expected)
+    modelled = table if detector._coding is None else detector._table(X)
+    ordinary = Bounds.of_table(modelled, coding, "auto").columns(coding, expected)
+    ordinary |= {name: moment_words(ordinary[name], modelled[name]) for name in coding.moments}
     out = []
     for i, (row, columns) in enumerate(zip(rows, blamed)):
         names = [coding.names[j] for j in columns]

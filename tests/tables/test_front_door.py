@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import gramian
 from gramian import DataWarning, LatentImputer, TablePreprocessor
-from gramian.tables.frames import as_table, with_cells
+from gramian.tables.frames import as_table, orders_of, with_cells
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -98,6 +98,11 @@ def test_a_frame_comes_back_full_in_its_container_with_its_types(kind, method):
     if kind == "pandas":
         assert full.index.equals(X.index)
         assert set(full.ward) <= {1, 2, 3}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "record batch"])
+def test_ordered_categories_keep_their_order(kind):
+    assert orders_of(kinds_of(mixed())[kind]) == {"level": ("lo", "mid", "hi")}
 
 
 def test_every_container_gives_the_numbers_of_the_table_preprocessor():

@@ -13,7 +13,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian._arrays import Array, float_dtype, has_nan
-from gramian._checks import check_number, check_table, check_weights, finite_answers, positive_rows, shown_rows
+from gramian._checks import (
+    check_number,
+    check_table,
+    check_weights,
+    finite_answers,
+    is_real,
+    positive_rows,
+    shown_rows,
+)
 from gramian._content import Folds, SmallestRows, content_folds, row_hashes
 from gramian._types import Table, Weights
 from gramian.estimators.ppca import PPCA
@@ -175,9 +183,10 @@ class LatentOutlierDetector(TakesFrames, OutlierMixin, BaseEstimator):
         share = check_number("contamination", self.contamination, 0.0, 0.5, open_low=True)
         check_standardize(self.standardize)
         check_folds(self.n_folds)
+        if self.estimator is not None and not hasattr(self.estimator, "score_samples"):
+            remedy = ", or contamination= for the share of odd rows" if is_real(self.estimator) else ""
+            raise TypeError(f"estimator={self.estimator!r} gives no scores. Use a model with score_samples(X){remedy}.")
         model = PPCA() if self.estimator is None else clone(self.estimator)
-        if not hasattr(model, "score_samples"):
-            raise TypeError(f"estimator={model!r} gives no scores. Use a model with score_samples(X).")
         if model.__sklearn_tags__().input_tags.pairwise:
             raise ValueError(
                 "LatentOutlierDetector cannot score rows of a precomputed kernel: their k(y, y) is not known. Give the kernel itself, and rows."

@@ -100,10 +100,16 @@ def orders_of(X: Any) -> dict[str, tuple[str, ...]]:
     found = {}
     for name, dtype in frame.schema.items() if frame is not None else ():
         native = frame[name].to_native()
-        told = getattr(getattr(native, "dtype", None), "categories", None)
-        if told is not None and (getattr(native.dtype, "ordered", False) or str(dtype).startswith("Enum")):
+        kind: Any = getattr(native, "dtype", None) or getattr(native, "type", None)  # of pandas and polars, of Arrow
+        if getattr(kind, "ordered", False) or str(dtype).startswith("Enum"):
+            told = kind.categories if hasattr(kind, "categories") else _of_arrow(native)
             found[name] = tuple(_as_told(value) for value in told)
     return found
+
+
+def _of_arrow(column: Any) -> list[Any]:
+    """The categories of a column of Arrow."""
+    return [value for chunk in column.unify_dictionaries().chunks[:1] for value in chunk.dictionary.to_pylist()]
 
 
 def dates_with_holes(X: Any) -> list[str]:
@@ -330,6 +336,20 @@ def _moment(seconds: float, *, whole: bool, day: bool, zone: Any) -> Any:
     rounded = DAY * round(seconds / DAY) if whole else round(seconds)
     moment = datetime.datetime(1970, 1, 1, tzinfo=zone) + datetime.timedelta(seconds=rounded)
     return moment.date() if day else moment
+
+
+def moment_words(seconds: Array, alike: Array) -> Array:
+    """Seconds since 1970 as the dates that they are in a table; whole days where those ``alike`` are.
+
+    Examples
+    --------
+    >>> moment_words(np.array([86400.4]), np.array([0.0, np.nan])), moment_words(np.array([86400.4]), np.array([60.0]))
+    (array(['1970-01-02'], dtype='<U10'), array(['1970-01-02'], dtype='<U10'))
+    >>> moment_words(np.array([90000.0]), np.array([60.0])).tolist()
+    ['1970-01-02 01:00:00']
+    """
+    whole = bool((alike[~np.isnan(alike)] % DAY == 0).all())
+    return np.array([_cell(_moment(float(value), whole=whole, day=False, zone=None)) for value in seconds])
 
 
 def frame_like(X: Any, names: Sequence[str], columns: Sequence[Array]) -> Any:

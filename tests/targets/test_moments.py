@@ -25,7 +25,7 @@ FEATURES = TargetFeatures(InputReading(), None, TargetCoding())
 def inputs():
     folds = Folds.of(DistinctHashes.of(row_hashes(X)), 4)
     sums = ArrayRows(X, RAW, Y, block_rows=17).fold(feature_sums, FEATURES, folds, 6)
-    return MomentInputs(sums.folds, 4, 1e-12, X, Y)
+    return MomentInputs(sums.folds, 4, 1e-12, X, Y, WEIGHTS)
 
 
 def test_losses_from_moments_are_those_of_the_rows():
@@ -49,7 +49,7 @@ def test_losses_from_moments_are_those_of_the_rows():
 
 
 def test_squares_of_an_exact_prediction_are_rounding_and_never_negative():
-    parts = MomentInputs(inputs().folds, 4, 1e-12, X, Y).decomposed_folds(HeldOut.of(X, 4))
+    parts = MomentInputs(inputs().folds, 4, 1e-12, X, Y, WEIGHTS).decomposed_folds(HeldOut.of(X, 4))
     products = parts[0].products
     exact = np.linalg.solve(products.spread, products.cross)[:, None, :]
     assert products.squares(exact)[0] >= 64 * EPS * products.target

@@ -33,11 +33,11 @@ from gramian.single.input_holes import InputHoles
 from gramian.single.standardizing import standardizes
 from gramian.solvers.auto import Auto
 from gramian.tables.front_door import TakesFrames
-from gramian.targets.fit import fit_target, fit_target_sums
+from gramian.targets.fit import fit_target
 from gramian.targets.kernel_choice import choose_target_kernel
 from gramian.targets.landmarks import LandmarkLoss, landmark_loss
 from gramian.targets.model import TargetModel
-from gramian.targets.moments import TargetFeatures
+from gramian.targets.moments import MomentInputs, TargetFeatures
 from gramian.targets.path import HeldOutPredictions
 from gramian.targets.reach import TargetReach
 from gramian.targets.rows import FEATURE_ADVICE, NoFeaturesError, TargetRows
@@ -204,25 +204,9 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
         solver, _ = chosen_solver(Auto(self.tol, self.max_iter), width, q)
         content, folds = found.folds(self._folds)
         table, features = found.sums(reading, feature_map, content)
-        weights = drawn.weights / drawn.weights.sum()
-        rank_tol = table.sample(np.ones(2), "primal").rank_tol
-        inputs = found.inputs(table, features, rank_tol)
+        inputs = found.inputs(table, features, table.sample(np.ones(2), "primal").rank_tol)
         _, reason = choose_space("auto", table, NAMES)  # type: ignore[arg-type]
-        with Progress("ECM", verbose=self.verbose) as bar:
-            fitted = fit_target_sums(
-                table,
-                inputs,
-                weights,
-                q,
-                solver,
-                noise_variance=self.noise_variance,
-                view_weights=weights_of_views(self.view_weights, table, NAMES),  # type: ignore[arg-type]
-                folds=folds,
-                local=self._local,
-                columns=reading(drawn.X),
-                tol=float(np.sqrt(self.tol)),
-                progress=bar,
-            )
+        fitted = self._fit_views(table, q, solver, "primal", folds, reading(drawn.X), inputs)
         self._keep(fitted, solver, "primal", reason)
         self._add_reach(found, reading, kernel)
         return drawn.Y, drawn.weights, fitted.held_out
@@ -244,25 +228,41 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
             Auto(self.tol, self.max_iter), table.n_rows if space == "dual" else sum(table.widths), q
         )
         hashes = row_hashes(held.X)
+        folds = None if self._folds is None else HeldOut.of(None, self._folds, hashes=hashes)
+        columns = None if self._precomputed() else np.asarray(inputs, dtype=np.float64)
+        fitted = self._fit_views(table, q, solver, space, folds, columns)
+        self._keep(fitted, solver, space, reason)
+        if not self._precomputed():
+            survey = held.fold(survey_target, coding)
+            self._add_reach(TargetRows(held, coding, survey, held), reading, kernel)
+        return Y, raw_weights, fitted.held_out
+
+    def _fit_views(
+        self,
+        table: Any,
+        q: int | float | None,
+        solver: Any,
+        space: str,
+        folds: HeldOut | None,
+        columns: Array | None,
+        sums: MomentInputs | None = None,
+    ) -> TargetModel:
+        """The joint model of inputs and target, with a bar while it is long."""
         with Progress("ECM", verbose=self.verbose) as bar:
-            fitted = fit_target(
+            return fit_target(
                 table,
                 q,
                 solver,
                 space,
                 noise_variance=self.noise_variance,
                 view_weights=weights_of_views(self.view_weights, table, NAMES),
-                folds=None if self._folds is None else HeldOut.of(None, self._folds, hashes=hashes),
+                folds=folds,
+                sums=sums,
                 local=self._local,
-                columns=None if self._precomputed() else np.asarray(inputs, dtype=np.float64),
+                columns=columns,
                 tol=float(np.sqrt(self.tol)),
                 progress=bar,
             )
-        self._keep(fitted, solver, space, reason)
-        if not self._precomputed():
-            survey = held.fold(survey_target, coding)
-            self._add_reach(TargetRows(held, coding, survey, held), reading, kernel)
-        return Y, raw_weights, fitted.held_out
 
     def _keep(self, fitted: TargetModel, solver: Any, space: str, reason: str) -> None:
         self.solver_, self._reason = solver, reason

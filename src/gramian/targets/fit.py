@@ -23,7 +23,7 @@ from gramian.solvers.spectrum import Spectrum
 from gramian.targets.axes import Decomposition, joint_spectrum, target_inputs
 from gramian.targets.model import TargetModel
 from gramian.targets.moments import MomentInputs
-from gramian.targets.path import held_out
+from gramian.targets.path import HeldOutPredictions, held_out
 from gramian.targets.single import (
     Fold,
     checked_at_its_word,
@@ -42,7 +42,7 @@ MOST_COMPONENTS = 600
 
 
 def fit_target(
-    table: ViewTable,
+    table: ViewTable | MomentTable,
     n_components: int | float | None,
     solver: Solver,
     space: str,
@@ -50,6 +50,7 @@ def fit_target(
     noise_variance: float | str,
     view_weights: Array,
     folds: HeldOut | None,
+    sums: MomentInputs | None = None,
     robust: bool = False,
     local: bool = False,
     columns: Array | None = None,
@@ -63,35 +64,29 @@ def fit_target(
     lower the held-out error by more than 1 %; None is everything above a given noise, else 95 %. Only
     "per-view" noise chooses the trust in the inputs: any other noise is taken at its word. With ``local``, the size of errors may
     depend on the latents, and on the inputs themselves where they are given as ``columns``. ``leaps=False`` keeps to plain rounds of the ECM: a likelihood that is not higher, in more rounds.
+
+    A `MomentTable` is known by its ``sums``, the moments of features and target fold by fold: what is no sum is asked of the drawn rows
+    in them, and ``folds`` and ``columns`` are of those.
     """
-    sample = ViewSample(table, np.sqrt(view_weights), space)
-    looked_at = CheckedRows.of_table(table, folds, columns)
-    folds = folds if folds is not None and folds.usable and table.traces[-1] > 0 else None
+    sample = table.sample(np.sqrt(view_weights), space)
+    looked_at = CheckedRows.of(table, sums, folds, columns)
+    shown = table.traces[-1] > 0 and (sums is None or table.traces[0] > 0)  # inputs that do not vary say nothing
+    folds = folds if folds is not None and folds.usable and shown else None
     if noise_variance != "per-view":
         shared = _fit_shared(sample, n_components, solver, noise_variance, view_weights)
         if folds is not None and shared.gaussian.n_components > 0:
-            count, noise = shared.gaussian.n_components, shared.gaussian.noise_variance
-            shared = replace(
-                shared, held_out=held_out(sample, [count], solver, folds, noise_variance=noise, choose=False)
-            )
+            shared = replace(shared, held_out=_checked_shared(sample, sums, shared.gaussian, solver, folds))
         return _with_std(looked_at, shared, folds, local)
     n_components = DEFAULTS.explained if n_components is None else n_components
-    if single_view(sample):
-        working = factor_views(table) if space == "dual" else None
-        inputs = target_inputs(sample, None if working is None else working.views[0], folds)
-        single = SingleInputs(
-            lambda: inputs.decomposed(np.arange(len(table.weights))),
-            lambda: [] if folds is None else decomposed_folds(inputs, folds, table.total_weight),
-            inputs.target,
-            table.weights,
-        )
+    single = _single_inputs(sample, sums, folds)
+    if single is not None:
         return _with_std(
             looked_at, _fit_single(sample, single, n_components, folds, robust, tol, leaps, progress), folds, local
         )
     # a smooth kernel has few components above rounding: cross-validation and ECM then decompose matrices of that size
-    working = factor_views(table) if space == "dual" and isinstance(solver, Eigh) else None
+    working = factor_views(sample.table) if space == "dual" and isinstance(solver, Eigh) else None
     quick = sample if working is None else ViewSample(working, sample.scales, "primal")
-    with pin_threads(len(table.weights)):
+    with pin_threads(table.n_rows):
         counting = sample if isinstance(n_components, int) else quick
         q = len(settled_spectrum(counting, n_components, solver, 0.0).eigenvalues)
     floors = _unchecked_floors(table)
@@ -104,7 +99,7 @@ def fit_target(
             q = min(round(first.n_components / folds.kept_share), sample.max_components, max(q, MOST_COMPONENTS))
         floors[-1] = first.error * table.traces[-1] / table.dims[-1]
     fitted = fit_view_noises(
-        table, q, solver, space, tol=tol, floors=floors, leaps=leaps, progress=progress, working=working
+        sample.table, q, solver, space, tol=tol, floors=floors, leaps=leaps, progress=progress, working=working
     )
     model, checked = fitted.model, None
     subspace: ViewSubspace = model.subspace
@@ -121,72 +116,12 @@ def fit_target(
     return _with_std(looked_at, found, folds, local)
 
 
-def fit_target_sums(
-    table: MomentTable,
-    inputs: MomentInputs,
-    weights: Array,
-    n_components: int | float | None,
-    solver: Solver,
-    *,
-    noise_variance: float | str,
-    view_weights: Array,
-    folds: HeldOut | None,
-    local: bool = False,
-    columns: Array | None = None,
-    tol: float = 1e-3,
-    progress: Progress | None = None,
-) -> TargetModel:
-    """As `fit_target`, from sums over rows: the moments of features and target fold by fold.
-
-    What is no sum is asked of the drawn rows in ``inputs``, with ``weights`` (normalised) and ``folds``.
-    """
-    sample = table.sample(np.sqrt(view_weights), "primal")
-    looked_at = CheckedRows([inputs.features], inputs.target, weights, folds, columns)
-    varies = table.traces > 0
-    folds = folds if folds is not None and folds.usable and varies.all() else None
-    if noise_variance != "per-view":
-        fitted = _fit_shared(sample, n_components, solver, noise_variance, view_weights)
-        q, noise = fitted.gaussian.n_components, fitted.gaussian.noise_variance
-        if folds is not None and q > 0:
-            parts = inputs.decomposed_folds(folds)
-            checked = checked_at_its_word(parts, inputs.target, sample.scales, q, noise, float(table.traces[-1]))
-            fitted = replace(fitted, held_out=checked)
-        return _with_std(looked_at, fitted, folds, local)
-    n_components = DEFAULTS.explained if n_components is None else n_components
-    if varies[0]:
-        single = SingleInputs(
-            inputs.decomposed,
-            lambda: [] if folds is None else inputs.decomposed_folds(folds),
-            inputs.target,
-            weights,
-        )
-        return _with_std(
-            looked_at, _fit_single(sample, single, n_components, folds, False, tol, True, progress), folds, local
-        )
-    # inputs that do not vary say nothing of the target
-    q = len(settled_spectrum(sample, n_components, solver, 0.0).eigenvalues)
-    noises = fit_view_noises(
-        table,  # type: ignore[arg-type]
-        q,
-        solver,
-        "primal",
-        tol=tol,
-        floors=_unchecked_floors(table),
-        leaps=True,
-        progress=progress,
-    )
-    found = TargetModel(
-        noises.model, noises.noise_variances, np.empty(0), None, noises.n_iter, noises.settled, table.total_weight
-    )
-    return _with_std(looked_at, found, None, local)
-
-
 @dataclass(frozen=True)
 class SingleInputs:
     """One input view decomposed along its own axes, and the rows whose held-out predictions are looked at."""
 
     whole: Callable[[], Decomposition]
-    folds: Callable[[], list[Fold]]
+    folds: Callable[[HeldOut], list[Fold]]
     target: Array
     weights: Array  # normalised
 
@@ -205,13 +140,15 @@ class CheckedRows:
     columns: Array | None = None
 
     @classmethod
-    def of_table(cls, table: ViewTable, folds: HeldOut | None, columns: Array | None = None) -> CheckedRows:
-        """All rows of a table in memory."""
-        rows = np.arange(len(table.weights))
+    def of(
+        cls, table: Any, sums: MomentInputs | None, folds: HeldOut | None, columns: Array | None = None
+    ) -> CheckedRows:
+        """All rows of a table in memory, or the rows drawn with the sums."""
+        if sums is not None:
+            return cls([sums.features], sums.target, sums.weights, folds, columns)
         target = table.views[-1]
         assert isinstance(target, ExplicitView)
-        inputs = LazyInputs(table, rows)
-        return cls(inputs, target.features, table.weights, folds, columns)
+        return cls(LazyInputs(table, np.arange(len(table.weights))), target.features, table.weights, folds, columns)
 
 
 class LazyInputs(Sequence[Any]):
@@ -225,6 +162,24 @@ class LazyInputs(Sequence[Any]):
 
     def __getitem__(self, v: Any) -> Any:
         return view_inputs(self.table.views[:-1][v], self.rows, self.rows)
+
+
+def _single_inputs(sample: ViewSample, sums: MomentInputs | None, folds: HeldOut | None) -> SingleInputs | None:
+    """The one input view, where all can be had from one decomposition of it per fold."""
+    table = sample.table
+    if sums is not None:
+        whole = SingleInputs(sums.decomposed, sums.decomposed_folds, sums.target, sums.weights)
+        return whole if table.traces[0] > 0 else None
+    if not single_view(sample):
+        return None
+    working = factor_views(table) if sample.space == "dual" else None
+    inputs = target_inputs(sample, None if working is None else working.views[0], folds)
+    return SingleInputs(
+        lambda: inputs.decomposed(np.arange(len(table.weights))),
+        lambda dealt: decomposed_folds(inputs, dealt, table.total_weight),
+        inputs.target,
+        table.weights,
+    )
 
 
 def single_view(sample: ViewSample) -> bool:
@@ -252,7 +207,7 @@ def _fit_single(
         least = np.maximum(SEEN * start_noises(table), _unchecked_floors(table))
         parts: list[Fold] = []
         if folds is not None and q > 0:
-            parts = inputs.folds()
+            parts = inputs.folds(folds)
             losses = component_losses(
                 parts, inputs.target, inputs.weights, _sizes(q, n_components, sample, folds), robust
             )
@@ -321,6 +276,17 @@ def _fit_shared(
     safe = np.where(view_weights > 0, view_weights, 1.0)
     noises = np.where(view_weights > 0, noise / safe, 0.0)
     return TargetModel(model, noises, np.empty(0), None, model.spectrum.n_iter, True, table.total_weight)
+
+
+def _checked_shared(
+    sample: ViewSample, sums: MomentInputs | None, gaussian: LatentGaussian, solver: Solver, folds: HeldOut
+) -> HeldOutPredictions:
+    """Cross-validated predictions of the model with one noise, taken at its word."""
+    q, noise = gaussian.n_components, gaussian.noise_variance
+    if sums is None:
+        return held_out(sample, [q], solver, folds, noise_variance=noise, choose=False)
+    variance = float(sample.table.traces[-1])
+    return checked_at_its_word(sums.decomposed_folds(folds), sums.target, sample.scales, q, noise, variance)
 
 
 def _with_std(rows: CheckedRows, fitted: TargetModel, folds: HeldOut | None, local: bool) -> TargetModel:

@@ -44,6 +44,7 @@ class MomentInputs:
     rank_tol: float
     features: Array  # of the drawn rows, (n, D)
     target: Array  # of the drawn rows, (n, m)
+    weights: Array  # of the drawn rows, normalised
 
     @cached_property
     def total(self) -> Moments:

@@ -100,7 +100,8 @@ class TargetRows:
     def inputs(self, table: MomentTable, features: TargetFeatures, rank_tol: float) -> MomentInputs:
         """What the fit reads: the moments, and features and target of the drawn rows."""
         drawn = self.drawn
-        return MomentInputs(table.sums.folds, table.widths[0], rank_tol, features.inputs(drawn.X), drawn.Y)
+        weights = drawn.weights / drawn.weights.sum()
+        return MomentInputs(table.sums.folds, table.widths[0], rank_tol, features.inputs(drawn.X), drawn.Y, weights)
 
     def folds(self, n_folds: int | Folds | None) -> tuple[Folds, HeldOut | None]:
         """How rows are held out, and the folds of the drawn ones."""

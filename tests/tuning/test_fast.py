@@ -7,7 +7,8 @@ from sklearn.datasets import load_digits, load_iris
 from gramian import BayesSearch, KernelPPCA, KernelPPCAClassifier
 from gramian.kernels import RBF
 from gramian.tuning.evaluation import Evaluation
-from gramian.tuning.fast import best_count, parsimonious
+from gramian.tuning.fast import counts_of, parsimonious
+from gramian.tuning.space import build_space
 
 SPACES = {
     "rbf": {"kernel__length_scale": ("log", 0.5, 20.0), "n_components": (1, 30)},
@@ -119,22 +120,26 @@ def test_weights_are_not_lost_to_a_fast_path():
 
 
 @pytest.mark.parametrize("peak", [1, 2, 17, 40, 99, 100])
-def test_the_best_count_of_a_smooth_curve_is_found_nearly_without_looking_at_all(peak):
-    looked = []
+def test_the_ladder_of_a_range_comes_near_to_every_count_without_looking_at_all(peak):
+    looked = counts_of(build_space({"n_components": (1, 100)}, KernelPPCA()))
+    assert min(abs(np.log(q / peak)) for q in looked) < 0.12
+    assert len(looked) < 25
 
-    def score(q):
-        looked.append(q)
-        return -abs(np.log(q / peak))
 
-    found = best_count(list(range(1, 101)), score)
-    assert abs(np.log(found / peak)) < 0.05
-    assert len(looked) == len(set(looked)) < 30
+def test_all_counts_of_a_list_are_tried():
+    listed = [9, 11, 13, 14, 16, 18, 21, 23, 26, 29, 31, 33, 34, 38, 41, 42, 45, 50]
+    assert counts_of(build_space({"n_components": listed}, KernelPPCA())) == listed
+    assert counts_of(build_space({"kernel__length_scale": ("log", 0.5, 2.0)}, KernelPPCA(kernel=RBF(1.0)))) is None
 
 
 def test_impossible_counts_are_passed_over():
-    assert best_count([1, 2, 3], lambda q: float("nan") if q > 2 else float(q)) == 2
-    assert best_count([1, 2, 3], lambda q: float("nan")) is None
-    assert best_count(list(range(1, 60)), lambda q: float("nan")) is None
+    X = load_iris().data[:30]
+    space = {"kernel__length_scale": ("log", 0.5, 5.0), "n_components": (1, 100)}
+    search = BayesSearch(KernelPPCA(), space, cv=3, n_trials=2, random_state=0).fit(X)
+    assert search.best_params_["n_components"] < 20
+    space["n_components"] = (50, 100)
+    with pytest.raises(ValueError, match="n_components"):
+        BayesSearch(KernelPPCA(), space, cv=3, n_trials=2, random_state=0).fit(X)
 
 
 @pytest.mark.parametrize("noise", [None, 1e-3])

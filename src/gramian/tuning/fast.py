@@ -21,6 +21,7 @@ from gramian._arrays import Array
 from gramian._checks import is_auto, is_count
 from gramian._threads import threads_for_rows
 from gramian._types import Table
+from gramian.evidence.held_out import ladder
 from gramian.evidence.selection import choose
 from gramian.kernels import as_kernel
 from gramian.latent.gaussian import LatentGaussian, Projection, resolve_noise
@@ -48,12 +49,13 @@ def fast_evaluation(plan: Any) -> Evaluation | None:
 
 
 def counts_of(space: Space) -> list[int] | None:
-    """The values of ``n_components`` in a space: None where it is not searched; [] where they are not all counts."""
+    """The values of ``n_components`` to try: of a range those of the jury's ladder, of a list all; None where it is not searched; [] where they are not all counts."""
     dimension = space.dimensions.get("n_components")
     if dimension is None:
         return None
     if isinstance(dimension, Integer) and dimension.prior is None:
-        return dimension.values()
+        values = dimension.values()
+        return [values[i] for i in ladder(0, len(values) - 1)]
     if isinstance(dimension, Category) and all(is_count(choice) for choice in dimension.choices):
         return sorted({int(choice) for choice in dimension.choices})
     return []
@@ -76,35 +78,6 @@ def dense_table(X: Table) -> Array | None:
         return None
     table = table.astype(np.float64)
     return table if np.isfinite(table).all() and table.shape[1] else None
-
-
-def best_count(values: list[int], score: Callable[[int], float]) -> int | None:
-    """The q of the best score: over all of a few, else over a geometric grid refined twice around its best.
-
-    ``score`` may be nan where a q is impossible; None where all are.
-    """
-    seen: dict[int, float] = {}
-
-    def look(candidates: Any) -> None:
-        for q in candidates:
-            if q not in seen:
-                seen[q] = score(q)
-
-    if len(values) <= 16:  # beyond, a geometric grid and then the neighbourhood of its best
-        look(values)
-    else:
-        look(values[i] for i in sorted(set(np.rint(np.geomspace(1, len(values), 12)).astype(int) - 1)))
-        for _ in range(2):
-            known = sorted(q for q in seen if np.isfinite(seen[q]))
-            if not known:
-                return None
-            place = known.index(max(known, key=lambda q: (seen[q], -q)))
-            left, right = known[max(place - 1, 0)], known[min(place + 1, len(known) - 1)]
-            between = [q for q in values if left < q < right and q not in seen]
-            step = max(1, len(between) // 4)
-            look(between[step // 2 :: step])
-    finite = [q for q in seen if np.isfinite(seen[q])]
-    return max(finite, key=lambda q: (seen[q], -q)) if finite else None
 
 
 def parsimonious(scores: Mapping[int, Any]) -> int:
@@ -181,23 +154,17 @@ class KernelEvaluation(Evaluation):
 
     def _settled(self, params: Mapping[str, Any]) -> tuple[list[float], dict[str, Any]]:
         folds = self.fold_models(params)
-        scores: dict[int, list[float]] = {}
-
-        def mean_score(q: int) -> float:
-            if any(q > fold.limit for fold in folds):
-                return float("nan")
-            scores[q] = [self.fold_score(fold, q) for fold in folds]
-            return float(np.mean(scores[q]))
-
         if self.counts is None:
             return [self.fold_score(fold, len(fold.model.spectrum.eigenvalues)) for fold in folds], {}
-        best = best_count(self.counts, mean_score)
-        if best is None:
+        most = min(fold.limit for fold in folds)
+        found = {q: [self.fold_score(fold, q) for fold in folds] for q in self.counts if q <= most}
+        scores = {q: of_folds for q, of_folds in found.items() if np.isfinite(of_folds).all()}
+        if not scores:
             raise ValueError(
                 f"no n_components of {self.counts[0]}..{self.counts[-1]} could be fitted and scored on every fold."
             )
         # a pre-image is shown the whole row, so that further components rarely hurt, and rarely help
-        chosen = parsimonious({q: folds for q, folds in scores.items() if np.isfinite(folds).all()})
+        chosen = parsimonious(scores)
         return scores[chosen], {"n_components": chosen}
 
     def fold_models(self, params: Mapping[str, Any]) -> list[FoldModel]:
@@ -375,10 +342,9 @@ class ClassifierEvaluation(Evaluation):
                 scores.append(float(np.mean(present[evidence.argmax(axis=1)] == truth)))
             return scores
 
-        best = best_count(self.counts, lambda q: float(np.mean(fold_scores(q))))
-        if best is None:
-            raise ValueError("no n_components could be scored on every fold.")
-        return fold_scores(best), {"n_components": best}
+        scores = {q: fold_scores(q) for q in self.counts}
+        best = max(scores, key=lambda q: (np.mean(scores[q]), -q))
+        return scores[best], {"n_components": best}
 
 
 def classifier_path(plan: Any) -> Evaluation | None:

@@ -424,8 +424,8 @@ def check_weights(sample_weight: Weights, X: Any) -> Array:
     weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64), dtype=np.float64)
     if (weights < 0).any():
         raise ValueError(f"sample_weight has negative values (smallest {weights.min():g}). Weights must be >= 0.")
-    if not weights.sum() > 0:
-        raise ValueError("sample_weight sums to zero. At least one row must have a positive weight.")
+    if not 0 < weights.sum() < np.inf:
+        raise ValueError(f"sample_weight sums to {weights.sum():g}. Weights must be finite, with one at least above zero.")
     return weights
 
 

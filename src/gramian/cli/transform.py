@@ -40,10 +40,8 @@ def transform(
     if not hasattr(fitted.estimator, "transform"):
         raise ValueError(f"{model}: a {fitted.kind} model has no latent coordinates for rows.")
     opened = opened_for(fitted, session, table, options)
-    width = (
-        len(fitted.estimator.get_feature_names_out()) if hasattr(fitted.estimator, "get_feature_names_out") else None
-    )
-    width = width or int(fitted.estimator.n_components_)
+    named = hasattr(fitted.estimator, "get_feature_names_out")
+    width = len(fitted.estimator.get_feature_names_out()) if named else int(fitted.estimator.n_components_)
     names = [f"z{i}" for i in range(1, width + 1)]
     count = write_rows(
         opened,

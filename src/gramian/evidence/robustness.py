@@ -27,7 +27,7 @@ BOLD = "more cells"
 
 def check_robust(robust: Any) -> Any:
     """``robust`` if it is False, "rows", "cells" or "auto"."""
-    if robust is False or robust in ("rows", "cells", "auto"):
+    if robust is False or (isinstance(robust, str) and robust in ("rows", "cells", "auto")):
         return robust
     raise ValueError(f"robust={robust!r} must be False, 'rows', 'cells' or 'auto'.")
 

@@ -35,19 +35,19 @@ def join_sides(left: Side | None, right: Side | None, prior: tuple[float, float]
         found = left if right is None else right
         assert found is not None
         return found
-    (m_f, s_f), (m_b, s_b) = left, right
-    tiny = np.finfo(float).tiny
-    p_f, p_b = 1.0 / np.maximum(s_f**2, tiny), 1.0 / np.maximum(s_b**2, tiny)
-    mu, p = (0.0, 0.0) if prior is None else (prior[0], 1.0 / max(prior[1], tiny))
+    sizes = np.max(np.abs([*left, *right]), axis=0)
+    unit = np.where(sizes > 0, sizes, 1.0)  # squares of what is left neither overflow nor vanish
+    (m_f, s_f), (m_b, s_b) = ((mean / unit, std / unit) for mean, std in (left, right))
+    rounding = np.finfo(float).eps
+    sure_f, sure_b = s_f <= rounding, s_b <= rounding  # the other would add what is below rounding
+    p_f, p_b = 1.0 / np.maximum(s_f, rounding) ** 2, 1.0 / np.maximum(s_b, rounding) ** 2
+    mu, p = (0.0, 0.0) if prior is None else (prior[0] / unit, 1.0 / np.maximum(np.sqrt(prior[1]) / unit, rounding) ** 2)
     p = np.minimum(p, 0.999 * np.minimum(p_f, p_b))  # neither side knows less than nothing
     precision = p_f + p_b - p
-    size = np.finfo(float).eps * np.maximum(np.maximum(np.abs(m_f), np.abs(m_b)), np.maximum(s_f, s_b))
-    sure_f, sure_b = s_f <= size, s_b <= size  # the other would add what is below rounding, of values that are zero too
-    exact = sure_f | sure_b | ~np.isfinite(precision)
-    safe = np.where(exact, 1.0, precision)
+    exact = sure_f | sure_b
     known = np.where(sure_f == sure_b, 0.5 * (m_f + m_b), np.where(sure_f, m_f, m_b))
-    mean = np.where(exact, known, (p_f / safe) * m_f + (p_b / safe) * m_b - (p / safe) * mu)
-    return mean, np.where(exact, 0.0, 1.0 / np.sqrt(safe))
+    mean = np.where(exact, known, (p_f * m_f + p_b * m_b - p * mu) / precision)
+    return unit * mean, np.where(exact, 0.0, unit / np.sqrt(precision))
 
 
 def fill_gaps(series: Array, forward: ForecastPaths, backward: ForecastPaths | None, rng: Any) -> Side:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from gramian._arrays import Array, float_dtype
 from gramian._checks import (
@@ -62,7 +62,7 @@ class DualMixin(LatentModelMixin):
 
     def _checked_diagonal(self, X: Table, diagonal: Table | None, method: str) -> Array | None:
         check_is_fitted(self)
-        return check_diagonal(diagonal, np.shape(X)[0], method, precomputed=self._precomputed)
+        return check_diagonal(diagonal, _num_samples(X), method, precomputed=self._precomputed)
 
     def _with_diagonal(self, X: Table, diagonal: Table | None, verb: Any, method: str) -> Array:
         checked = self._checked_diagonal(X, diagonal, method)

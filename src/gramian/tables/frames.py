@@ -127,9 +127,7 @@ def _series(series: Any, as_moment: bool = False) -> Array:
     if as_moment and _is_date(dtype):
         return np.array([np.nan if _is_missing(cell) else _seconds(cell) for cell in series.to_list()])
     if dtype.is_float() or dtype.is_integer():
-        import narwhals.stable.v2 as nw
-
-        numbers = np.array(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        numbers = np.array(series.to_numpy(), dtype=np.float64)
         numbers[np.isinf(numbers)] = np.nan
         return numbers
     if str(dtype).startswith(("Categorical", "Enum")):  # numbers too are categories then

@@ -22,6 +22,7 @@ from gramian.views.fit import ViewOptions, fit_views
 from gramian.views.tables import ViewRows
 from gramian.views.trusts import held_out_views
 
+TOO_FEW = "too few rows show all views to hold any out"
 LINEAR = "linear"
 
 
@@ -47,8 +48,9 @@ def choose_view_kernels(
     if len(options.specs) < 2:
         return straight, _without(options, straight, "there is no other view that it could predict")
     shown = np.flatnonzero(rows.complete_rows & (weights > 0))
-    hashes = row_hashes(rows.take(shown).stacked) if len(shown) else np.empty(0, dtype=np.uint64)
-    shown = shown[smallest_positions(hashes, LOOK.rows)] if len(shown) else shown
+    if len(shown) < 2:
+        return straight, _without(options, straight, TOO_FEW)
+    shown = shown[smallest_positions(row_hashes(rows.take(shown).stacked), LOOK.rows)]
     some, shares = rows.take(shown), weights[shown]
     open_noise = isinstance(options.noise_variance, str)
     asked = options if open_noise else replace(options, noise_variance="per-view", n_components="auto")
@@ -59,7 +61,7 @@ def choose_view_kernels(
             tried.append(specs)
             losses.append(loss)
     if not losses:
-        return straight, _without(options, straight, "too few rows show all views to hold any out")
+        return straight, _without(options, straight, TOO_FEW)
     selection = choose(
         [_words(options, specs) for specs in tried], -np.array(losses).T, what="kernel", score="error of held-out views"
     )
@@ -68,8 +70,6 @@ def choose_view_kernels(
 
 def _curved_maps(rows: ViewRows, open_views: Sequence[int], widths: Sequence[float]) -> list[list[Any]]:
     """The maps of the open views at each width, the widest first."""
-    if len(rows) < 2:
-        return []
     middles = [median_distance(np.asarray(rows.views[v], dtype=np.float64)) for v in open_views]
     return [[WithInputs(RBF(float(f"{width * middle:.6g}"))) for middle in middles] for width in widths]
 

@@ -37,7 +37,7 @@ def transform(
     check_output(output, force)
     session = Session(as_json=as_json, quiet=quiet, outputs=[output])
     fitted = load_model(model)
-    if not hasattr(fitted.estimator, "transform"):
+    if not callable(getattr(fitted.estimator, "transform", None)):
         raise ValueError(f"{model}: a {fitted.kind} model has no latent coordinates for rows.")
     opened = opened_for(fitted, session, table, options)
     named = hasattr(fitted.estimator, "get_feature_names_out")

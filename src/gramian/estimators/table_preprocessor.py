@@ -184,7 +184,8 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
         >>> prepare.inverse_transform(np.zeros((1, 2)))["size"].round(3)
         array([2.333])
         """
-        columns = self.preprocessing_.columns(self._features(X))
+        features = self._features(X)
+        columns = self.preprocessing_.columns(features)
         return frame_like({} if like is None else like, self.preprocessing_.names, columns)
 
     def probabilities(self, X: Any) -> dict[str, Array]:
@@ -212,7 +213,8 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
         >>> prepare.probabilities(np.zeros((1, 2)))["kind"]
         array([[0.5, 0.5]])
         """
-        return self.preprocessing_.probabilities(self._features(X))
+        features = self._features(X)
+        return self.preprocessing_.probabilities(features)
 
     def spread(self, std: Any) -> dict[str, Array]:
         """Standard deviations of features in the units of the columns.
@@ -238,7 +240,8 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
         >>> prepare.spread(np.ones((1, 2)))["size"].shape
         (1,)
         """
-        return dict(zip(self.preprocessing_.names, self.preprocessing_.spread(self._features(std))))
+        features = self._features(std)
+        return dict(zip(self.preprocessing_.names, self.preprocessing_.spread(features)))
 
     @property
     def categories_(self) -> dict[str, list[str]]:

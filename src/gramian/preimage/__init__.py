@@ -120,7 +120,7 @@ def preimage_for(kernel: Kernel, preimage: Any, **options: Any) -> Any:
 
 def by_scores(method: Any) -> bool:
     """Whether a fitted pre-image that is given scores leaves the weights alone."""
-    return isinstance(method, PreImage) and bool(method.inverts_scores) and not method.linear_
+    return isinstance(method, PreImage) and not method.linear_ and bool(method.inverts_scores)
 
 
 def inputs_of(method: Any, weights: Array, values: Array, scores: Array | None = None) -> tuple[Array, Any]:

@@ -68,7 +68,7 @@ class SeriesTransform:
 
         Gaps are bridged for what later values are compared with.
         """
-        x = np.log(y) if self.log else np.array(y, dtype=np.float64)
+        x = np.log(np.where(y > 0, y, np.nan)) if self.log else np.array(y, dtype=np.float64)
         blurred = np.isnan(x)
         z = bridge_gaps(x, self.season) if blurred.any() and (self.season or self.difference) else x
         profiles = levels = np.empty(0)

@@ -112,6 +112,11 @@ def _of_arrow(column: Any) -> list[Any]:
     return [value for chunk in column.unify_dictionaries().chunks[:1] for value in chunk.dictionary.to_pylist()]
 
 
+def of_whole_days(seconds: Array) -> bool:
+    """Whether moments, in seconds since 1970 and NaN where there is none, are days without a time."""
+    return bool((seconds[~np.isnan(seconds)] % DAY == 0).all())
+
+
 def dates_with_holes(X: Any) -> list[str]:
     """The columns of a frame whose type is a date or a time, and which miss some."""
     frame = frame_of(X)
@@ -295,15 +300,14 @@ def _caster(series: Any) -> Any:
         return float
     kind = str(dtype)
     zone = datetime.UTC if getattr(dtype, "time_zone", None) else None
-    whole_days = _is_date(dtype) and all(_seconds(c) % DAY == 0 for c in series.to_list() if not _is_missing(c))
     if kind == "Boolean":
         return lambda value: value == "True" if isinstance(value, str) else bool(round(value))
     if kind.startswith("Decimal"):
-        return lambda value: Decimal(repr(float(value))).quantize(_exponent(series))
+        return lambda value: Decimal(repr(float(value))).quantize(_unit(series.to_native()))
     if kind.startswith("Duration"):
         return lambda value: datetime.timedelta(seconds=float(value))
     if _is_date(dtype):
-        return lambda value: _moment(float(value), whole=whole_days, day=kind == "Date", zone=zone)
+        return lambda value: _moment(float(value), whole=kind == "Date", day=kind == "Date", zone=zone)
     native = series.to_native()
     told = getattr(getattr(native, "dtype", None), "categories", None)
     cells = told if told is not None and hasattr(native, "iloc") else series.to_list()
@@ -317,9 +321,10 @@ def _as_told(cell: Any) -> Any:
     return f"{found:.17g}" if isinstance(found, float) else found
 
 
-def _exponent(series: Any) -> Decimal:
-    seen = [cell for cell in series.to_list() if isinstance(cell, Decimal)]
-    return min(seen, key=lambda cell: cell.as_tuple().exponent) if seen else Decimal(1)
+def _unit(native: Any) -> Decimal:
+    """The last digit that a column of decimals holds."""
+    kind = native.dtype if hasattr(native, "dtype") else native.type
+    return Decimal(1).scaleb(-int(getattr(kind, "pyarrow_dtype", kind).scale))
 
 
 def _seconds(cell: Any) -> float:
@@ -346,8 +351,7 @@ def moment_words(seconds: Array, alike: Array) -> Array:
     >>> moment_words(np.array([90000.0]), np.array([60.0])).tolist()
     ['1970-01-02 01:00:00']
     """
-    whole = bool((alike[~np.isnan(alike)] % DAY == 0).all())
-    return np.array([_cell(_moment(float(value), whole=whole, day=False, zone=None)) for value in seconds])
+    return np.array([_cell(_moment(float(value), whole=of_whole_days(alike), day=False, zone=None)) for value in seconds])
 
 
 def frame_like(X: Any, names: Sequence[str], columns: Sequence[Array]) -> Any:

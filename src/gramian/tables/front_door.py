@@ -10,7 +10,7 @@ import numpy as np
 from gramian._arrays import Array
 from gramian.exceptions import DataWarning, warn
 from gramian.tables.clocks import Clock
-from gramian.tables.frames import as_table, dates_with_holes, frame_of, holds_only_numbers, like, orders_of, with_cells
+from gramian.tables.frames import as_table, dates_with_holes, frame_of, holds_only_numbers, like, of_whole_days, orders_of, with_cells
 from gramian.tables.preprocessing import Preprocessing, Roles
 from gramian.tables.table import Table
 
@@ -46,6 +46,7 @@ class TakesFrames:
         table = self._without_codes(as_table(X, moments), reset=True)
         coding = Preprocessing.fit([table], Roles(orders=orders_of(X)))
         coding.moments = moments
+        coding.days = tuple(name for name in moments if of_whole_days(table[name]))
         self._coding = coding
         self.feature_names_in_ = np.array(table.names, dtype=object)
         self.n_features_in_ = len(table.names)

@@ -12,6 +12,7 @@ from gramian._arrays import Array
 from gramian.tables.codes import cells_as_missing
 from gramian.tables.coding import code_of, coordinates, labels, order_of, probabilities
 from gramian.tables.column_summary import Summary, describe_columns, summaries
+from gramian.tables.frames import DAY
 from gramian.tables.table import Table, TableError, quote
 
 COUNTER_NAMES = frozenset(
@@ -98,6 +99,7 @@ class Preprocessing:
     ordered: tuple[str, ...] = ()
     described: str = ""
     moments: tuple[str, ...] = ()  # dates that are modelled, as seconds
+    days: tuple[str, ...] = ()  # those of them without a time
     empty: tuple[str, ...] = ()  # columns without a value
     codes: dict[str, list[float]] = field(default_factory=dict)  # numbers that stand for missing, by column
 
@@ -243,7 +245,7 @@ class Preprocessing:
                 texts[:] = [values[k] for k in chances.argmax(axis=1)]
                 out.append(texts)
             else:
-                out.append(block[:, 0])
+                out.append(DAY * np.round(block[:, 0] / DAY) if self.names[j] in self.days else block[:, 0])
         return out
 
     def probabilities(self, X: Array) -> dict[str, Array]:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gramian._arrays import Array
-from gramian._checks import check_n_components
+from gramian._checks import check_n_components, check_seen
 from gramian._content import row_hashes
 from gramian._progress import Progress
 from gramian.evidence.selection import Selection
@@ -37,10 +37,6 @@ NOT_SETTLED = "The EM for missing views did not converge in max_iter={} steps. R
 
 def fit_missing_rows(rows: ViewRows, weights: Array, options: ViewOptions) -> ViewFit:
     """Maximum likelihood of all that the rows show, with one noise or one per view."""
-    q, selection = options.n_components, None
-    if q == "auto":
-        q, selection = _chosen_components(rows, weights, options)
-    q = check_n_components(q, rules=())
     partials = []
     for v, (spec, view, name) in enumerate(zip(options.specs, rows.views, options.names)):
         shown = np.flatnonzero(rows.seen[:, v])
@@ -48,6 +44,11 @@ def fit_missing_rows(rows: ViewRows, weights: Array, options: ViewOptions) -> Vi
         if cannot_miss(spec):
             raise ValueError(f"View {name!r} has a precomputed kernel, which cannot miss rows at fit.")
         partials.append(PartialView(training_view(spec, view[shown], weights[shown]), shown, weights[shown]))
+    check_seen(np.concatenate([~np.isnan(view).all(axis=0) for view in rows.views]))
+    q, selection = options.n_components, None
+    if q == "auto":
+        q, selection = _chosen_components(rows, weights, options)
+    q = check_n_components(q, rules=())
     widths = [p.view.features.shape[1] if isinstance(p.view, ExplicitView) else len(rows) for p in partials]
     check_rank(q, min(len(rows) - 1, sum(widths)))
     fitted = climb_views(partial(fit_missing_views, partials, weights), q, options)

@@ -473,6 +473,7 @@ class MultiViewRKM(FoldsMixin, NestedKernels, TrustedViews, BaseEstimator):
 
     @property
     def _answers(self) -> ViewAnswers:
+        check_is_fitted(self)
         counts = getattr(
             self, "_counts", [np.full(1, float(len(self.latents_)))] * len(self.view_names_)
         )  # of old model files

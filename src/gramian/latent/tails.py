@@ -61,7 +61,7 @@ class Tails:
                     np.count_nonzero(~np.isnan(column))
                 )  # of the logarithm that follows, of a normal side
                 bends[side, j] = max((np.log(outer * near / (inner * far)) - doubt * error) / (far - near), 0.0)
-                units[side, j] = inner / near * np.exp(-bends[side, j] * near)
+                units[side, j] = max(inner / near * np.exp(-bends[side, j] * near), np.finfo(float).tiny)
         return cls(middle, bends, units, np.ones(len(middle)))
 
     def told_over(self, scale: Array) -> Tails:

@@ -180,6 +180,11 @@ class WindowModel:
 
 def fit_windows(series: Array, inputs: Array | None, options: WindowOptions) -> WindowModel:
     """The target model of all complete windows of a series (T, d), with inputs (T, k) at the same times."""
+    gone = np.flatnonzero(np.isnan(series).all(axis=0))
+    if len(gone):
+        raise ValueError(
+            f"Series {int(gone[0])} shows no value that has one a season, or a difference, before it. Give season=None and difference=0, or a longer series."
+        )
     shift, scale = units(series, options.standardize)
     scaled = (series - shift) / scale
     input_shift, input_scale = (np.empty(0), np.empty(0)) if inputs is None else units(inputs, options.standardize)

@@ -10,7 +10,7 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._content import DistinctHashes, Folds, row_hashes
 from gramian.evidence.held_out import HeldOut
-from gramian.latent.units import ColumnSpread, column_spread
+from gramian.latent.units import FARTHEST, ColumnSpread, column_spread
 from gramian.policy import LOOK
 from gramian.rows import Block
 from gramian.targets.squash import Squash
@@ -42,7 +42,10 @@ class InputReading:
         X = np.asarray(X, dtype=np.float64)
         if self.squash is not None:
             X = self.squash(X)
-        return X if self.shift is None else (X - self.shift) / self.scale
+        if self.shift is None:
+            return X
+        with np.errstate(over="ignore"):
+            return np.asarray(np.clip((X - self.shift) / self.scale, -FARTHEST, FARTHEST))
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,8 @@ class Pooled(Answer):
     def p_values(self) -> Array:
         """Two-sided p-values of "the coefficient is 0"."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(2 * stats.t.sf(np.abs(self.estimate / self.std), self.df))
+            chances = 2 * stats.t.sf(np.abs(self.estimate / self.std), self.df)
+        return np.where((self.df > 0) & (self.estimate != 0), chances, 1.0)
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """Lower and upper ends of confidence intervals [16].
@@ -82,7 +83,7 @@ class Pooled(Answer):
         (array([-0.96]), array([4.96]))
         """
         level = check_number("level", level, 0.0, 1.0, open_low=True, open_high=True)
-        reach = stats.t.ppf((1 + level) / 2, self.df) * self.std
+        reach = np.where(self.df > 0, stats.t.ppf((1 + level) / 2, self.df), np.inf) * self.std
         return self.estimate - reach, self.estimate + reach
 
     def summary(self, level: float = 0.95) -> Any:
@@ -185,10 +186,12 @@ def pool(fits: Sequence[Any], covariances: Any = None) -> Pooled:
 
 def _degrees_of_freedom(share: Array, m: int, complete: float) -> Array:
     """1 / (1/ν_m + 1/ν_o), ν_m = (m - 1) / λ², ν_o = (ν_c + 1) / (ν_c + 3) ν_c (1 - λ)."""
-    observed = (
-        np.zeros_like(share) if complete == np.inf else 1 / ((complete + 1) / (complete + 3) * complete * (1 - share))
-    )
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore"):  # of fits that are sure, and do not agree, the degrees are 0
+        observed = (
+            np.zeros_like(share)
+            if complete == np.inf
+            else 1 / ((complete + 1) / (complete + 3) * complete * (1 - share))
+        )
         return np.asarray(1 / (share**2 / (m - 1) + observed))
 
 

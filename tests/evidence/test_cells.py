@@ -10,8 +10,10 @@ from gramian.evidence.cell_choice import (
     rows_within,
     takes_for_exact,
     with_column_noises,
+    worth_it,
 )
 from gramian.evidence.cells import STANDS_OUT, standing_out
+from gramian.evidence.selection import choose
 from gramian.latent.missing import MissingFit, fit_missing
 from gramian.policy import FILLING
 
@@ -117,3 +119,10 @@ def test_the_work_of_a_noise_is_bounded_whatever_the_width(shape):
         rows * d * min(rows, d) <= 1.01 * FILLING.noise_work or rows == 38
     )  # at 20,000 columns: the square root of what is left
     assert rows <= min(n, 2000)
+
+
+def test_the_simplest_candidate_that_is_next_to_as_good_is_worth_it():
+    errors = [[-1.0, -0.502, -0.5], [-1.0, -0.503, -0.5]]
+    assert choose([0, 1, 2], errors).chosen == 2
+    assert worth_it(choose([0, 1, 2], errors)).chosen == 1
+    assert worth_it(choose([0, 1, 2], [[-1.0, -0.8, -0.5]] * 2)).chosen == 2

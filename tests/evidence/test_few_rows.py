@@ -30,3 +30,9 @@ def test_held_out_distances_are_those_of_the_definition(shape, offset, center):
     weights = rng.integers(1, 4, shape[0]).astype(float)
     found = held_out_distance(X + offset, weights, 2, center)
     assert found == pytest.approx(by_definition(X + offset, weights, 2, center), rel=1e-9)
+
+
+def test_rows_but_two_more_than_components_are_enough():
+    X, weights = np.random.default_rng(0).standard_normal((4, 3)), np.ones(4)
+    assert held_out_distance(X, weights, 1) == pytest.approx(by_definition(X, weights, 1, True), rel=1e-12)
+    assert held_out_distance(X, weights, 2) is None

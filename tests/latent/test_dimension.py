@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
+from sklearn.decomposition._pca import _assess_dimension
 
 from gramian._checks import check_n_components
-from gramian.latent.dimension import above_noise, by_bic, by_evidence, for_fraction, free_parameters
+from gramian.latent.dimension import above_noise, by_bic, by_evidence, for_fraction, free_parameters, minka_evidence
 
 VALUES = np.array([5.0, 3.0, 1.0, 0.5, 0.5])
 
@@ -52,3 +53,11 @@ def test_bic_finds_structure_and_nothing_in_noise():
 def test_what_is_no_count_fraction_or_rule_is_refused(bad):
     with pytest.raises(ValueError, match="n_components"):
         check_n_components(bad)
+
+
+def test_the_evidence_is_that_of_scikit_learn_up_to_what_the_rows_alone_say():
+    n, d = 40, 6
+    X = np.random.default_rng(0).standard_normal((n, d)) * np.sqrt([6.0, 4.0, 2.0, 0.5, 0.4, 0.3])
+    variances = PCA().fit(X).explained_variance_
+    differences = [minka_evidence(variances, q, d, n) - _assess_dimension(variances, q, n) for q in range(1, d)]
+    assert differences == pytest.approx([differences[0]] * (d - 1), abs=1e-9)

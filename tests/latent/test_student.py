@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import multivariate_t
+from scipy.stats import multivariate_t, norm, t
 
 from gramian.latent.missing import fit_missing
 from gramian.latent.student import best_degrees, fit_student, row_scales, student_log_density
@@ -110,3 +110,9 @@ def test_a_noise_per_block_and_a_fixed_noise_are_kept():
 def test_a_row_counts_by_its_distance():
     assert_allclose(row_scales(np.array([2.0, 100.0]), np.array([2.0, 2.0]), 4.0), [1.0, 6.0 / 104.0])
     assert_allclose(row_scales(np.array([2.0, 100.0]), np.array([2.0, 2.0]), np.inf), 1.0)
+
+
+def test_a_row_of_one_cell_has_the_density_of_one_dimension_and_one_of_none_has_none():
+    gaussian, distance = np.array([norm.logpdf(0.7), 0.0]), np.array([0.49, 0.0])
+    found = student_log_density(gaussian, distance, np.array([1.0, 0.0]), 3.0)
+    assert_allclose(found, [t.logpdf(0.7, 3.0), 0.0], atol=1e-14)

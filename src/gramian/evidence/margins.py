@@ -68,7 +68,7 @@ class MarginTrial:
         best = ["identity"] * d
         for j in range(d):
             own = [k for k, kinds in enumerate(tried) if k == 0 or kinds[j] != "identity"]
-            best[j] = self._best(j, [tried[k][j] for k in own], [found[k] for k in own])
+            best[j] = best_kind(j, [tried[k][j] for k in own], [found[k] for k in own])
         if tuple(best) != tried[0] and tuple(best) not in tried:
             found.append(self._losses(rows, weights, hidden, tuple(best)))
             tried.append(tuple(best))
@@ -80,16 +80,6 @@ class MarginTrial:
         return Margins(
             tuple(self._margin(self.table[:, j], j, kind) for j, kind in enumerate(best)), self.low, self.high
         )
-
-    def _best(self, j: int, kinds: list[str], found: list[MarginLosses]) -> str:
-        mine = [each.of_column(j) for each in found]
-        if len(mine) < 2 or len(mine[0].score) < LOOK.fewest:
-            return "identity"
-        draws = np.unique(mine[0].draws)
-        if len(draws) < 2:
-            return "identity"
-        kept = [k for k, each in enumerate(mine) if k == 0 or each.squared.sum() <= mine[0].squared.sum()]
-        return str(choose_by(_evidence([kinds[k] for k in kept], [mine[k] for k in kept])).chosen)
 
     def _margin(self, column: Array, j: int, kind: str) -> Margin:
         made: Callable[[], Margin | None] = {
@@ -154,6 +144,15 @@ class MarginLosses:
     def of_column(self, j: int) -> MarginLosses:
         at = self.columns == j
         return MarginLosses(self.columns[at], self.draws[at], self.score[at], self.squared[at])
+
+
+def best_kind(j: int, kinds: list[str], found: list[MarginLosses]) -> str:
+    """The map of a column: the line where too few hidden cells speak for another, or none is better by more than a standard error."""
+    mine = [each.of_column(j) for each in found]
+    if len(mine[0].score) < LOOK.fewest or len(np.unique(mine[0].draws)) < 2:
+        return "identity"
+    kept = [k for k, each in enumerate(mine) if k == 0 or each.squared.sum() <= mine[0].squared.sum()]
+    return str(choose_by(_evidence([kinds[k] for k in kept], [mine[k] for k in kept])).chosen)
 
 
 def _evidence(kinds: list[str], found: list[MarginLosses]) -> Evidence:

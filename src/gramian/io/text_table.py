@@ -61,8 +61,8 @@ class TextReader(RecordReader):
         return lines
 
     def _delimiter(self, sample: list[str]) -> str:
-        """The delimiter that cuts all lines alike, and into cells that are numbers; the comma where nothing tells."""
-        best, best_score = ",", (-1.0, -1.0, -1)
+        """The delimiter that cuts all lines alike, and into cells that are numbers; where nothing tells, that of the file's name."""
+        best, best_score = "\t" if ".tsv" in self.source.path.lower()[-8:] else ",", (-1.0, -1.0, -1)
         for delimiter in DELIMITERS:
             try:
                 rows = [

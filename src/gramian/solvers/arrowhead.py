@@ -115,7 +115,9 @@ def _pairs(poles: Array, border: Array, corner: Array, count: int, vectors: bool
     if 3 * count >= k + m and not (vectors and formed):
         parts = Reflected.of(matrix)
         tips = parts.turned(np.eye(k + m, m, -k))[:count].T
-        return ArrowheadPairs(parts.values[:count], tips, Shafts(parts, k, count, np.empty((0, 0))) if vectors else None)
+        return ArrowheadPairs(
+            parts.values[:count], tips, Shafts(parts, k, count, np.empty((0, 0))) if vectors else None
+        )
     if 3 * count < k + m:
         values, axes = linalg.eigh(matrix, subset_by_index=(k + m - count, k + m - 1), check_finite=False)
     else:

@@ -48,11 +48,10 @@ def choose_for_detector(X: Array, n_folds: int | Folds, hashes: Array) -> Select
 
 def judged_moments(X: Any, weights: Array, n_folds: int | Folds, hashes: Array, most: int) -> JudgedMoments | None:
     """The moments of the folds of a table and the at most so many rows that vote; None where nothing can be held out. ``weights`` are raw."""
-    folds = n_folds if isinstance(n_folds, Folds) else Folds.of(DistinctHashes.of(hashes), n_folds)
-    if not folds:
-        return None
-    parts = fold_moments(Block(X, weights), folds, hashes).parts
-    return JudgedMoments.of(parts, folds, SmallestRows.of(X, weights, most, hashes))
+    drawn = SmallestRows.of(X, weights, most, hashes)
+    distinct = DistinctHashes(drawn.hashes) if len(hashes) <= most else DistinctHashes.of(hashes)
+    folds = n_folds if isinstance(n_folds, Folds) else Folds.of(distinct, n_folds)
+    return JudgedMoments.of(fold_moments(Block(X, weights), folds, hashes).parts, folds, drawn) if folds else None
 
 
 def _choose_for_wide(

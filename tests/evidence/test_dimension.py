@@ -1,11 +1,14 @@
 """q by held-out evidence: the formula is the density of held-out rows, and the rule finds what is there."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from tests.oracles import naive
 
 from gramian._content import content_folds
+from gramian.evidence import dimension
 from gramian.evidence.dimension import GramFamily, JudgedMoments, MomentFamily, choose_dimension
 from gramian.evidence.held_out import HeldOut
 from gramian.operators.moments import Moments
@@ -95,3 +98,24 @@ def test_a_few_wild_rows_do_not_decide_q():
     assert found.chosen >= 4
     usual, taken = (naive.ppca(wild, q, np.ones(500), True)[:3] for q in (1, found.chosen))
     assert naive.log_density(X, *taken).mean() > naive.log_density(X, *usual).mean() + 1.0
+
+
+@pytest.mark.parametrize("smallest", [0, 1])
+def test_many_rows_are_judged_by_their_means_as_few_are_one_by_one(monkeypatch, smallest):
+    """Wild rows do not vote either way, and a fold of nothing but such rows is left out."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 3)) @ rng.standard_normal((3, 6)) + 0.5 * rng.standard_normal((150, 6))
+    fold = np.arange(150) % 5
+    X[[3, 40]] *= 100.0
+    fold[[3, 40]] = 5
+    weights = rng.integers(1, 4, 150).astype(float)
+    parts = [Moments.of(X[fold == f], weights[fold == f]) for f in range(6)]
+    paths = MomentFamily(JudgedMoments(parts, X, weights, fold)).paths()
+    each = choose_dimension(paths, smallest=smallest)
+    monkeypatch.setattr(dimension, "LOOK", replace(dimension.LOOK, rows=149))
+    together = choose_dimension(paths, smallest=smallest)
+    assert not each.evidence.voted.all()
+    assert together.evidence.row_losses is None
+    assert (together.chosen, together.candidates) == (each.chosen, each.candidates)
+    assert_allclose(together.evidence.losses, each.evidence.losses, rtol=1e-11)
+    assert_allclose(together.evidence.weights, each.evidence.weights)

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.cluster import KMeans
+from sklearn import cluster
 
-from gramian.mixtures import start as mixture_start
 from gramian.mixtures.rows import MixtureTable, shares_of_block
 from gramian.mixtures.start import Draw, Given, NearestCenters, about_means, nonempty_start
 
@@ -22,12 +21,12 @@ def shares(table, start):
 def test_the_first_start_is_the_best_of_several_runs_of_k_means(monkeypatch):
     used = []
 
-    class Noted(KMeans):
+    class Noted(cluster.KMeans):
         def fit(self, X, y=None, sample_weight=None):
             used.append((self.n_init, self.max_iter))
             return super().fit(X, y, sample_weight)
 
-    monkeypatch.setattr(mixture_start, "KMeans", Noted)
+    monkeypatch.setattr(cluster, "KMeans", Noted)
     table = MixtureTable.of(clusters(), np.ones(120))
     draw, rng = Draw.of(table, 2), np.random.default_rng(0)
     starts = [draw.kmeans(3, attempt, rng).centers for attempt in range(3)]

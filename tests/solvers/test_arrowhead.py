@@ -75,3 +75,24 @@ def test_no_pairs_are_asked_for_and_none_are_given():
     assert found.values.shape == (0,)
     assert found.tips.shape == (1, 0)
     assert found.shafts.shape == (2, 0)
+
+
+@pytest.mark.parametrize("m", [1, 2])
+@pytest.mark.parametrize("vectors", ["formed", "known by products", "not asked for"])
+def test_poles_far_below_what_is_asked_for_are_drawn_together_without_loss(m, vectors):
+    rng = np.random.default_rng(0)
+    poles = np.append(falling(rng, 60, 1) + 1.0, np.sort(rng.uniform(0.0, 0.5, 400))[::-1])
+    border, corner = rng.standard_normal((460, m)), 2.0 * np.eye(m)
+    options = {"vectors": vectors != "not asked for", "formed": vectors == "formed"}
+    exact, found = (arrowhead_pairs(poles, border, corner, 60, above=above, **options) for above in (0.0, 1.0))
+    assert exact.values[-1] > 1.0
+    assert_allclose(found.values, exact.values, rtol=1e-13)
+    signs = np.sign((found.tips * exact.tips).sum(axis=0))
+    assert_allclose(found.tips, exact.tips * signs, atol=1e-11)
+    if vectors == "formed":
+        assert_allclose(found.shafts, exact.shafts * signs, atol=1e-11)
+        assert_allclose(found.shafts.T @ found.shafts + found.tips.T @ found.tips, np.eye(60), atol=1e-12)
+    elif vectors == "known by products" and m > 1:
+        block, rows = rng.standard_normal((60, 3)), rng.standard_normal((4, 460))
+        assert_allclose(found.shafts @ block, exact.shafts @ (signs[:, None] * block), atol=1e-11)
+        assert_allclose(rows @ found.shafts, rows @ exact.shafts * signs, atol=1e-11)

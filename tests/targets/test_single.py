@@ -7,11 +7,12 @@ from sklearn.datasets import make_friedman1
 
 from gramian.evidence.held_out import HeldOut
 from gramian.kernels import RBF
+from gramian.latent.dimension import for_fraction
 from gramian.operators.gram import DenseGram
 from gramian.solvers import Eigh
 from gramian.targets import fit as target_fit
 from gramian.targets import single
-from gramian.targets.axes import TargetAxes
+from gramian.targets.axes import TargetAxes, target_inputs
 from gramian.targets.fit import fit_target
 from gramian.views.noise import ecm_rounds, mean_log_likelihood
 from gramian.views.view import ExplicitView, KernelView, ViewTable
@@ -118,6 +119,17 @@ def test_what_rests_at_its_bound_does_not_leap():
     assert all(point[1] == 0.1 for point in met[1:])
     assert len(history) < 15
     assert np.all(np.diff(history) >= 0)
+
+
+@pytest.mark.parametrize("fraction", [0.2, 0.7, 0.95, 0.9999])
+@pytest.mark.parametrize("m", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["kernel", "linear"])
+def test_a_fraction_is_counted_on_the_whole_spectrum(kind, m, fraction):
+    _, table = table_of(60, kind, m, True)
+    sample = table.sample(np.sqrt(1.0 / table.traces), "dual")
+    exact = Eigh().solve(sample.operator(), 60)
+    whole = target_inputs(sample, None, None).decomposed(np.arange(60))
+    assert target_fit._count(sample, whole, fraction) == for_fraction(exact.eigenvalues, exact.trace, fraction)
 
 
 @pytest.mark.parametrize("above", [0.0, 0.5, 3.0])

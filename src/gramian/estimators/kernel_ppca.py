@@ -30,7 +30,6 @@ from gramian._checks import (
 )
 from gramian._memory import memory_budget
 from gramian._types import DType, RandomState, Table, Weights
-from gramian.estimators.ppca_mixture import PPCAMixture
 from gramian.evidence.dimension import GramFamily, choose_by_kernel
 from gramian.evidence.held_out import HeldOut
 from gramian.features import approximations
@@ -38,9 +37,8 @@ from gramian.kernels import as_kernel
 from gramian.kernels.gram_checks import warn_of_offset, warn_of_scale
 from gramian.kernels.precomputed import check_gram
 from gramian.latent.gaussian import resolve_noise
-from gramian.latent.model import LatentModel, fit_latent_model
+from gramian.latent.model import DualModel, LatentModel, fit_latent_model
 from gramian.latent.sample import DualSample, kernel_rank
-from gramian.mixtures.kernel_component import DualModel
 from gramian.operators.gram import DenseGram, LazyGram
 from gramian.policy import DEFAULTS, LOOK
 from gramian.preimage import check_preimage_method, has_identity_features
@@ -369,8 +367,10 @@ class KernelPPCA(KernelFeatures):
         if alike or (model.gaussian.n_components == 0 and model.spectrum.trace <= sample.rank_floor * n):
             warn_of_scale(too_small=bool(alike))
 
-    def _latent_mixture(self) -> PPCAMixture:
+    def _latent_mixture(self) -> Any:
         """A mixture over the latents of training rows, at most 10 clusters of at least 20 rows each."""
+        from gramian.estimators.ppca_mixture import PPCAMixture  # for those who draw by it
+
         means, weights = self._training_latents()
         clusters = max(1, min(10, len(means) // 20))
         with warnings.catch_warnings():

@@ -25,13 +25,13 @@ from gramian._checks import (
     check_weights,
     positive_rows,
 )
+from gramian._content import row_hashes
 from gramian._types import Points, RandomState, Table, Weights
 from gramian.evidence.dimension import JudgedMoments
 from gramian.evidence.few_rows import FEW_ROWS, held_out_distance
-from gramian.evidence.fold_stream import FoldStream
 from gramian.evidence.robustness import check_robust
 from gramian.evidence.selection import Selection, without_evidence
-from gramian.evidence.tables import choose_for_moments, choose_for_table
+from gramian.evidence.tables import choose_for_moments, choose_for_table, judged_moments
 from gramian.latent.anomaly import Tail
 from gramian.latent.gaussian import LatentGaussian, noise_of_each_q, noise_or_zero
 from gramian.latent.known_errors import Known
@@ -350,8 +350,8 @@ class PPCA(PrimalStream):
         n, d = X.shape
         if not self._chooses or d > min(n, SIZES.stored):
             return primal_sample(X, weights, self.center), None
-        judged = FoldStream().add(X, weights).judged
-        if not judged.parts:
+        judged = judged_moments(X, weights, LOOK.folds, row_hashes(X), LOOK.drawn)
+        if judged is None:
             return primal_sample(X, weights, self.center), None
         return moment_sample(FoldMoments(tuple(judged.parts)).total, X, self.center), judged
 

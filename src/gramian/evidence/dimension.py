@@ -18,13 +18,13 @@ from gramian._content import Folds, SmallestRows
 from gramian._precision import ROUNDING
 from gramian.evidence.held_out import HeldOut, Part
 from gramian.evidence.leading_pairs import in_single, leading_pairs
-from gramian.evidence.selection import Evidence, Selection, choose_by
+from gramian.evidence.selection import Evidence, Selection, choose_by, votes
 from gramian.latent.gaussian import log_likelihoods_of_each_q
 from gramian.operators.centering import Centering
 from gramian.operators.covariance import Stored
 from gramian.operators.held_out_gram import HeldOutGram
 from gramian.operators.moments import Moments
-from gramian.policy import SIZES
+from gramian.policy import LOOK, SIZES
 from gramian.solvers.krylov import Krylov
 from gramian.solvers.turned import Reflected, turn_block
 
@@ -107,11 +107,32 @@ def choose_dimension(paths: Sequence[SpectrumPath], *, smallest: int = 1) -> Sel
     1
     """
     candidates = range(smallest, max(smallest, min(path.largest for path in paths)) + 1)
-    losses = [path.losses(None, candidates) for path in paths]
+    alone = sum(len(path.weights) for path in paths) <= LOOK.rows  # beyond, losses of single rows are not kept
+    judged = paths if alone else _means_of_votes(paths, candidates[0])
+    losses = [path.losses(None, candidates) for path in judged]
     if not any(np.isfinite(found).any() for found in losses):  # no fold has a direction: nothing but the smallest
         for found in losses:
             found[0] = 0.0
-    return choose_by(Evidence.of_rows(candidates, losses, [path.weights for path in paths]))
+    weights = [path.weights for path in judged]
+    if alone:
+        return choose_by(Evidence.of_rows(candidates, losses, weights))
+    return choose_by(Evidence(list(candidates), np.hstack(losses), np.concatenate(weights)))
+
+
+def _means_of_votes(paths: Sequence[SpectrumPath], simplest: int) -> list[SpectrumPath]:
+    """The mean of the rows that vote in the place of all rows of a fold: a likelihood is linear in their squares."""
+    losses = np.concatenate([path.losses(None, [simplest])[0] for path in paths])
+    voted = votes(losses, np.concatenate([path.weights for path in paths]))
+    found, first = [], 0
+    for path in paths:
+        counts = path.weights * voted[first : first + len(path.weights)]
+        first += len(path.weights)
+        total = counts.sum(keepdims=True)
+        if total > 0:
+            means = (counts / total @ seen for seen in (path.squared_scores, path.squared_norms[:, None]))
+            scores, norms = (np.atleast_2d(mean) for mean in means)
+            found.append(replace(path, squared_scores=scores, squared_norms=norms[0], weights=total))
+    return found
 
 
 # ---------------------------------------------------------------- families

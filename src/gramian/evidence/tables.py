@@ -9,7 +9,7 @@ from scipy import sparse
 
 from gramian._arrays import Array
 from gramian._checks import check_scale
-from gramian._content import Folds, SmallestRows, content_folds, row_hashes, smallest_positions
+from gramian._content import DistinctHashes, Folds, SmallestRows, row_hashes, smallest_positions
 from gramian._precision import ROUNDING
 from gramian.evidence.dimension import GramFamily, JudgedMoments, MomentFamily, choose_by_gram, choose_by_moments
 from gramian.evidence.held_out import HeldOut
@@ -40,12 +40,18 @@ def choose_for_detector(X: Array, n_folds: int | Folds, hashes: Array) -> Select
         return _choose_for_wide(
             X, weights, X.mean(axis=0), True, n_folds, hashes, smallest=0, floor=DEFAULTS.noise_floor
         )
-    folds, _ = content_folds(None, n_folds, hashes)
-    if not folds or not X.shape[1]:
+    judged = judged_moments(X, weights, n_folds, hashes, LOOK.rows)
+    if judged is None or not X.shape[1]:
         return None
-    parts = fold_moments(Block(X, weights), folds, hashes).parts
-    judged = JudgedMoments.of(parts, folds, SmallestRows.of(X, weights, LOOK.rows, hashes))
     return choose_by_moments(MomentFamily(judged, floor=DEFAULTS.noise_floor), len(X), smallest=0)
+
+
+def judged_moments(X: Any, weights: Array, n_folds: int | Folds, hashes: Array, most: int) -> JudgedMoments | None:
+    """The moments of the folds of a table and the at most so many rows that vote; None where nothing can be held out. ``weights`` are raw."""
+    drawn = SmallestRows.of(X, weights, most, hashes)
+    distinct = DistinctHashes(drawn.hashes) if len(hashes) <= most else DistinctHashes.of(hashes)
+    folds = n_folds if isinstance(n_folds, Folds) else Folds.of(distinct, n_folds)
+    return JudgedMoments.of(fold_moments(Block(X, weights), folds, hashes).parts, folds, drawn) if folds else None
 
 
 def _choose_for_wide(

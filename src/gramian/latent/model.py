@@ -16,7 +16,7 @@ from gramian.kernels.gram_checks import warn_of_negative
 from gramian.latent import dimension
 from gramian.latent.gaussian import LatentGaussian, resolve_noise
 from gramian.latent.sample import DualSample, Sample
-from gramian.latent.subspace import KernelSubspace, PrimalSubspace, Space
+from gramian.latent.subspace import DualSubspace, KernelSubspace, PrimalSubspace, Space
 from gramian.operators.base import SelfAdjoint
 from gramian.operators.gram import DenseGram
 from gramian.policy import SIZES
@@ -38,6 +38,8 @@ PrimalModel = LatentModel[PrimalSubspace]
 """A model whose axes are known in coordinates."""
 KernelModel = LatentModel[KernelSubspace]
 """A model whose feature points are weights over known rows."""
+DualModel = LatentModel[DualSubspace]
+"""A kernel model of all its rows."""
 
 
 def fit_latent_model(

@@ -20,7 +20,7 @@ from gramian.features import approximation_of
 from gramian.latent.dimension import for_fraction
 from gramian.latent.feature_subspace import AnchoredSubspace, NystroemSubspace
 from gramian.latent.gaussian import LatentGaussian, Projection
-from gramian.latent.model import KernelModel, LatentModel, PrimalModel
+from gramian.latent.model import DualModel, KernelModel, LatentModel, PrimalModel
 from gramian.latent.sample import DualSample, MomentSample, Sample
 from gramian.latent.subspace import DualSubspace, KernelSubspace
 from gramian.operators.gram import DenseGram
@@ -37,7 +37,6 @@ DENSE_ROWS = 300
 DENSE_SHARE = 6
 """... and so are those whose rows are fewer than this multiple of the eigenpairs asked for."""
 
-DualModel = LatentModel[DualSubspace]
 FeatureModel = LatentModel[NystroemSubspace | AnchoredSubspace]
 Kind = TypeVar("Kind", bound=KernelSubspace)
 

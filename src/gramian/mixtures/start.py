@@ -6,8 +6,6 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.cluster import KMeans
-from sklearn.neighbors import NearestNeighbors
 
 from gramian._arrays import Array
 from gramian._content import SmallestRows
@@ -140,6 +138,8 @@ class Draw:
 
     def kmeans(self, n_clusters: int, attempt: int, rng: np.random.Generator) -> NearestCenters:
         """The best of several runs of k-means; later attempts end after the first step from other seeds, so that none is like another."""
+        from sklearn.cluster import KMeans  # a slow import that few models need
+
         first = attempt == 0
         kmeans = KMeans(
             min(n_clusters, len(self.rows)),
@@ -171,6 +171,8 @@ def have_neighbours(rows: Array, weights: Array, neighbours: int = 6) -> Array:
     >>> np.flatnonzero(~have_neighbours(rows, np.ones(50))).tolist()
     [3]
     """
+    from sklearn.neighbors import NearestNeighbors
+
     if len(rows) <= neighbours:
         return np.ones(len(rows), dtype=bool)
     near = NearestNeighbors(n_neighbors=neighbours).fit(rows).kneighbors()[0][:, -1]

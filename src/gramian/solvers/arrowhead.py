@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from gramian._arrays import Array, all_eigenpairs
-from gramian._precision import EPS
+from gramian._precision import EPS, HALF_DIGITS, TINY
 from gramian.solvers.turned import Reflected
 
 
@@ -34,30 +34,78 @@ class Shafts:
     """The first rows of the leading eigenvectors, (k, q), for products with a few columns or rows: they are not formed."""
 
     parts: Reflected
-    poles: int  # k
+    poles: int  # as many as were decomposed
     count: int  # q
+    tail: Array  # (k - near, r): the axes that stand for the last poles; without columns where none were drawn together
     __array_ufunc__ = None
 
     def __matmul__(self, block: Array) -> Array:
-        return (self.parts @ block)[: self.poles]
+        return _spread((self.parts @ block)[: self.poles], self.tail)
 
     def __rmatmul__(self, rows: Array) -> Array:
+        near = rows.shape[1] - len(self.tail)
+        gathered = np.hstack([rows[:, :near], rows[:, near:] @ self.tail])
         beyond = np.zeros((len(self.parts.values) - self.poles, len(rows)))
-        return self.parts.turned(np.vstack([rows.T, beyond]))[: self.count].T
+        return self.parts.turned(np.vstack([gathered.T, beyond]))[: self.count].T
 
 
 def arrowhead_pairs(
-    poles: Array, border: Array, corner: Array, count: int, vectors: bool = True, formed: bool = True
+    poles: Array,
+    border: Array,
+    corner: Array,
+    count: int,
+    vectors: bool = True,
+    formed: bool = True,
+    above: float = 0.0,
 ) -> ArrowheadPairs:
     """The ``count`` leading eigenpairs of [[diag(poles), border], [borderᵀ, corner]]; poles fall.
 
     One more row costs O(k count) by the secular equation x - c - Σ b_i²/(x - d_i) = 0, several are solved densely. Shafts that are not
-    ``formed`` are known by their products.
+    ``formed`` are known by their products. Pairs are exact to rounding if their value is at least ``above``: poles well below
+    that are then drawn together.
     """
     m = border.shape[1]
     count = min(count, len(poles) + m)
     if count == 0:
         return ArrowheadPairs(np.empty(0), np.empty((m, 0)), np.empty((len(poles), 0)) if vectors else None)
+    poles, border, tail = _drawn_together(poles, border, above)
+    found = _pairs(poles, border, corner, min(count, len(poles) + m), vectors, formed)
+    if isinstance(found.shafts, Shafts):
+        return replace(found, shafts=replace(found.shafts, tail=tail))
+    return replace(found, shafts=_spread(found.shafts, tail)) if vectors else found
+
+
+def _drawn_together(poles: Array, border: Array, above: float) -> tuple[Array, Array, Array]:
+    """Poles and border with the last poles, which lie below all values asked for, seen through few axes, and these axes.
+
+    An eigenvector has (l - d_i)⁻¹ b_i times its tips there. Of 1/(l - d) over d in [0, p] a Chebyshev series gains a factor x + √(x² - 1)
+    per term, x = 2l/p - 1: the terms that 64 bits can hold, times b, span all of it. As many poles as leave the fewest rows are taken.
+    """
+    k, m = border.shape
+    below = poles[poles < (1 - HALF_DIGITS) * above]
+    x = 2 / np.maximum(below / above, EPS) - 1
+    terms = np.ceil(-np.log(EPS) / np.log(x + np.sqrt(np.square(x) - 1))).astype(int)
+    sizes = k - len(below) + np.arange(len(below)) + m * terms
+    first = int(sizes.argmin()) if len(below) else 0
+    if not len(below) or sizes[first] >= k:
+        return poles, border, np.empty((0, 0))
+    near = k - len(below) + first
+    angles = np.arccos(np.clip(2 * poles[near:] / max(poles[near], TINY) - 1, -1.0, 1.0))
+    series = np.cos(angles[:, None] * np.arange(terms[first]))
+    tail = np.linalg.qr((series[:, :, None] * border[near:, None, :]).reshape(len(angles), -1))[0]
+    values, axes = np.linalg.eigh((tail.T * poles[near:]) @ tail)
+    tail = tail @ axes[:, ::-1]
+    return np.append(poles[:near], values[::-1]), np.vstack([border[:near], tail.T @ border[near:]]), tail
+
+
+def _spread(shafts: Array, tail: Array) -> Array:
+    """Rows for all poles from those that were decomposed."""
+    near = len(shafts) - tail.shape[1]
+    return np.vstack([shafts[:near], tail @ shafts[near:]]) if tail.size else shafts
+
+
+def _pairs(poles: Array, border: Array, corner: Array, count: int, vectors: bool, formed: bool) -> ArrowheadPairs:
+    m = border.shape[1]
     if m == 1:
         return _secular(poles, border[:, 0], float(corner[0, 0]), count, vectors)
     k = len(poles)
@@ -67,7 +115,9 @@ def arrowhead_pairs(
     if 3 * count >= k + m and not (vectors and formed):
         parts = Reflected.of(matrix)
         tips = parts.turned(np.eye(k + m, m, -k))[:count].T
-        return ArrowheadPairs(parts.values[:count], tips, Shafts(parts, k, count) if vectors else None)
+        return ArrowheadPairs(
+            parts.values[:count], tips, Shafts(parts, k, count, np.empty((0, 0))) if vectors else None
+        )
     if 3 * count < k + m:
         values, axes = linalg.eigh(matrix, subset_by_index=(k + m - count, k + m - 1), check_finite=False)
     else:

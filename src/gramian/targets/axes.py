@@ -52,7 +52,7 @@ class TargetAxes:
         poles = x**2 * self.values
         # eigenvalues lie between those of the inputs: no more of them are above than there are poles, and one per border
         count = min(count, int((poles > above).sum()) + self.cross.shape[1])
-        pairs = arrowhead_pairs(poles, x * y * self.cross, y**2 * self.target, count, vectors, formed)
+        pairs = arrowhead_pairs(poles, x * y * self.cross, y**2 * self.target, count, vectors, formed, above)
         least = max(above, ROUNDING * max(float(pairs.values.max(initial=0.0)), 0.0))
         return pairs.leading(int((pairs.values > least).sum()))
 

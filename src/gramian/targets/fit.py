@@ -240,8 +240,13 @@ def _count(sample: ViewSample, whole: Decomposition, n_components: int | float) 
     known = KnownSpectrum(sample, whole)
     if isinstance(n_components, int):
         return len(settled_spectrum(sample, n_components, known, 0.0).eigenvalues)
-    pairs = whole.axes.joint(sample.scales, sample.max_components, vectors=False)
-    trace = float(sample.scales**2 @ sample.table.traces)
+    axes, trace = whole.axes, float(sample.scales**2 @ sample.table.traces)
+    alone = float(sample.scales[0]) ** 2 * axes.values
+    # the leading axes of the inputs and all of the target explain no more than as many joint ones do
+    most = for_fraction(np.append(trace - alone.sum(), alone), trace, n_components) or len(alone)
+    most = min(most - 1 + axes.cross.shape[1], sample.max_components)
+    least = float(alone[most - 1]) / 2 if most <= len(alone) else 0.0
+    pairs = axes.joint(sample.scales, most, vectors=False, above=least)
     return for_fraction(pairs.values, trace, n_components) or len(pairs.values)
 
 

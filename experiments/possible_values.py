@@ -48,6 +48,7 @@ def _all_frames(which: str):
         frame = frame.drop(columns=[c for c in frame.columns if c == "rownames"]).iloc[:, :12]
         frame = frame.sample(min(len(frame), 400), random_state=0).reset_index(drop=True)
         texts = [c for c in frame.columns if frame[c].dtype == object and 2 <= frame[c].nunique() <= 20]
+        frame[texts] = frame[texts].apply(lambda column: column.str.strip())  # as the library reads them
         numbers = [c for c in frame.columns if frame[c].dtype.kind in "if" and frame[c].nunique() > 2]
         if not texts or len(numbers) < 3:
             continue

@@ -89,10 +89,18 @@ def fill(X: Any, *, return_quality: bool = False) -> Any:
     along = time_filling_of(X, table, prepare, apart.columns) if np.isnan(features).any() else None
     found = apart.quality | quality_along(along)
     holes = {name: _holes(table[name]) for name in table.names}
+    away = (
+        [] if any(holes[name].any() for name in apart.columns) else apart.columns
+    )  # nothing is asked of them, nor by them
+    aside = [] if away else apart.columns
     if isinstance(X, dict):
-        filled = _filled_columns(table, prepare, features, holes, apart.columns, along)
+        told = prepare.only([name for name in prepare.names if name not in away])
+        filled = _filled_columns(table, told, holes, aside, along)
     else:
-        filled = LatentImputer()._fit_table(X, aside=apart.columns, along=along).impute(X)
+        rest = [name for name in table.names if name not in away]
+        shown = _some_columns(X, table, rest) if away else X
+        filled = LatentImputer()._fit_table(shown, aside=aside, along=along).impute(shown)
+        filled = _put_back(X, table, rest, filled) if away else filled
     plain = {name: holes[name] for name in unhelped_columns(found) if holes[name].any()}
     if plain:
         filled = _with_means(filled, table, plain)
@@ -314,13 +322,13 @@ def _holes(column: Array) -> Array:
 
 
 def _filled_columns(
-    table: Table, prepare: Preprocessing, features: Array, holes: dict[str, Array], aside: list[str], along: Any
+    table: Table, prepare: Preprocessing, holes: dict[str, Array], aside: list[str], along: Any
 ) -> dict[str, Array]:
     """A dictionary of columns, filled."""
     from gramian.estimators.imputer import LatentImputer
 
     model = LatentImputer()._fit_coded(prepare, table, {}, aside)
-    full, std = model._fill_coded(features, {})
+    full, std = model._fill_coded(prepare.matrix(table), {})
     if along is not None:
         full = along.put(prepare, along.said(table), slice(None), full, std)[0]
     found = model._columns_of(full, model._likeliest(full, std))

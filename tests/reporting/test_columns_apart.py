@@ -7,10 +7,12 @@ from scipy.special import ndtr
 
 import gramian
 from gramian import LatentImputer
+from gramian.estimators.imputer import feature_filler
 from gramian.evidence.selection import clear_errors
-from gramian.filling.aside import columns_aside, hidden_tables
+from gramian.filling.aside import Filled, columns_aside, hidden_tables
 from gramian.policy import JURY
 from gramian.reporting.columns_apart import columns_apart
+from gramian.reporting.fill_quality import Judged
 from gramian.tables.preprocessing import Preprocessing
 from gramian.tables.table import Table
 
@@ -154,9 +156,36 @@ def test_a_category_that_helps_as_much_with_the_values_of_other_rows_does_not_he
     def mean(part):
         """Means, and worse than those where the category is away: what a model with more columns may do by itself."""
         full = np.where(np.isnan(part), np.nanmean(X[:, : part.shape[1]], axis=0), part)
-        return (full if part.shape[1] == X.shape[1] else np.where(np.isnan(part), 9.0, part)), np.ones_like(part)
+        worse = part.shape[1] < X.shape[1]
+        return Filled(np.where(np.isnan(part), 9.0, part) if worse else full, np.ones_like(part))
 
-    assert columns_aside(prepare, X, lambda draws: [mean(part) for part in draws]).columns == ["word"]
+    found = columns_aside(prepare, X, lambda draws, kept: [mean(part[:, kept]) for part in draws])
+    assert found.columns == ["word"]
+
+
+def test_a_category_is_judged_by_the_chances_that_predict_proba_gives():
+    """Categories between others, which no place is nearest to: told by the laws of places, missed by the largest coordinate."""
+    rng = np.random.default_rng(3)
+    z = rng.standard_normal(400)
+    words = words_of(np.digitize(z, [-0.8, 0.0, 0.8]))
+    table = Table(["a", "b", "level"], [z + 0.1 * rng.standard_normal(400) for _ in range(2)] + [words])
+    prepare = Preprocessing.fit([table])
+    X = prepare.matrix(table)
+    [draw, *_] = hidden_tables(prepare, X)
+    [told] = feature_filler(prepare)([draw.masked], np.ones(X.shape[1], dtype=bool))
+    at = np.isnan(draw.masked[:, -1])
+    own = np.array([prepare.categories[2].index(word) for word in words])[at]
+    judged = Judged(prepare)
+    judged.add(draw.X, draw.masked, draw.hidden, told.full, told.std, told.chances())
+    by_chances = (told.chances()["level"][at].argmax(axis=1) != own).mean()
+    assert judged.found()["level"].error == by_chances
+    assert by_chances < (prepare.probabilities(told.full)["level"][at].argmax(axis=1) != own).mean()
+    shown = Table(table.names, [*table.columns[:2], np.where(at, None, words)])
+    numbers = np.where(draw.hidden[:, :2], np.nan, np.column_stack(table.columns[:2]))
+    shown = Table(table.names, [*numbers.T, shown["level"]])
+    model = LatentImputer(margins=None)._fit_coded(prepare, shown, {}, [])
+    chances = model._calibrated(*model._fill_coded(draw.masked, {}))["level"]
+    assert_allclose(chances[at], told.chances()["level"][at], atol=0.02)
 
 
 def test_the_more_is_asked_the_clearer_it_must_be():

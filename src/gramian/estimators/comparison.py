@@ -64,9 +64,9 @@ def compare_imputers(X: Any, n_draws: int = 3, random_state: int = 0) -> Any:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what each has to say of itself is not the question
                 start = time.process_time()
-                filled, std = fill(shown)
+                filled, std, chances = fill(coding, shown)
                 seconds = time.process_time() - start
-            found[name].append(_judge(coding, features, filled, std, hidden, seconds))
+            found[name].append(_judge(coding, features, filled, std, chances, hidden, seconds))
     rows_of = {name: _summary(parts) for name, parts in found.items()}
     order = sorted(rows_of, key=lambda name: (np.nan_to_num(rows_of[name][0], nan=np.inf), rows_of[name][2]))
     columns = [np.array(order, dtype=object), *(np.array([rows_of[name][k] for name in order]) for k in range(4))]
@@ -93,14 +93,20 @@ def _hide(features: Array, owner: Array, rng: np.random.Generator) -> Array:
 
 
 def _judge(
-    coding: Preprocessing, features: Array, filled: Array, std: Array | None, hidden: Array, seconds: float
+    coding: Preprocessing,
+    features: Array,
+    filled: Array,
+    std: Array | None,
+    told: dict[str, Array],
+    hidden: Array,
+    seconds: float,
 ) -> tuple[Array, Array, Array, float, float]:
     """Errors of hidden numbers, their columns, their promised deviations (NaN: none), the share of wrong categories, seconds."""
     numbers = np.array([not coding.categories[j] for j in coding.owner])
     at = hidden & numbers
     promised = np.full(at.sum(), np.nan) if std is None else std[at]
     wrong: list[Array] = []
-    known, told = coding.probabilities(np.nan_to_num(features)), coding.probabilities(filled)
+    known = coding.probabilities(np.nan_to_num(features))
     for j, name in enumerate(coding.names):
         if name in known:
             rows = np.flatnonzero(hidden[:, coding.owner == j][:, 0])
@@ -133,8 +139,16 @@ def _own_deviation(errors: Array, columns: Array, draws: Array, column: int, dra
     return float(np.sqrt(np.square(errors[mine]).mean()))
 
 
-def _scikit(make: Callable[[], Any]) -> Callable[[Array], tuple[Array, Array | None]]:
-    return lambda shown: (make().fit_transform(shown), None)
+Told = tuple[Array, Array | None, dict[str, Array]]
+"""Features without holes, their deviations where there are any, and the chances of categories by name."""
+
+
+def _scikit(make: Callable[[], Any]) -> Callable[[Preprocessing, Array], Told]:
+    def fill(coding: Preprocessing, shown: Array) -> Told:
+        filled = make().fit_transform(shown)
+        return filled, None, coding.probabilities(filled)
+
+    return fill
 
 
 def _simple(strategy: str) -> Any:
@@ -162,12 +176,13 @@ def _forests() -> Any:
     return _iterative(RandomForestRegressor(n_estimators=30, min_samples_leaf=3, random_state=0), 3)
 
 
-def _latent(shown: Array) -> tuple[Array, Array | None]:
-    filled, std = LatentImputer(standardize=False, bounds=None).fit(shown).impute(shown, return_std=True)
-    return filled, std
+def _latent(coding: Preprocessing, shown: Array) -> Told:
+    model = LatentImputer(standardize=False, bounds=None).fit(shown)
+    filled, std = model.impute(shown, return_std=True)
+    return filled, std, model._chances_in(coding, shown, filled, std)
 
 
-_IMPUTERS: dict[str, Callable[[Array], tuple[Array, Array | None]]] = {
+_IMPUTERS: dict[str, Callable[[Preprocessing, Array], Told]] = {
     "mean": _scikit(lambda: _simple("mean")),
     "median": _scikit(lambda: _simple("median")),
     "nearest rows": _scikit(_neighbours),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -32,11 +31,12 @@ from gramian.estimators.woven_laws import WovenLaws
 from gramian.evidence.folds import check_folds
 from gramian.evidence.robustness import check_robust
 from gramian.evidence.selection import Selection
-from gramian.filling.aside import Filled, columns_aside, is_wide
+from gramian.filling.aside import columns_aside, is_wide
 from gramian.filling.calibration import filled_by
 from gramian.filling.choice import FilledFit, fit_above_noise
 from gramian.filling.columns import ShownRows
 from gramian.filling.draws import digest
+from gramian.filling.feature_filler import FeatureFiller
 from gramian.latent.known_errors import Known
 from gramian.policy import LOOK
 from gramian.rows import BatchRows, Rows, as_rows, is_dask, lazily
@@ -313,7 +313,7 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
         if coding is None or not ours or not is_wide(coding):
             return
         if aside is None:
-            aside = columns_aside(coding, whole, fill_features).columns
+            aside = columns_aside(coding, whole, feature_filler(coding)).columns
         if not aside:
             return
         others = clone(self)
@@ -555,9 +555,8 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
         ]
 
     def _settled(self) -> LatentImputer:
-        """The same with what it chose given: the model, and no search for laws of columns where it found none; for tables without wild cells."""
-        own = self._margins is not None and self._margins.own
-        settled = {"estimator": clone(self.estimator_), "robust": False, "margins": self.margins if own else None}
+        """The same with the model that it chose, unfitted, and nothing to ask; for tables without wild cells."""
+        settled = {"estimator": clone(self.estimator_), "robust": False, "margins": None, "n_folds": None}
         same: LatentImputer = clone(self).set_params(**settled)
         begin = self.estimator_._as_start
         same._near = begin if np.all(begin.noise_variance > 0) else None
@@ -574,29 +573,9 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
         return " ".join([*(f"{reason}." for reason in dict.fromkeys(reasons)), inner])
 
 
-def fill_features(draws: list[Array]) -> list[Filled]:
-    """Draws of the same features filled by the imputer that is taken unless told otherwise, and standard deviations; None where it cannot be fitted.
-
-    What the first settles (q, noise, which cells are wild, whether columns have laws of their own) is taken for the others too.
-    """
-    usual = LatentImputer(standardize=False)
-    found, first = [], usual
-    for X in draws:
-        told = _filled_by(first, X if first is usual else usual._without_wild_cells(X))
-        found.append(told if told is not None or first is usual else _filled_by(usual, X))
-        if first is usual and told is not None:
-            first = usual._settled()
-    return found
-
-
-def _filled_by(model: LatentImputer, X: Array) -> Filled:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the fit on all cells says what there is to say
-            filled, std = model.fit(X).impute(X, return_std=True)
-    except ValueError:
-        return None
-    return filled, std
+def feature_filler(coding: Preprocessing) -> FeatureFiller:
+    """What fills features of tables of this coding unless told otherwise."""
+    return FeatureFiller(LatentImputer(standardize=False), coding)
 
 
 def time_filling_of(

@@ -53,17 +53,30 @@ class MarginTrial:
         not better by more than two, or the squared error would grow."""
         d = self.table.shape[1]
         lines = Margins((IDENTITY,) * d, self.low, self.high)
-        open_ = [kind for kind in KINDS[1:] if any(kind in allowed for allowed in self.kinds)]
         drawn = SmallestRows.of(self.table, self.weights, LOOK.rows)
         rows, weights = drawn.rows.astype(np.float64), drawn.weights
-        if not open_ or self.q == 0 or len(rows) < LOOK.fewest:
+        if self.q == 0 or len(rows) < LOOK.fewest:
             return lines
         hidden = hidden_draws(rows, self.n_draws)
         if len(hidden) < 2:
             return lines
+        cells = np.sum([draw.hidden.sum(axis=0) for draw in hidden], axis=0)
+        maps = {
+            (j, kind): self._margin(self.table[:, j], j, kind)
+            for j, allowed in enumerate(self.kinds)
+            for kind in ("identity", *allowed)
+            if kind == "identity" or cells[j] >= LOOK.fewest
+        }
+        open_ = {
+            key for key, margin in maps.items() if margin is not IDENTITY
+        }  # of other columns nothing could be taken
         tried = [("identity",) * d] + [
-            tuple(kind if kind in allowed else "identity" for allowed in self.kinds) for kind in open_
+            tuple(kind if (j, kind) in open_ else "identity" for j in range(d))
+            for kind in KINDS[1:]
+            if any(of == kind for _, of in open_)
         ]
+        if len(tried) == 1:
+            return lines
         found = [self._losses(rows, weights, hidden, kinds) for kinds in tried]
         best = ["identity"] * d
         for j in range(d):
@@ -77,9 +90,7 @@ class MarginTrial:
             worse = together.squared.sum() > found[0].squared.sum()
             if worse or not _clearly_better(together, found[0]):
                 return lines
-        return Margins(
-            tuple(self._margin(self.table[:, j], j, kind) for j, kind in enumerate(best)), self.low, self.high
-        )
+        return Margins(tuple(maps[key] for key in enumerate(best)), self.low, self.high)
 
     def _margin(self, column: Array, j: int, kind: str) -> Margin:
         made: Callable[[], Margin | None] = {

@@ -18,10 +18,18 @@ from gramian.tables.preprocessing import Preprocessing
 MOST_CELLS = 40_000
 """Larger tables are judged on so many cells, of the rows of smallest hash."""
 
-Filled = tuple[Array, Array] | None
-"""Features without holes, and standard deviations; None where they cannot be filled."""
-Filler = Callable[[list[Array]], list[Filled]]
-"""Draws of the same features with NaN in their holes -> each of them filled."""
+
+@dataclass(frozen=True)
+class Filled:
+    """Features without holes, their standard deviations, and what says the chances of categories by name (for every row), which is work of its own."""
+
+    full: Array
+    std: Array
+    chances: Callable[[], dict[str, Array]] = dict
+
+
+Filler = Callable[[list[Array], Array], list[Filled | None]]
+"""Draws of the same features with NaN in their holes, and which of the features take part (d,) -> these of each draw filled; None where they cannot be."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +82,7 @@ class Aside:
 
     columns: list[str] = field(default_factory=list)
     tables: list[HiddenTable] = field(default_factory=list)
-    filled: list[Filled] = field(default_factory=list)
+    filled: list[Filled | None] = field(default_factory=list)
 
 
 def is_wide(prepare: Preprocessing) -> bool:
@@ -111,21 +119,22 @@ def columns_aside(prepare: Preprocessing, X: Array, fill: Filler) -> Aside:
         aside.append(j)
         here = without
     own = np.isin(prepare.owner, aside)
-    return Aside([prepare.names[j] for j in aside], tables, [_join(*parts, own) for parts in zip(here, whole)])
+    filled = [_join(*parts, own) for parts in zip(here, whole)] if aside else here
+    return Aside([prepare.names[j] for j in aside], tables, filled)
 
 
-def _join(others: Filled, whole: Filled, aside: Array) -> Filled:
+def _join(others: Filled | None, whole: Filled | None, aside: Array) -> Filled | None:
     """How columns are filled in the end: those aside by the model of all of them."""
     if others is None or whole is None:
         return others
-    full, std = (np.where(aside, of_all, of_others) for of_all, of_others in zip(whole, others))
-    return full, std
+    full, std = np.where(aside, whole.full, others.full), np.where(aside, whole.std, others.std)
+    return Filled(full, std, lambda: whole.chances() | others.chances())
 
 
 def _helps(
     tables: Sequence[HiddenTable],
-    plain: Sequence[Filled],
-    rich: Sequence[Filled],
+    plain: Sequence[Filled | None],
+    rich: Sequence[Filled | None],
     features: Array,
     n_errors: float,
 ) -> bool:
@@ -138,24 +147,24 @@ def _helps(
     return bool(asked.chosen)
 
 
-def _losses(tables: Sequence[HiddenTable], found: Sequence[Filled], features: Array) -> Array:
+def _losses(tables: Sequence[HiddenTable], found: Sequence[Filled | None], features: Array) -> Array:
     """The squared error of the hidden cells of each row, over all draws; that of a cell is the sum over its features."""
     parts = [
-        np.where(table.hidden_features & features, table.X - part[0], 0.0) ** 2
+        np.where(table.hidden_features & features, table.X - part.full, 0.0) ** 2
         for table, part in zip(tables, found)
         if part is not None
     ]
     return np.asarray(np.sum(parts, axis=(0, 2)))
 
 
-def _fill(prepare: Preprocessing, masked: Sequence[Array], aside: Sequence[int], fill: Filler) -> list[Filled]:
+def _fill(prepare: Preprocessing, masked: Sequence[Array], aside: Sequence[int], fill: Filler) -> list[Filled | None]:
     """Draws filled by models of the columns that are not aside; those are filled with their means."""
     kept = ~np.isin(prepare.owner, aside)
-    found: list[Filled] = []
-    for X, told in zip(masked, fill([X[:, kept] for X in masked])):
+    found: list[Filled | None] = []
+    for X, told in zip(masked, fill(list(masked), kept)):
         holes = np.isnan(X)
         full, std = np.where(holes, np.nanmean(X, axis=0), X), np.where(holes, np.nanstd(X, axis=0), 0.0)
         if told is not None:
-            full[:, kept], std[:, kept] = told
-        found.append(None if told is None else (full, std))
+            full[:, kept], std[:, kept] = told.full, told.std
+        found.append(None if told is None else Filled(full, std, told.chances))
     return found

@@ -78,6 +78,14 @@ class FilledCategories(FilledColumns):
                 found = found.held_to(*(np.concatenate(parts) for parts in zip(*said[j])))
             self._chances[coding.names[j]] = found
 
+    def _chances_in(self, coding: Any, X: Array, features: Array, std: Array) -> dict[str, Array]:
+        """The chances of the categories of a ``coding`` whose features X the model was fitted to as plain numbers."""
+        self._coding = coding
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._settle_chances(self._told_of(X).scaled)
+        return self._calibrated(features, std)
+
     def _places(self, model: Any, rows: Array, own: Array) -> tuple[Array, Array]:
         """What the rest of each row says of features, and the variance that it leaves open."""
         alone = np.where(own, np.nan, rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gramian._arrays import Array
-from gramian.estimators.imputer import fill_features
+from gramian.estimators.imputer import feature_filler
 from gramian.filling.aside import columns_aside
 from gramian.reporting.fill_quality import ColumnQuality, Judged
 from gramian.tables.preprocessing import Preprocessing
@@ -43,9 +43,9 @@ def columns_apart(prepare: Preprocessing, X: Array) -> Apart:
     >>> columns_apart(prepare, prepare.matrix(table)).columns
     ['word']
     """
-    found = columns_aside(prepare, X, fill_features)
+    found = columns_aside(prepare, X, feature_filler(prepare))
     judged = Judged(prepare)
     for table, part in zip(found.tables, found.filled):
         if part is not None:
-            judged.add(table.X, table.masked, table.hidden, *part)
+            judged.add(table.X, table.masked, table.hidden, part.full, part.std, part.chances())
     return Apart(found.columns, judged.found())

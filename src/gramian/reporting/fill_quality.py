@@ -80,7 +80,8 @@ def fill_quality(prepare: Preprocessing, X: Array, estimator: Any = None) -> dic
                 full, std = clone(estimator).fit(table.masked).impute(table.masked, return_std=True)
         except ValueError:
             continue
-        judged.add(table.X, table.masked, table.hidden, np.asarray(full), np.asarray(std))
+        full = np.asarray(full)
+        judged.add(table.X, table.masked, table.hidden, full, np.asarray(std), prepare.probabilities(full))
     return judged.found()
 
 
@@ -91,9 +92,11 @@ class Judged:
         self.prepare = prepare
         self.cells: dict[int, list[Array]] = {}
 
-    def add(self, X: Array, masked: Array, hidden: Array, full: Array, std: Array) -> None:
+    def add(
+        self, X: Array, masked: Array, hidden: Array, full: Array, std: Array, chances: Mapping[str, Array]
+    ) -> None:
+        """One draw of hidden cells: the features, those without what is hidden, the same filled, and the chances of every category."""
         prepare = self.prepare
-        chances = prepare.probabilities(full)
         truths, seen = prepare.columns(np.nan_to_num(X)), prepare.restore(masked)
         filled, values, spreads = prepare.columns(full), prepare.restore(X), prepare.spread(std)
         for j, name in enumerate(prepare.names):
@@ -103,7 +106,7 @@ class Judged:
             if not len(rows) or not kept.any():
                 continue
             if prepare.categories[j]:
-                errors = _category_errors(truths[j], filled[j], chances[name], prepare.categories[j], rows, kept)
+                errors = _category_errors(truths[j], chances[name], prepare.categories[j], rows, kept)
             else:
                 errors = _number_errors(values[:, feature], filled[j], spreads[j], rows, seen[kept, feature].mean())
             self.cells.setdefault(j, []).append(np.column_stack(errors))
@@ -139,7 +142,7 @@ def _number_errors(truth: Array, filled: Array, spread: Array, rows: Array, mean
 
 
 def _category_errors(
-    truth: Array, filled: Array, chances: Array, values: list[str], rows: Array, kept: Array
+    truth: Array, chances: Array, values: list[str], rows: Array, kept: Array
 ) -> tuple[Array, Array, Array]:
     words, counts = np.unique(truth[kept].astype(str), return_counts=True)
     commonest = words[counts.argmax()]
@@ -147,7 +150,7 @@ def _category_errors(
     own = np.array([position[value] for value in truth[rows]])
     some = chances[rows]
     above = np.where(some > some[np.arange(len(rows)), own][:, None], some, 0.0).sum(axis=1)  # of likelier values
-    return truth[rows] != filled[rows], truth[rows].astype(str) != commonest, above < DEFAULTS.cover
+    return some.argmax(axis=1) != own, truth[rows].astype(str) != commonest, above < DEFAULTS.cover
 
 
 def quality_lines(found: Mapping[str, ColumnQuality], wanted: Mapping[str, int], most: int = 12) -> list[str]:

@@ -30,12 +30,11 @@ class SearchPlan:
     fit_params: dict[str, Any]
     seed: int
     seeded: bool
-    fast_paths: bool
 
     @cached_property
     def fast(self) -> Any:
         """The shared decomposition that serves these trials, or None; it may settle some parameters itself."""
-        return fast_evaluation(self) if self.fast_paths else None
+        return fast_evaluation(self)
 
     @cached_property
     def searched(self) -> Space:

@@ -112,7 +112,6 @@ class BayesSearch(BestModel):
         backend: str = "gp",
         warm_start: bool = False,
         checkpoint: Any = None,
-        fast_paths: bool = True,
         random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
@@ -126,7 +125,6 @@ class BayesSearch(BestModel):
         self.backend = backend
         self.warm_start = warm_start
         self.checkpoint = checkpoint
-        self.fast_paths = fast_paths
         self.random_state = random_state
         self.verbose = verbose
 
@@ -191,7 +189,6 @@ class BayesSearch(BestModel):
         """Check the plain parameters; returns the time budget in seconds."""
         check_count("n_trials", self.n_trials, 1)
         check_flag("warm_start", self.warm_start)
-        check_flag("fast_paths", self.fast_paths)
         check_choice("backend", self.backend, BACKENDS)
         check_count("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose)
         if self.n_jobs is not None and (not is_count(self.n_jobs) or self.n_jobs == 0):
@@ -230,7 +227,7 @@ class BayesSearch(BestModel):
             )
         name, objective = self._objective(space)
         return SearchPlan(
-            self.estimator, space, name, objective, X, y, folds, fit_params, seed, self._is_seeded(), self.fast_paths
+            self.estimator, space, name, objective, X, y, folds, fit_params, seed, self._is_seeded()
         )
 
     def _objective(self, space: Space) -> tuple[Any, Any]:

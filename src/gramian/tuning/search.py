@@ -226,9 +226,7 @@ class BayesSearch(BestModel):
                 "space is empty: there is nothing to search. Name a parameter, or use None for the default space."
             )
         name, objective = self._objective(space)
-        return SearchPlan(
-            self.estimator, space, name, objective, X, y, folds, fit_params, seed, self._is_seeded()
-        )
+        return SearchPlan(self.estimator, space, name, objective, X, y, folds, fit_params, seed, self._is_seeded())
 
     def _objective(self, space: Space) -> tuple[Any, Any]:
         scoring = self.scoring

@@ -19,7 +19,7 @@ def search():
         "kernel__alpha": (0.5, 2.0),
         "n_components": [1, 2, 400],
     }
-    model = KernelPPCA(solver="krylov")  # whose trials do not settle q themselves
+    model = KernelPPCA(solver="krylov", preimage="smoother")  # whose trials do not settle q themselves
     return BayesSearch(model, space, n_trials=10, cv=2, random_state=0).fit(load_iris().data)
 
 

@@ -22,7 +22,7 @@ from gramian.evidence.selection import Evidence, Selection, choose_by
 from gramian.latent.gaussian import log_likelihoods_of_each_q
 from gramian.operators.centering import Centering
 from gramian.operators.covariance import Stored
-from gramian.operators.held_out_gram import HeldOutGram
+from gramian.operators.gram import HeldOutGram
 from gramian.operators.moments import Moments
 from gramian.policy import SIZES
 from gramian.solvers.krylov import Krylov

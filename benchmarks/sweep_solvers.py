@@ -32,9 +32,7 @@ def spectra(size: int) -> dict[str, CenteredGram]:
 
 
 def main() -> None:
-    print(
-        "size spectrum q eigh krylov  (CPU seconds; krylov to the tolerance that Auto asks of it)"
-    )
+    print("size spectrum q eigh krylov  (CPU seconds; krylov to the tolerance that Auto asks of it)")
     sizes = [int(size) for size in sys.argv[1:]] or SIZES
     for size in sizes:
         for kind in ("fast", "usual", "slow"):

@@ -20,9 +20,8 @@ from gramian.tuning.backends import BACKENDS, import_optuna
 from gramian.tuning.best_model import BestModel, own_score
 from gramian.tuning.defaults import default_objective, default_space, moves_the_measure
 from gramian.tuning.evaluation import Evaluation, Outcome, is_views, with_seeds
-from gramian.tuning.folds import make_folds
 from gramian.tuning.objectives import OBJECTIVES
-from gramian.tuning.plan import SearchPlan, shape_of
+from gramian.tuning.plan import SearchPlan, make_folds, shape_of
 from gramian.tuning.space import Space, build_space, with_params
 from gramian.tuning.surrogate import Surrogate
 from gramian.tuning.trials import (

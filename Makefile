@@ -33,15 +33,15 @@ test: $(VENV)/.test
 # containers, Dask. What only computes is the same everywhere, and is tried once, by make test.
 VERSION_TESTS := tests/test_contract.py tests/identities tests/io tests/tables tests/estimators/test_ppca.py tests/estimators/test_imputer.py
 
-# Newer interpreters, where they are present, each in its own environment.
-NEWER       := 3.12 3.13 3.14
+# The newest interpreter that is present, in its own environment; the lowest versions run with the oldest, and the workflow of every push has those between.
+NEWER       := 3.14 3.13 3.12
 test-newer:
 	@for version in $(NEWER); do \
 	  python=$$(.ci/interpreter $$version); \
 	  if test -z "$$python"; then echo "Python $$version is not here, and not tested."; \
 	  elif ! $(MAKE) --no-print-directory PYTHON=$$python VENV=.venv-$$version .venv-$$version/.test; then \
 	    echo "Python $$version is not tested: what it needs could not be installed (see the message of pip above)."; \
-	  else $(MAKE) --no-print-directory test PYTHON=$$python VENV=.venv-$$version TESTS="$(VERSION_TESTS)" || exit 1; fi; \
+	  else exec $(MAKE) --no-print-directory test PYTHON=$$python VENV=.venv-$$version TESTS="$(VERSION_TESTS)"; fi; \
 	done
 
 # The lowest versions that pyproject.toml allows, in their own environment.

@@ -13,10 +13,11 @@ import gramian
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+DRAWN = {"plotting.md", "ppca.md"}  # tests/plotting/test_pages.py runs them
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in DRAWN], ids=lambda page: page.name)
 def test_code_blocks_run(page, tmp_path, monkeypatch):
     if "from gramian.deep" in page.read_text():
         pytest.importorskip("torch", reason="the page shows trained maps: pip install 'gramian[deep]'")

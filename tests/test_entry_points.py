@@ -94,25 +94,30 @@ def package(tmp_path, monkeypatch):
     sys.modules.pop("plugged_in", None)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
+def test_names_of_another_package_in_models_and_in_their_files(package, tmp_path):
+    every = [
         {"kernel": "hyperbolic"},
         {"kernel": "hyperbolic", "approximation": "landmarks", "n_landmarks": 20},
         {"solver": "elsewhere"},
         {"preimage": "smooth"},
-    ],
-)
-def test_names_of_another_package_in_a_model_and_in_its_file(package, tmp_path, options):
-    model = KernelPPCA(2, random_state=0, **{"preimage": "smoother", **options}).fit(X)
-    save(model, tmp_path / "model.gramian")
-    np.savez(tmp_path / "rows.npz", X=X, expected=model.reconstruct(X))
-    script = (
-        f"import sys; sys.path.insert(0, {str(package)!r}); import numpy as np; from gramian import load; "
-        f"rows = np.load({str(tmp_path / 'rows.npz')!r}); model = load({str(tmp_path / 'model.gramian')!r}); "
-        "np.testing.assert_allclose(model.reconstruct(rows['X']), rows['expected'])"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)  # a process in which nobody has asked for the name
+    ]
+    scripts = []
+    for n, options in enumerate(every):
+        model = KernelPPCA(2, random_state=0, **{"preimage": "smoother", **options}).fit(X)
+        save(model, tmp_path / f"model{n}")
+        np.savez(tmp_path / f"rows{n}.npz", X=X, expected=model.reconstruct(X))
+        scripts.append(f"""
+rows = np.load({str(tmp_path / f"rows{n}.npz")!r})
+np.testing.assert_allclose(load({str(tmp_path / f"model{n}")!r}).reconstruct(rows["X"]), rows["expected"])
+""")
+    begin = f"""
+import sys
+sys.path.insert(0, {str(package)!r})
+import numpy as np
+from gramian import load
+"""
+    # a process in which nobody has asked for the names
+    subprocess.run([sys.executable, "-c", begin + "".join(scripts)], check=True)
 
 
 def test_what_is_not_installed_is_not_loaded(package, tmp_path, monkeypatch):

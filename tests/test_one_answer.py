@@ -51,39 +51,38 @@ def run(*arguments):
     return json.loads(ran.stdout)
 
 
-@pytest.fixture(params=TABLES)
-def asked(request, tmp_path):
-    """A table as a file, and as the features that Python sees."""
+@pytest.fixture(scope="module", params=TABLES)
+def asked(request, tmp_path_factory):
+    """A table as a file, as the features that Python sees, and what the report says of it."""
     made = TABLES[request.param]
-    path = tmp_path / "table.csv"
+    path = tmp_path_factory.mktemp("one") / "table.csv"
     write_table(path, list(made), list(made.values()), digits=17)
     numbers = all(column.dtype != object for column in made.values())
     X = np.column_stack(list(made.values())) if numbers else pytest.importorskip("pandas").DataFrame(made)
-    return path, X
+    return path, X, run("report", path, "-o", path.parent / "r.html")
 
 
 def test_the_number_of_clusters(asked):
-    path, X = asked
+    path, X, report = asked
     folder = path.parent
     found = {
         "python": len(PPCAMixture(n_clusters="auto").fit(X).weights_),
         "fit": len(run("fit", path, "-m", folder / "m", "--model", "mixture", "--no-check")["mixing"]),
     }
-    reported = run("report", path, "-o", folder / "r.html").get("clusters")
-    if reported is not None:  # looked for from 30 rows on
-        found["report"] = reported
+    if report.get("clusters") is not None:  # looked for from 30 rows on
+        found["report"] = report["clusters"]
     assert len(set(found.values())) == 1, found
 
 
 def test_the_odd_rows(asked):
-    path, X = asked
+    path, X, report = asked
     folder = path.parent
     python = LatentOutlierDetector(contamination=1 - LEVEL).fit_predict(X) < 0
-    run("fit", path, "-m", folder / "m", "--no-check")
-    run("score", folder / "m", path, "-o", folder / "s.csv", "--level", LEVEL)
+    run("fit", path, "-m", folder / "one", "--no-check")
+    run("score", folder / "one", path, "-o", folder / "s.csv", "--level", LEVEL)
     scored = np.array([float(cell) == 1 for cell in read_table(folder / "s.csv")["flag"]])
     assert (scored != python).sum() == 0
-    assert run("report", path, "-o", folder / "r.html")["flagged"] == python.sum()
+    assert report["flagged"] == python.sum()
 
 
 def test_the_filled_cells(tmp_path):

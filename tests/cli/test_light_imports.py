@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from gramian.cli._light_imports import ModuleOnFirstUse, import_scikit_learn, lightly
+from gramian.cli._app import ModuleOnFirstUse, import_scikit_learn, lightly
 
 
 def python(code):
@@ -29,7 +29,7 @@ def test_scikit_learn_comes_without_pandas_and_statistics_and_both_come_when_ask
     pytest.importorskip("pandas")
     code = """
 import sys
-from gramian.cli._light_imports import import_scikit_learn
+from gramian.cli._app import import_scikit_learn
 import_scikit_learn()
 import_scikit_learn()
 def there(): return [name for name in ("sklearn", "pandas", "scipy.stats._stats_py", "numpy.f2py.crackfortran") if name in sys.modules]
@@ -70,7 +70,7 @@ def test_what_is_imported_is_not_looked_through_for_garbage_neither_later_nor_at
     code = """
 import atexit, gc
 atexit.register(lambda: print(len(gc.get_objects())))  # runs last: what the collector would look through
-from gramian.cli._light_imports import import_scikit_learn
+from gramian.cli._app import import_scikit_learn
 import_scikit_learn()
 print(gc.isenabled(), gc.get_freeze_count(), len(gc.get_objects()))
 kept = [[] for _ in range(1000)]
@@ -87,7 +87,7 @@ def test_the_collector_is_on_again_where_the_import_fails():
     code = """
 import gc, sys
 sys.modules["sklearn.base"] = None
-from gramian.cli._light_imports import import_scikit_learn
+from gramian.cli._app import import_scikit_learn
 try:
     import_scikit_learn()
 except ImportError:

@@ -8,8 +8,17 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from gramian.cli._digest import CELLS, Digest
-from gramian.cli._goodness import MOST_GROUPS, ClassTally, GroupTally, ValueTally, agreement, of_classes, of_values
+from gramian.cli._goodness import (
+    CELLS,
+    MOST_GROUPS,
+    ClassTally,
+    Digest,
+    GroupTally,
+    ValueTally,
+    agreement,
+    of_classes,
+    of_values,
+)
 from gramian.cli._scores import ScoreTally
 from gramian.io import table as io_table
 from gramian.io.tables import TableWriter, read_table

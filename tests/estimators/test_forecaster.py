@@ -12,7 +12,6 @@ from sklearn.kernel_ridge import KernelRidge
 import gramian
 from gramian import NumericalWarning, RKMForecaster, RKMRegressor, features, kernels
 from gramian.datasets import make_mackey_glass, make_sum_of_sines
-from gramian.series.rolling import rolling_origin
 from gramian.series.series import check_steps, fill_gaps, lag_windows
 
 pd = pytest.importorskip("pandas")
@@ -313,18 +312,10 @@ def test_clone_and_feature_maps():
     assert "primal" in model.fit(SINES[:200]).algorithm_
 
 
-def test_rolling_origins_never_look_ahead():
-    y = SINES[:200].copy()
-    model = plain(10, 4, kernel="linear", noise_variance=0.0)
-    found = rolling_origin(model, y, horizon=10, n_origins=3)
-    assert_array_equal(found.origins, [170, 180, 190])
-    assert found.error < 1e-12
-    y[185:] += 5.0  # the future of the first origin
-    assert_allclose(rolling_origin(model, y, horizon=10, n_origins=3).forecasts[0], found.forecasts[0])
-    fitted = model.fit(SINES[:150])
-    assert rolling_origin(fitted, SINES[:200], horizon=10, n_origins=3, refit=False).error < 1e-12
-    with pytest.raises(ValueError, match="longer series"):
-        rolling_origin(model, y, horizon=60, n_origins=4)
+def test_a_forecast_from_a_history_is_that_of_its_series():
+    model = plain(10, 4, kernel="linear", noise_variance=0.0).fit(SINES[:150])
+    for origin in (170, 180, 190):
+        assert_allclose(model.predict(10, history=SINES[:origin]), SINES[origin : origin + 10], atol=1e-6)
 
 
 def test_the_sktime_adapter_gives_the_same_forecasts():

@@ -266,7 +266,7 @@ def test_solvers_agree_with_eigh_on_digits():
     exact = KernelPPCA(6, kernel=k, solver="eigh").fit(digits)
     theirs = KernelPCA(6, kernel="rbf", gamma=1 / 32, eigen_solver="dense").fit(digits)
     assert_allclose(exact.explained_variance_ * 700, theirs.eigenvalues_, rtol=1e-10)
-    for solver, rtol in (("krylov", 1e-8), ("auto", 1e-8), ("arpack", 1e-8), ("em", 1e-5)):
+    for solver, rtol in (("krylov", 1e-8), ("auto", 1e-8), ("em", 1e-5)):
         found = KernelPPCA(6, kernel=k, solver=solver, random_state=0).fit(digits)
         assert_allclose(found.explained_variance_, exact.explained_variance_, rtol=rtol)
         assert found.residual_norm_ < 1e-2

@@ -13,9 +13,10 @@ from gramian.evidence.dimension import (
     SpectrumPath,
     choose_by_kernel,
     choose_dimension,
+    in_single,
+    leading_pairs,
 )
 from gramian.evidence.held_out import HeldOut
-from gramian.evidence.leading_pairs import in_single, leading_pairs
 from gramian.kernels import as_kernel
 
 

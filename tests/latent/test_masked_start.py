@@ -85,9 +85,9 @@ def test_wide_tables_take_sampled_rows_and_narrow_ones_pairs(monkeypatch):
     monkeypatch.setattr(masked_start, "SIZES", replace(masked_start.SIZES, pairs=1))
     assert isinstance(rows_spread(rows, MEAN, 1.0, 1), SampledSpread)
     table = MaskedTable.of(HOLES, MEAN)
-    wide = covariance_start(table, np.ones(60), 1, np.random.default_rng(0))
+    wide = covariance_start(table, np.ones(60), 1, np.random.default_rng(0), np.zeros(HOLES.shape[1]))
     monkeypatch.undo()
-    narrow = covariance_start(table, np.ones(60), 1, np.random.default_rng(0))
+    narrow = covariance_start(table, np.ones(60), 1, np.random.default_rng(0), np.zeros(HOLES.shape[1]))
     cosine = (wide.loadings[0].T @ narrow.loadings[0]).item()
     assert abs(cosine) > 0.9 * np.linalg.norm(wide.loadings) * np.linalg.norm(narrow.loadings)
 

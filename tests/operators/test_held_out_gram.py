@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from gramian.operators.centering import Centering
-from gramian.operators.held_out_gram import HeldOutGram
+from gramian.operators.gram import HeldOutGram
 
 
 @pytest.mark.parametrize("center", [True, False])

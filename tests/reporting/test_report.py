@@ -136,7 +136,7 @@ SHAPES = {
     "two rows": (2, 4),
     "three rows": (3, 4),
     "fewer rows than features": (25, 60),
-    "5000 features": (30, 5000),
+    "1500 features": (30, 1500),
 }
 
 

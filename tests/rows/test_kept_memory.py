@@ -2,7 +2,7 @@
 
 import pytest
 
-from gramian.rows import kept_memory as module
+from gramian.rows import dask_rows as module
 
 TRIM, MMAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
 

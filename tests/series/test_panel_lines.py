@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from gramian import RKMForecaster
 from gramian.series.lines import Line
 from gramian.series.long_table import PanelNames, as_panel
-from gramian.series.panel_lines import with_lines
+from gramian.series.panel_law import with_lines
 from gramian.series.smoothing import Smoothing
 from gramian.series.transform import SeriesTransform
 

@@ -2,6 +2,7 @@
 
 import datetime
 from decimal import Decimal
+from functools import cache
 
 import numpy as np
 import pytest
@@ -81,11 +82,16 @@ def missing(cell):
     return cell is None or cell is pd.NA or cell is pd.NaT or cell != cell
 
 
+@cache
+def fitted(kind):
+    """The imputer of a container, which asks hidden cells about every category."""
+    return LatentImputer().fit(kinds_of(mixed())[kind])
+
+
 @pytest.mark.parametrize("kind", kinds_of(mixed()))
 @pytest.mark.parametrize("method", ["transform", "impute"])
 def test_a_frame_comes_back_full_in_its_container_with_its_types(kind, method):
-    X = kinds_of(mixed())[kind]
-    model = LatentImputer().fit(X)
+    X, model = kinds_of(mixed())[kind], fitted(kind)
     full = getattr(model, method)(X)
     assert type(full) is type(X) or kind == "record batch"
     assert schema(full) == schema(X)
@@ -111,7 +117,7 @@ def test_every_container_gives_the_numbers_of_the_table_preprocessor():
     for kind, X in kinds_of(mixed()).items():
         names = [name for name in cells(X) if name not in ("when", "level")]
         part = X[names] if hasattr(X, "iloc") else X.select(names)
-        model = LatentImputer().fit(part)
+        model = LatentImputer(gramian.PPCA(2), n_folds=None).fit(part)
         assert_allclose(model._coded(part, False, True), expected, rtol=1e-12, err_msg=kind)
 
 
@@ -189,24 +195,22 @@ def test_frames_of_numbers_are_fitted_as_arrays():
 
 
 def test_a_category_that_the_fit_has_not_seen_is_left_as_it_is():
-    frame = mixed()
-    model = LatentImputer().fit(frame)
-    new = frame.copy()
+    new = kinds_of(mixed())["pandas"].copy()
     new.loc[7, "colour"] = "violet"
-    assert model.transform(new).loc[7, "colour"] == "violet"
+    assert fitted("pandas").transform(new).loc[7, "colour"] == "violet"
 
 
 def test_what_cannot_be_filled_stays_missing_and_is_said():
     frame = mixed().drop(columns="when")
     frame.loc[7, "note"] = None
-    model = LatentImputer().fit(frame)
+    model = LatentImputer(gramian.PPCA(2), n_folds=None).fit(frame)
     with pytest.warns(DataWarning, match="'note'.*1 missing cell"):
         assert model.transform(frame).note.isna().sum() == 1
 
 
 def test_an_array_of_as_many_columns_has_the_names_of_the_fit():
     frame = mixed().drop(columns="when")
-    model = LatentImputer().fit(frame)
+    model = LatentImputer(gramian.PPCA(2), n_folds=None).fit(frame)
     out = model.transform(frame.to_numpy(dtype=object))
     assert out.shape == frame.shape
     with pytest.raises(ValueError, match="expecting 10 features"):
@@ -214,7 +218,7 @@ def test_an_array_of_as_many_columns_has_the_names_of_the_fit():
 
 
 def test_a_fit_to_numbers_forgets_the_categories_of_the_one_before():
-    model = LatentImputer().fit(mixed())
+    model = LatentImputer(gramian.PPCA(2), n_folds=None).fit(mixed())
     X = np.random.default_rng(0).standard_normal((30, 3))
     X[0, 0] = np.nan
     assert model.fit(X).transform(X).shape == (30, 3)

@@ -18,7 +18,7 @@ from gramian._precision import EPS, ROUNDING
 from gramian.latent.dimension import for_fraction
 from gramian.latent.gaussian import LatentGaussian, Projection, SeenByEachQ
 from gramian.mixtures.kernel_component import CONSTANT_FREE
-from gramian.operators.held_out_gram import HeldOutGram
+from gramian.operators.gram import HeldOutGram
 from gramian.policy import DEFAULTS
 from gramian.solvers.turned import turn_block
 

@@ -99,7 +99,7 @@ class KernelPPCAMixture(DualMixture):
     random_state : None, int, Generator or RandomState
         Of the starts. None: the same starts for the same rows, whatever their order and blocks.
     verbose : int, default=0
-    solver : {"auto", "eigh", "em", "krylov", "arpack"} or object, default="auto"
+    solver : {"auto", "eigh", "em", "krylov"} or object, default="auto"
         How a component's eigenpairs are found. "auto": small components are decomposed whole, the leading eigenpairs of large ones are
         continued from those of the last step. "em" is [ZH]'s EM for the empirical loadings Q_i.
 

@@ -20,11 +20,11 @@ from gramian.rows.base import Block
 from gramian.rows.draws import fold_moments
 
 
-def choose_for_moments(judged: JudgedMoments, sample: MomentSample, smallest: int = 1) -> Selection:
+def choose_for_moments(judged: JudgedMoments, sample: MomentSample) -> Selection:
     """From the moments of each fold, at the precision of the rows."""
     family = MomentFamily(judged, sample.center, rank_tol=sample.rank_tol, rank_floor=sample.rank_floor)
     n_rows = max(sample.n_rows, int(sample.moments.weight))  # integer weights equal repeated rows
-    return choose_by_moments(family, n_rows, smallest=smallest)
+    return choose_by_moments(family, n_rows)
 
 
 def choose_for_table(sample: TableSample, weights: Array) -> Selection | None:

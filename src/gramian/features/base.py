@@ -121,11 +121,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         raise TypeError(f"{type(self).__name__} does not say how many features it makes.")
 
     @property
-    def n_features_out(self) -> int:
-        """The number of features, ``dim``."""
-        return self.dim
-
-    @property
     def _n_features_out(self) -> int:
         return self.dim
 

@@ -107,11 +107,6 @@ class RecordReader(ABC):
                 names.pop()
 
     @property
-    def written_names(self) -> list[str]:
-        """The names as the file has them: a nameless column stays nameless."""
-        return ["" if unnamed else name for unnamed, name in zip(self.unnamed, self.names)]
-
-    @property
     def skipped(self) -> str:
         """What was not read, in words: ``3 lines skipped``."""
         count = self.layout.skipped + self.comments + (self.options.skip_lines or 0)

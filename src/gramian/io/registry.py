@@ -107,7 +107,6 @@ CLASSES: dict[str, str] = {
     "solvers.Krylov": "gramian.solvers.krylov:Krylov",
     "solvers.Randomized": "gramian.solvers.randomized:Randomized",
     "solvers.Stiefel": "gramian.solvers.stiefel:Stiefel",
-    "solvers.Arpack": "gramian.solvers.arpack:Arpack",
     "io.TableModel": "gramian.io.table_model:TableModel",
     "io.Preprocessing": "gramian.tables.preprocessing:Preprocessing",
     "tables.Bounds": "gramian.tables.bounds:Bounds",

@@ -30,7 +30,7 @@ def free_parameters(n_features: int, n_components: int, *, noise: int = True, me
     return n_features * q - q * (q - 1) // 2 + int(noise) + n_features * int(mean)
 
 
-def by_bic(eigenvalues: Array, trace: float, n_features: int, weight: float, *, center: bool = True) -> int:
+def by_bic(eigenvalues: Array, trace: float, n_features: int, weight: float) -> int:
     """The q in 0..rank-1 of the smallest BIC, from the whole spectrum: the maximised likelihood is closed form.
 
     0 says that there is no structure above isotropic noise.
@@ -40,7 +40,7 @@ def by_bic(eigenvalues: Array, trace: float, n_features: int, weight: float, *, 
         eigenvalues[:count], trace, n_features, eigenvalues[:count], trace, floor=ROUNDING * trace / n_features
     )
     noise = noise_of_each_q(eigenvalues[:count], trace, n_features)
-    sizes = [free_parameters(n_features, q, mean=center) for q in range(count + 1)]
+    sizes = [free_parameters(n_features, q) for q in range(count + 1)]
     bic = np.array(sizes) * np.log(weight) - 2 * weight * levels
     bic[noise <= ROUNDING * trace / n_features] = np.inf
     return int(bic.argmin()) if np.isfinite(bic).any() else 0

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array, lower_triangle, row_chunks
-from gramian._threads import thread_map
 from gramian.latent.masked_table import Chunk, MaskedTable, block_indicator
 from gramian.policy import SIZES
 from gramian.rows.base import Block
@@ -277,14 +276,12 @@ def block_statistics(block: Block, parameters: Parameters) -> Statistics:
     return chunk_statistics(block.prepared, block.weights, parameters)
 
 
-def expectation(table: MaskedTable, weights: Array, parameters: Parameters, n_threads: int = 1) -> Statistics:
+def expectation(table: MaskedTable, weights: Array, parameters: Parameters) -> Statistics:
     """The E-step over all rows of a table, chunk by chunk."""
-
-    def one(item: tuple[int, slice]) -> Statistics:
-        index, rows = item
-        return chunk_statistics(table.chunk(index, rows), weights[..., rows], parameters)
-
-    return reduce(add, thread_map(one, enumerate(table.rows()), n_threads))
+    parts = enumerate(table.rows())
+    return reduce(
+        add, (chunk_statistics(table.chunk(index, rows), weights[..., rows], parameters) for index, rows in parts)
+    )
 
 
 # ---------------------------------------------------------------- the M-step

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Protocol
 
 import numpy as np
 
 from gramian._arrays import Array, symmetric_part
 from gramian._content import SmallestRows
-from gramian._threads import thread_map
 from gramian.latent.gaussian import noise_of_each_q
 from gramian.latent.masked_em import Parameters
 from gramian.latent.masked_table import Chunk, MaskedTable
@@ -217,35 +218,25 @@ def covariance_start(
     weights: Array,
     q: int,
     rng: np.random.Generator,
-    n_threads: int = 1,
-    mean: Array | None = None,
+    mean: Array,
 ) -> Parameters:
     """The leading eigenvectors of the covariance over pairs of observed cells, or of a sample of rows where d is large."""
-    d = table.X.shape[1]
-    mean = np.zeros(d) if mean is None else mean
-    if _pairs_fit(d, q):
-        return start_from(table_pairs(table, weights, mean, n_threads).spread(), q, mean)
+    if _pairs_fit(table.X.shape[1], q):
+        return start_from(table_pairs(table, weights, mean).spread(), q, mean)
     rows = np.flatnonzero(weights > 1e-3 * weights.max())
     rows = np.sort(rng.choice(rows, LOOK.rows, replace=False)) if len(rows) > LOOK.rows else rows
     chunk = Chunk.of((table.X[rows].astype(np.float64) - table.shift) / table.scale)
     return start_from(SampledSpread.of(chunk, weights[rows] / weights[rows].sum(), mean), q, mean)
 
 
-def table_pairs(table: MaskedTable, weights: Array, mean: Array, n_threads: int = 1) -> PairSums:
-    def one(item: tuple[int, slice]) -> PairSums:
-        index, rows = item
-        return chunk_pairs(table.chunk(index, rows), weights[rows], mean)
-
-    first, *others = thread_map(one, enumerate(table.rows()), n_threads)
-    for part in others:
-        first = first + part
-    return first
+def table_pairs(table: MaskedTable, weights: Array, mean: Array) -> PairSums:
+    """Sums over pairs of observed cells of all rows, chunk by chunk."""
+    parts = enumerate(table.rows())
+    return reduce(add, (chunk_pairs(table.chunk(index, rows), weights[rows], mean) for index, rows in parts))
 
 
-def pairwise_spectrum(
-    table: MaskedTable, weights: Array, mean: Array, n_threads: int = 1
-) -> tuple[Array, Array, float]:
+def pairwise_spectrum(table: MaskedTable, weights: Array, mean: Array) -> tuple[Array, Array, float]:
     """Eigenvalues (largest first), eigenvectors and trace of the covariance over pairs of observed cells."""
-    spread = table_pairs(table, weights, mean, n_threads).spread()
+    spread = table_pairs(table, weights, mean).spread()
     values, vectors = spread.leading(len(mean))
     return values, vectors, spread.trace

@@ -50,19 +50,15 @@ def fit_latent_model(
     *,
     default_fraction: float | None = None,
     weight: float = 1.0,
-    expected: int | None = None,
 ) -> LatentModel[Space]:
     """Solve, choose q and the noise, and put the pieces together [2].
 
     ``n_components`` None means: above the given noise, else ``default_fraction`` of the variance, else rank - 1. Where explicit columns
     depend on each other exactly, None and the rules take the whole rank: there is no noise to separate structure from.
-    ``weight`` (the number of rows) matters to the rules "bic" and "mle". ``expected`` is how many components an open-ended choice
-    begins with where the whole spectrum would be wasteful.
+    ``weight`` (the number of rows) matters to the rules "bic" and "mle".
     """
     fixed = None if isinstance(noise_variance, str) else float(noise_variance)
-    spectrum = settled_spectrum(
-        sample, n_components, solver, fixed, default_fraction=default_fraction, weight=weight, expected=expected
-    )
+    spectrum = settled_spectrum(sample, n_components, solver, fixed, default_fraction=default_fraction, weight=weight)
     noise = resolve_noise(noise_variance, spectrum, sample.dim)
     spectrum = spectrum.signed()
     return LatentModel(sample.subspace(spectrum), LatentGaussian(spectrum.eigenvalues, noise, sample.dim), spectrum)
@@ -76,13 +72,12 @@ def settled_spectrum(
     *,
     default_fraction: float | None = None,
     weight: float = 1.0,
-    expected: int | None = None,
 ) -> Spectrum:
     """As many eigenpairs as there are components, counted as `fit_latent_model` does; ``fixed`` is a given noise."""
     operator = sample.operator()
     if isinstance(n_components, int):
         return _count(sample, operator, solver, n_components, fixed)
-    return _open_ended(sample, operator, solver, n_components, fixed, default_fraction, weight, expected)
+    return _open_ended(sample, operator, solver, n_components, fixed, default_fraction, weight)
 
 
 def _count(sample: Sample[Any], operator: SelfAdjoint, solver: Solver, q: int, fixed: float | None) -> Spectrum:
@@ -114,7 +109,6 @@ def _open_ended(
     fixed: float | None,
     default_fraction: float | None,
     weight: float,
-    expected: int | None,
 ) -> Spectrum:
     """Enough of the spectrum to apply the rule; grown by doubling where the whole would be wasteful."""
     most = sample.max_components
@@ -123,7 +117,7 @@ def _open_ended(
         or rule in COMPONENT_RULES
         or (rule is None and fixed is None and default_fraction is None)
     )
-    count = most if whole else min(most, expected or 64)
+    count = most if whole else min(most, 64)
     while True:
         spectrum = _solve(sample, operator, solver, count, fixed)
         spectrum = spectrum.leading(_rank(spectrum, sample))

@@ -183,7 +183,7 @@ class RowsWithHoles(GaussianRows):
             if not len(drawn.rows):
                 continue
             table = MaskedTable.of(drawn.rows, self.table.shift, self.table.scale)
-            part = covariance_start(table, drawn.weights, self.counts[k], self.rng, 1, means[k])
+            part = covariance_start(table, drawn.weights, self.counts[k], self.rng, means[k])
             loadings[k, :, : self.counts[k]] = part.loadings[0]
             noise[k] = max(float(part.noise_variance[0]), DEFAULTS.noise_floor)
         return Components(self.bounded(Parameters(means, loadings, noise), seen.masses)), seen.masses

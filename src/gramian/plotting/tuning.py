@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.plotting._canvas import single
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -32,7 +34,7 @@ def search_history(search: Any, ax: Axes | None = None) -> Any:
     >>> ax = search_history(search)
     """
     check_is_fitted(search, "trials_")
-    ax = _axes(ax)
+    ax = single(ax)
     numbers = np.array(search.trials_["number"])
     scores = np.array(search.trials_["score"], dtype=float)
     fine = np.isfinite(scores)
@@ -89,7 +91,7 @@ def surrogate_slice(search: Any, parameter: str | None = None, ax: Axes | None =
         raise ValueError(
             f"parameter={parameter!r} was not searched. Use one of {', '.join(map(repr, space.dimensions))}."
         )
-    ax = _axes(ax)
+    ax = single(ax)
     dimension, place = space.dimensions[parameter], space.columns()[parameter]
     points = np.array([trial.point for trial in search._records])
     scores = np.array(search.trials_["score"], dtype=float)
@@ -143,22 +145,12 @@ def parameter_importance(search: Any, ax: Axes | None = None) -> Any:
     """
     check_is_fitted(search, "trials_")
     shares = search.importance()
-    ax = _axes(ax)
+    ax = single(ax)
     names = sorted(shares, key=shares.__getitem__)
     ax.barh(names, [shares[name] for name in names], color="C0")
     ax.set_xlim(0.0, max(1.0, *shares.values()) if shares else 1.0)
     ax.set_xlabel("share of the variation explained alone")
     return ax
-
-
-def _axes(ax: Axes | None) -> Axes:
-    if ax is not None:
-        return ax
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError('plots need matplotlib. Install the extra: pip install "gramian[plot]".') from error
-    return Figure(layout="constrained").subplots()
 
 
 def _objective(search: Any) -> str:

@@ -16,11 +16,9 @@ def curve(
     values: Sequence[float],
     chosen: float,
     labels: tuple[str, str],
-    level: float | None = None,
-    level_name: str = "",
 ) -> str:
-    """Values over a count, the chosen one marked; ``level`` is a line to compare with."""
-    known = [v for v in (*values, *([] if level is None else [level])) if np.isfinite(v)]
+    """Values over a count, the chosen one marked."""
+    known = [v for v in values if np.isfinite(v)]
     margin = 0.08 * (max(known) - min(known)) or 0.5
     frame = Frame(
         (min(places) - 0.3, max(places) + 0.3),
@@ -30,9 +28,6 @@ def curve(
     )
     canvas = frame.canvas
     canvas.path([(frame.x(p), frame.y(v)) for p, v in zip(places, values)], "curve")
-    if level is not None:
-        canvas.line(frame.left, frame.y(level), frame.right, frame.y(level), "dashed", level_name)
-        canvas.write(frame.right, frame.y(level) - 5, level_name, "end", "t soft")
     for place, value in zip(places, values):
         picked = place == chosen
         said = f"{number(place)}: {number(value)}" + (", chosen" if picked else "")

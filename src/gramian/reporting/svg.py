@@ -53,10 +53,10 @@ class Canvas:
         """A dot."""
         self.add("circle", style, title, cx=x, cy=y, r=radius)
 
-    def path(self, points: Sequence[tuple[float, float]], style: str, title: str = "") -> None:
+    def path(self, points: Sequence[tuple[float, float]], style: str) -> None:
         """A line through points."""
         steps = "".join(f"{'M' if i == 0 else 'L'}{_short(x)} {_short(y)}" for i, (x, y) in enumerate(points))
-        self.add("path", style, title, d=steps)
+        self.add("path", style, d=steps)
 
     def write(self, x: float, y: float, text: str, anchor: str = "start", style: str = "t", turn: float = 0) -> None:
         """A text; ``turn`` in degrees."""

@@ -7,12 +7,15 @@ Groups are fixed once, so sums are added in the same order whatever happens to t
 
 from __future__ import annotations
 
+import ctypes
+import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import add
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -22,7 +25,6 @@ from gramian._checks import check_block_weights, check_table
 from gramian._threads import single_blas_thread
 from gramian.rows.array import ArrayRows, prepared_bytes
 from gramian.rows.base import NO_ROWS, Result, Sum
-from gramian.rows.kept_memory import kept_memory
 
 
 @dataclass(frozen=True)
@@ -305,3 +307,50 @@ def _groups(blocks: list[Any], client: Any) -> tuple[tuple[tuple[Any, ...], ...]
         holders = sorted(where.get(future.key, ())) or workers
         by_home.setdefault(holders[0], []).append(future)
     return tuple(tuple(group) for group in by_home.values()), tuple(by_home)
+
+
+_lock = Lock()
+_tasks = 0
+
+
+@lru_cache(maxsize=1)
+def _libc() -> Any:
+    """glibc, where the process runs on it."""
+    try:
+        library = ctypes.CDLL("libc.so.6")
+        return library if hasattr(library, "mallopt") and hasattr(library, "malloc_trim") else None
+    except OSError:
+        return None
+
+
+@contextmanager
+def kept_memory() -> Iterator[None]:
+    """Within it freed memory is used again; where the environment asks for memory to be handed back, that is done at the end.
+
+    Workers of Dask hand every freed array back at once, which costs a pass as much again in pages that are mapped anew.
+    """
+    asked = os.environ.get("MALLOC_TRIM_THRESHOLD_", "")
+    library = _libc() if asked.isdigit() else None
+    if library is None:
+        yield
+        return
+    _count(library, 1, int(asked))
+    try:
+        yield
+    finally:
+        _count(library, -1, int(asked))
+
+
+def _count(library: Any, change: int, asked: int) -> None:
+    """The first task to come sets the thresholds so that freed blocks up to 256 MiB are used again, the last to go sets them back."""
+    trim_threshold, mmap_threshold = -1, -3  # as glibc's mallopt knows them
+    global _tasks
+    with _lock:
+        _tasks += change
+        if change > 0 and _tasks == 1:
+            library.mallopt(mmap_threshold, 1 << 28)
+            library.mallopt(trim_threshold, 1 << 28)
+        elif _tasks == 0:
+            library.mallopt(mmap_threshold, 1 << 17)  # glibc's own
+            library.mallopt(trim_threshold, asked)
+            library.malloc_trim(0)

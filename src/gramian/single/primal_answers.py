@@ -277,9 +277,9 @@ class PrimalMixin(DriftMixin, TakesFrames, TurnedMixin):
             draws = centre + correction.stretched(draws - centre, posterior.mean, rng)
         return np.where(holes, draws, table).astype(float_dtype(table), copy=False)
 
-    def _wild_cells(self, table: Array, threshold: Any, spread: Any = 1.0) -> Array:
+    def _wild_cells(self, table: Array, threshold: Any) -> Array:
         """Which cells of rows the others contradict."""
-        return replace(self._cell_model, spread=spread).flags(np.asarray(table, dtype=np.float64), threshold)
+        return self._cell_model.flags(np.asarray(table, dtype=np.float64), threshold)
 
     @property
     def _cell_model(self) -> CellModel:

@@ -7,7 +7,6 @@ from inspect import signature
 from typing import Any
 
 from gramian._plug_ins import Rows
-from gramian.solvers.arpack import Arpack
 from gramian.solvers.auto import Auto
 from gramian.solvers.base import Operator, Solver
 from gramian.solvers.eigh import Eigh
@@ -21,7 +20,6 @@ _OWN: dict[str, type[Solver]] = {
     "auto": Auto,
     "eigh": Eigh,
     "krylov": Krylov,
-    "arpack": Arpack,
     "randomized": Randomized,
     "em": Em,
     "stiefel": Stiefel,
@@ -55,7 +53,6 @@ def solvers_for(side: str, asked: str = "auto") -> tuple[str, ...]:
 
 __all__ = [
     "SOLVERS",
-    "Arpack",
     "Auto",
     "Eigh",
     "Em",

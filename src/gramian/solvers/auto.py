@@ -155,8 +155,9 @@ class Budgeted(Solver):
             options = {name: getattr(self.solver, name) for name in ("tol", "max_iter", "random_state")}
             solver = Krylov(**{name: value for name, value in options.items() if value is not None})._within(budget)
             needed = solver.bytes_needed(size, n_components)
-        advice = _advice(solver, size, n_components, budget)
-        require_memory(needed, budget, f"solver={type(solver).__name__} on {size} points", advice)
+        if needed > budget:
+            advice = _advice(solver, size, n_components, budget)
+            require_memory(needed, budget, f"solver={type(solver).__name__} on {size} points", advice)
         return solver, reason
 
 

@@ -17,7 +17,7 @@ from gramian._checks import LARGEST, check_scale
 from gramian._precision import ROUNDING
 from gramian.evidence.held_out import HeldOut
 from gramian.operators.centering import Centering
-from gramian.operators.held_out_gram import HeldOutGram
+from gramian.operators.gram import HeldOutGram
 from gramian.solvers.arrowhead import ArrowheadPairs, arrowhead_pairs
 from gramian.solvers.spectrum import Spectrum
 from gramian.solvers.turned import Reflected, turn_block

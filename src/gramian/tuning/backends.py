@@ -1,14 +1,15 @@
 """Who chooses the next trials: the Gaussian process of this package, or Optuna, by the same call.
 
 A backend keeps no state: what it proposes is a function of the seed, the trial's number and the trials before it. That is
-what lets a search go on from its checkpoint exactly as if it had not been interrupted.
+what lets a search go on from its checkpoint exactly as if it had not been interrupted. ``propose(space, trials, count, seed, n_trials)`` gives up to
+``count`` points, fewer when the space is exhausted; points that are proposed together depend on no score of each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.stats import qmc
@@ -17,15 +18,6 @@ from gramian._arrays import Array
 from gramian.tuning.space import Category, Integer, Real, Space
 from gramian.tuning.surrogate import Surrogate, is_new, propose
 from gramian.tuning.trials import Trial
-
-
-class Backend(Protocol):
-    """``propose(space, trials, count, seed, n_trials)`` -> up to ``count`` points; fewer when the space is exhausted.
-
-    Points that are proposed together depend on no score of each other: the sequence of trials is the same whatever ``count``.
-    """
-
-    def propose(self, space: Space, trials: Sequence[Trial], count: int, seed: int, n_trials: int) -> list[Array]: ...
 
 
 def first_points(space: Space, count: int, seed: int) -> Array:

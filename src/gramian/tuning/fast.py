@@ -9,7 +9,7 @@ left with one parameter less. The scores are those of refitting, to rounding.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,24 +28,13 @@ from gramian.latent.gaussian import LatentGaussian, Projection, resolve_noise
 from gramian.latent.model import fit_latent_model
 from gramian.latent.sample import DualSample
 from gramian.operators.gram import DenseGram
-from gramian.policy import DEFAULTS, KERNELS, LOOK
+from gramian.policy import DEFAULTS, LOOK
 from gramian.preimage import KernelSmoother, as_preimage
 from gramian.solvers import Eigh
 from gramian.tuning.evaluation import Evaluation, Outcome, run_trial
 from gramian.tuning.space import Category, Integer, Space, with_params
 
 _SHARED_OBJECTIVES = ("reconstruction", "kernel_error", "denoising")
-
-
-def fast_evaluation(plan: Any) -> Evaluation | None:
-    """The shared evaluation that serves a search, or None where every trial has to be fitted on its own."""
-    if plan.fit_params or not isinstance(plan.name, str):
-        return None
-    for path in PATHS:
-        found = path(plan)
-        if found is not None:
-            return found
-    return None
 
 
 def counts_of(space: Space) -> list[int] | None:
@@ -276,13 +265,17 @@ class CutModel:
         return np.asarray(preimage.transform(self.subspace.embed(scores), self.subspace.kernel_values(scores)))
 
 
-def kernel_path(plan: Any) -> Evaluation | None:
-    """KernelPPCA with exact solvers and dense rows, by an objective that looks at projections only."""
+def fast_evaluation(plan: Any) -> Evaluation | None:
+    """The shared evaluation that serves a search, or None where every trial has to be fitted on its own.
+
+    It serves KernelPPCA with exact solvers and dense rows, by an objective that looks at projections only.
+    """
     from gramian.estimators.kernel_ppca import KernelPPCA
 
     model, counts = plan.estimator, counts_of(plan.space)
     if (
         type(model) is not KernelPPCA
+        or plan.fit_params
         or plan.name not in _SHARED_OBJECTIVES
         or counts == []
         or not only_kernel(plan.space)
@@ -301,100 +294,9 @@ def kernel_path(plan: Any) -> Evaluation | None:
     )
 
 
-# ---------------------------------------------------------------- KernelPPCAClassifier
-
-
-@dataclass(frozen=True)
-class ClassifierEvaluation(Evaluation):
-    """Trials of KernelPPCAClassifier: one decomposition per class and fold serves every q."""
-
-    counts: list[int] | None = None
-    distances: Any = None
-
-    def __call__(self, params: Mapping[str, Any]) -> Outcome:
-        with threads_for_rows(len(self.X)):
-            return run_trial(lambda: self._settled(params))
-
-    def _settled(self, params: Mapping[str, Any]) -> tuple[list[float], dict[str, Any]]:
-        from gramian.classes.path import class_paths
-        from gramian.single.kernel_fit import resolved_kernel
-
-        assert self.counts is not None
-        template = with_params(self.estimator, params)
-        weights, everyone = np.ones(len(self.X)), np.arange(len(self.X))
-        folds: list[tuple[list[Any], Array, Array]] = []
-        known: dict[str, Array] = {}  # with a number for a width, the Gram matrix is the same in all folds
-        for train, test in self.folds:
-            kernel = resolved_kernel(template.kernel, self.X[train])
-            if repr(kernel) not in known:
-                shared = self.distances.gram(kernel, everyone, everyone)
-                known = {repr(kernel): np.asarray(kernel(self.X)) if shared is None else shared}
-            gram = known[repr(kernel)]
-            if not np.isfinite(gram).all():
-                raise ValueError(f"kernel values not finite: {kernel!r} overflows on these data.")
-            paths = class_paths(gram, self.y, weights, train, test, self.counts[-1])
-            folds.append((paths, np.unique(self.y[train]), self.y[test]))
-
-        def fold_scores(q: int) -> list[float]:
-            scores = []
-            for paths, present, truth in folds:
-                evidence = np.column_stack([path.evidence(q, template.noise_variance) for path in paths])
-                scores.append(float(np.mean(present[evidence.argmax(axis=1)] == truth)))
-            return scores
-
-        scores = {q: fold_scores(q) for q in self.counts}
-        best = max(scores, key=lambda q: (np.mean(scores[q]), -q))
-        return scores[best], {"n_components": best}
-
-
-def classifier_path(plan: Any) -> Evaluation | None:
-    """KernelPPCAClassifier with one Gaussian per class, by accuracy, where n_components is a count that is searched."""
-    model, counts = plan.estimator, counts_of(plan.space)
-    if f"{type(model).__module__}.{type(model).__name__}" != "gramian.estimators.classifier.KernelPPCAClassifier":
-        return None
-    if plan.name != "accuracy" or not counts or counts[0] < 1 or not only_kernel(plan.space):
-        return None
-    if model.priors is not None or model.n_clusters != 1 or _is_precomputed(plan):
-        return None
-    if isinstance(model.noise_variance, str) or not _as_given(plan):
-        return None
-    table = dense_table(plan.X)
-    if table is None:
-        return None
-    codes = np.unique(np.asarray(plan.y), return_inverse=True)[1].ravel()
-    return ClassifierEvaluation(
-        model,
-        plan.objective,
-        table,
-        codes,
-        plan.folds,
-        {},
-        None,
-        ("n_components",),
-        counts=counts,
-        distances=Distances.of(table),
-    )
-
-
-def _as_given(plan: Any) -> bool:
-    """Whether a classifier takes the rows as they are (not standardised) and its kernel exactly."""
-    from gramian.kernels.units import in_data_units
-
-    model = plan.estimator
-    if model.standardize is True or model.approximation == "nystroem":
-        return False
-    if model.approximation == "auto" and np.shape(plan.X)[0] > KERNELS.exact_rows:
-        return False
-    scaled = any(name.rpartition("__")[2] == "length_scale" for name in plan.space.dimensions)
-    return model.standardize is False or scaled or (model.kernel != "auto" and in_data_units(model.kernel))
-
-
 def _is_precomputed(plan: Any) -> bool:
     from gramian.kernels import is_precomputed
 
     dimension = plan.space.dimensions.get("kernel")
     choices = dimension.choices if isinstance(dimension, Category) else (plan.estimator.kernel,)
     return any(is_precomputed(choice) for choice in choices)
-
-
-PATHS: tuple[Callable[[Any], Evaluation | None], ...] = (kernel_path, classifier_path)

@@ -20,9 +20,8 @@ from gramian.tuning.backends import BACKENDS, import_optuna
 from gramian.tuning.best_model import BestModel, own_score
 from gramian.tuning.defaults import default_objective, default_space, moves_the_measure
 from gramian.tuning.evaluation import Evaluation, Outcome, is_views, with_seeds
-from gramian.tuning.folds import make_folds
 from gramian.tuning.objectives import OBJECTIVES
-from gramian.tuning.plan import SearchPlan, shape_of
+from gramian.tuning.plan import SearchPlan, make_folds, shape_of
 from gramian.tuning.space import Space, build_space, with_params
 from gramian.tuning.surrogate import Surrogate
 from gramian.tuning.trials import (
@@ -112,7 +111,6 @@ class BayesSearch(BestModel):
         backend: str = "gp",
         warm_start: bool = False,
         checkpoint: Any = None,
-        fast_paths: bool = True,
         random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
@@ -126,7 +124,6 @@ class BayesSearch(BestModel):
         self.backend = backend
         self.warm_start = warm_start
         self.checkpoint = checkpoint
-        self.fast_paths = fast_paths
         self.random_state = random_state
         self.verbose = verbose
 
@@ -191,7 +188,6 @@ class BayesSearch(BestModel):
         """Check the plain parameters; returns the time budget in seconds."""
         check_count("n_trials", self.n_trials, 1)
         check_flag("warm_start", self.warm_start)
-        check_flag("fast_paths", self.fast_paths)
         check_choice("backend", self.backend, BACKENDS)
         check_count("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose)
         if self.n_jobs is not None and (not is_count(self.n_jobs) or self.n_jobs == 0):
@@ -229,9 +225,7 @@ class BayesSearch(BestModel):
                 "space is empty: there is nothing to search. Name a parameter, or use None for the default space."
             )
         name, objective = self._objective(space)
-        return SearchPlan(
-            self.estimator, space, name, objective, X, y, folds, fit_params, seed, self._is_seeded(), self.fast_paths
-        )
+        return SearchPlan(self.estimator, space, name, objective, X, y, folds, fit_params, seed, self._is_seeded())
 
     def _objective(self, space: Space) -> tuple[Any, Any]:
         scoring = self.scoring

@@ -83,4 +83,6 @@ def _side(paths: ForecastPaths, history: Array, length: int, rng: Any, column: i
     n_inputs = paths.members[0].n_inputs
     unknown = np.full((length, n_inputs), np.nan) if n_inputs else None
     middle, drawn = paths.middle_and_paths(length, unknown, history, WIDTH_PATHS, rng)
-    return middle[:, column], drawn[..., column].std(axis=0)
+    futures = drawn[..., column]
+    size = np.abs(futures).max(initial=np.finfo(float).tiny)  # squares of futures may leave float64
+    return middle[:, column], size * (futures / size).std(axis=0)

@@ -425,7 +425,9 @@ def check_weights(sample_weight: Weights, X: Any) -> Array:
     if (weights < 0).any():
         raise ValueError(f"sample_weight has negative values (smallest {weights.min():g}). Weights must be >= 0.")
     if not 0 < weights.sum() < np.inf:
-        raise ValueError(f"sample_weight sums to {weights.sum():g}. Weights must be finite, with one at least above zero.")
+        raise ValueError(
+            f"sample_weight sums to {weights.sum():g}. Weights must be finite, with one at least above zero."
+        )
     return weights
 
 

@@ -6,12 +6,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from gramian import (
+    PPCA,
     KernelPPCA,
     LatentImputer,
     MultiViewRKM,
@@ -65,7 +67,8 @@ def test_decimals_have_the_digits_of_their_type_alone_and_among_others():
     table = pa.table({"x": x, "exact": pa.array(exact, pa.decimal128(9, 2)), "word": ["a", "b"] * 15})
     model = LatentImputer().fit(table)
     every, alone = (model.impute(rows)["exact"][0].as_py() for rows in (table, table.slice(0, 1)))
-    assert every == alone and every.as_tuple().exponent == -2
+    assert every == alone
+    assert every.as_tuple().exponent == -2
 
 
 # ------------------------------------------------------------------ answers, or words
@@ -78,6 +81,17 @@ def test_whole_numbers_of_arrow_beyond_two_to_the_53_are_read(kind):
     frame = frame if kind == "arrow" else frame.to_pandas(types_mapper=pd.ArrowDtype)
     filled = fill(frame)["big"]
     assert (filled.to_pylist() if kind == "arrow" else filled.tolist())[0] == 2**61 + 1
+
+
+@pytest.mark.parametrize("kind", [pa.table, pd.DataFrame, pl.DataFrame, lambda c: pa.table(c).to_batches()[0]])
+def test_whole_numbers_without_holes_are_not_touched_by_models_of_numbers(kind):
+    x = RNG(0).normal(size=20)
+    x[3] = np.nan
+    frame = kind({"big": 2**53 + 1 + 2 * np.arange(20), "x": x})
+    filled = PPCA(1).fit(frame).impute(frame)
+    assert type(filled) is type(frame)
+    assert np.array_equal(np.asarray(filled["big"]), 2**53 + 1 + 2 * np.arange(20))
+    assert np.isfinite(np.asarray(filled["x"], dtype=float)).all()
 
 
 def test_views_that_no_row_shows_together_are_tied_by_lines():
@@ -124,7 +138,8 @@ def test_a_linear_kernel_with_holes_and_a_ridge_draws_samples():
     X = RNG(0).normal(size=(30, 3)) @ RNG(1).normal(size=(3, 6))
     X[::4, 0] = np.nan
     drawn = KernelPPCA(2, kernel="linear", preimage="ridge").fit(X).sample(3, random_state=0)
-    assert drawn.shape == (3, 6) and np.isfinite(drawn).all()
+    assert drawn.shape == (3, 6)
+    assert np.isfinite(drawn).all()
 
 
 def test_far_rows_of_a_tiny_column_are_answered():
@@ -138,7 +153,8 @@ def test_gaps_of_series_of_any_size_are_filled_in_silence(series):
     y = series.copy()
     y[3] = np.nan
     filled, std = RKMForecaster(season=None, random_state=0).fit(y).impute(return_std=True)
-    assert np.isfinite(filled).all() and np.isfinite(std).all()
+    assert np.isfinite(filled).all()
+    assert np.isfinite(std).all()
     assert np.array_equal(np.delete(filled, 3), np.delete(series, 3))
 
 
@@ -153,7 +169,8 @@ def test_pooled_fits_that_are_sure_and_disagree_have_no_end():
     fits = [SimpleNamespace(coef_=[v, 0.0], df_resid=5) for v in (1.0, 2.0)]
     pooled = pool(fits, covariances=[np.zeros((2, 2))] * 2)
     lower, upper = pooled.interval()
-    assert lower.tolist() == [-np.inf, 0.0] and upper.tolist() == [np.inf, 0.0]
+    assert lower.tolist() == [-np.inf, 0.0]
+    assert upper.tolist() == [np.inf, 0.0]
     assert pooled.p_values.tolist() == [1.0, 1.0]
 
 
@@ -165,7 +182,8 @@ def test_latents_of_clusters_without_components_and_of_forecasts(tmp_path):
     table.write_text("c\n42.5\n64.5\n")
     assert run("fit", table, "-m", model, "--model", "mixture", "-q").exit_code == 0
     found = run("transform", model, table, "-o", tmp_path / "z.csv")
-    assert found.exit_code == 0 and "2 rows x 0 latent" in found.output
+    assert found.exit_code == 0
+    assert "2 rows x 0 latent" in found.output
     table.write_text("c\n" + "\n".join(map(str, range(30))))
     assert run("fit", table, "-m", model, "--model", "forecast", "-fq").exit_code == 0
     assert "no latent coordinates" in run("transform", model, table, "-o", tmp_path / "y.csv").output

@@ -15,8 +15,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from gramian import (
     PPCA,
     KernelPPCA,
+    KernelPPCAClassifier,
     LatentImputer,
     MultiViewRKM,
+    RKMClassifier,
     RKMForecaster,
     RKMRegressor,
     TablePreprocessor,
@@ -83,6 +85,7 @@ def test_whole_numbers_of_arrow_beyond_two_to_the_53_are_read(kind):
     assert (filled.to_pylist() if kind == "arrow" else filled.tolist())[0] == 2**61 + 1
 
 
+@pytest.mark.filterwarnings("ignore::gramian.exceptions.NumericalWarning")
 @pytest.mark.parametrize("kind", [pa.table, pd.DataFrame, pl.DataFrame, lambda c: pa.table(c).to_batches()[0]])
 def test_whole_numbers_without_holes_are_not_touched_by_models_of_numbers(kind):
     x = RNG(0).normal(size=20)
@@ -132,6 +135,12 @@ def test_what_is_no_table_is_refused_by_kernel_models_in_words(method):
 def test_weights_without_a_finite_sum_are_refused_by_name(weight):
     with pytest.raises(ValueError, match="sample_weight"):
         KernelPPCA(1).fit(RNG(0).normal(size=(12, 2)), sample_weight=weight)
+
+
+@pytest.mark.parametrize("classifier", [RKMClassifier, KernelPPCAClassifier])
+def test_labels_of_several_kinds_are_refused_by_name(classifier):
+    with pytest.raises(TypeError, match="y mixes labels of several types: int, str"):
+        classifier().fit(RNG(0).normal(size=(12, 2)), np.array(["a", 1] * 6, dtype=object))
 
 
 def test_a_linear_kernel_with_holes_and_a_ridge_draws_samples():

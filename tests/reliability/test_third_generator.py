@@ -211,3 +211,32 @@ def silence():
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         yield
+
+
+# ------------------------------------------------------------------ frames of numbers with a flag among them
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_codes_of_missing_are_told_of_their_column_where_a_flag_stands_before_it(kind):
+    rng = RNG(3)
+    code = rng.integers(0, 9, 60).astype(float)
+    code[::5] = -999.0
+    frame = kind({"share": rng.random(60), "flag": rng.random(60) < 0.5, "code": code, "other": rng.normal(size=60)})
+    with pytest.warns(UserWarning, match="-999"):
+        filled = LatentImputer().fit(frame).impute(frame)
+    values = np.asarray(filled["code"], dtype=float)
+    assert np.array_equal(values[code != -999], code[code != -999])
+    assert (values[code == -999] > -100).all()
+    assert np.array_equal(np.asarray(filled["other"], dtype=float), np.asarray(frame["other"], dtype=float))
+
+
+def test_an_array_in_the_place_of_a_frame_with_an_empty_column_is_answered():
+    frame = pd.DataFrame({"x": RNG(0).normal(size=20), "word": ["u", "v"] * 10, "empty": [None] * 20})
+    assert LatentImputer().fit(frame).impute(np.zeros((2, 3), dtype=object)).shape == (2, 2)
+
+
+def test_a_column_of_arrow_that_holds_nothing_is_kept_as_zeros():
+    frame = pd.DataFrame({"x": RNG(0).normal(size=20), "word": ["u", "v"] * 10, "empty": [None] * 20})
+    frame = frame.convert_dtypes(dtype_backend="pyarrow")
+    assert str(frame["empty"].dtype) == "null[pyarrow]"
+    assert (LatentImputer(keep_empty_features=True).fit(frame).impute(frame)["empty"] == 0).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Annotated, Any
 
 import numpy as np
@@ -273,20 +274,20 @@ class FilledColumns(TakesFrames):
                 full[at[:, j], j] = self._bounds.held(j, full[at[:, j], j], rounded)  # type: ignore[union-attr]
             if X is None or frame_of(X) is None:
                 return self._with_empty(full)
-            frame = self._without_codes(as_table(X))
+            frame, columns = as_table(X), {}
             kept = range(len(frame.names)) if self._shown_columns is None else self._shown_columns
-            columns = {frame.names[j]: full[:, k] for k, j in enumerate(kept)}
+            for k, j in enumerate(kept):
+                frame.columns[j], columns[frame.names[j]] = table[:, k], full[:, k]
         else:
             frame, columns = self._table(X), self._columns_of(features, texts, rounded)
         empty = self._empty_columns(frame.names)
         for name in without_words(X, empty) if self.keep_empty_features else ():
             columns[name] = np.zeros(frame.n_rows)
         out = filled_like(X, frame, columns, without=() if self.keep_empty_features else empty)
-        return (
-            out
-            if self.keep_empty_features or not empty
-            else chosen_columns(out, [n for n in frame.names if n not in empty])
-        )
+        if self.keep_empty_features or not empty:
+            return out
+        shown = [name not in empty for name in frame.names]
+        return out[:, shown] if frame_of(out) is None else chosen_columns(out, list(compress(frame.names, shown)))
 
     def _spread_like(self, X: Any, std: Array) -> Any:
         """Standard deviations in the container of X, 0 where nothing was missing; a category's is the largest of its indicators."""

@@ -225,6 +225,8 @@ def with_cells(X: Any, cells: Mapping[str, tuple[Array, Sequence[Any]]]) -> Any:
         given = [cast(value) for value in values]
         if hasattr(X, "iloc"):
             column = out[found[name]].copy()
+            if str(column.dtype) == "null[pyarrow]":
+                column = column.astype("double[pyarrow]")
             categories = getattr(column.dtype, "categories", None)
             if categories is not None:
                 column = column.cat.add_categories([value for value in dict.fromkeys(given) if value not in categories])

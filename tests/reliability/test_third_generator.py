@@ -240,3 +240,18 @@ def test_a_column_of_arrow_that_holds_nothing_is_kept_as_zeros():
     frame = frame.convert_dtypes(dtype_backend="pyarrow")
     assert str(frame["empty"].dtype) == "null[pyarrow]"
     assert (LatentImputer(keep_empty_features=True).fit(frame).impute(frame)["empty"] == 0).all()
+
+
+def test_codes_of_missing_are_found_in_their_column_wherever_it_stands():
+    rng = RNG(0)
+    code = rng.integers(0, 9, 60).astype(float)
+    code[::5] = -999.0
+    frame = pd.DataFrame({"a": rng.normal(size=60), "code": code, "b": rng.normal(size=60), "word": ["u", "v"] * 30})
+    with pytest.warns(UserWarning, match="-999"):
+        model = LatentImputer().fit(frame)
+    turned = frame[["word", "code", "b", "a"]]
+    pd.testing.assert_frame_equal(model.impute(turned)[list(frame)], model.impute(frame))
+    new = frame.iloc[:1].assign(a=-999.0, code=-999.0)
+    filled = model.impute(new)
+    assert filled.loc[0, "a"] == -999.0
+    assert filled.loc[0, "code"] > -100

@@ -61,7 +61,7 @@ class FilledColumns(TakesFrames):
     _shown_columns: Annotated[Array | None, "# d"] = None  # positions of the columns with a value, where some have none
     _bounds: Bounds | None = None
     _limits: Limits | None = None
-    _numbers: tuple[str, ...] = ()  # the columns of numbers of a frame, where some have limits
+    _numbers: tuple[str, ...] = ()  # the columns of numbers of a frame, in whose order codes and limits are kept
     _margins: Margins | None = None
     _seer: CellSeer | None = None  # where wild cells are not believed
     _indicated: Annotated[Array | None, "# *"] = None
@@ -155,17 +155,15 @@ class FilledColumns(TakesFrames):
         return without_codes(columns, self.codes_)
 
     def _without_codes(self, table: Any, reset: bool = False) -> Any:
-        numbers = [j for j, column in enumerate(table.columns) if column.dtype.kind == "f"]
+        numbers = {name: column for name, column in zip(table.names, table.columns) if column.dtype.kind == "f"}
         if reset:
-            self._numbers = tuple(table.names[j] for j in numbers)
-        if not numbers:
+            self._numbers = tuple(numbers)
+        if not self._numbers:
             return table
-        found = self._seen(
-            np.column_stack([table.columns[j] for j in numbers]), [table.names[j] for j in numbers], reset
-        )
-        columns = list(table.columns)
-        for j, column in zip(numbers, found.T):
-            columns[j] = column
+        nothing = np.full(table.n_rows, np.nan)
+        fitted = np.column_stack([numbers.get(name, nothing) for name in self._numbers])
+        found = dict(zip(self._numbers, self._seen(fitted, self._numbers, reset).T))
+        columns = [found[n] if n in found and n in numbers else c for n, c in zip(table.names, table.columns)]
         return replace(table, columns=columns)
 
     def _checked_rows(self, X: Any) -> Array:

@@ -69,14 +69,14 @@ class TakesFrames:
     def _table(self, X: Any) -> Table:
         """New rows as a table; an array has the columns of the fit in their order."""
         assert self._coding is not None
-        table = self._without_codes(as_table(X, self._coding.moments))
+        table = as_table(X, self._coding.moments)
         if frame_of(X) is None and not isinstance(X, dict | Table):
             if len(table.names) != self.n_features_in_:
                 raise ValueError(
                     f"X has {len(table.names)} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
                 )
             table.names = [str(name) for name in self.feature_names_in_]
-        return table
+        return self._without_codes(table)
 
     @property
     def _feature_names(self) -> Any:

@@ -130,17 +130,7 @@ def model_files(found: dict[str, Any]) -> list[str]:
         "",
         *table(["outcome", "mutated files", "changed in one place"], rows),
         *_listed(found["broken"]),
-        *_again(found),
     ]
-
-
-def _again(found: dict[str, Any]) -> list[str]:
-    """What a second run over the first of the same files found, once the causes had been mended."""
-    again = found.get("after mending")
-    said = (
-        "These are mended, with tests. Of the first {files} of the same files, tried again, {broken} break a promise."
-    )
-    return [] if again is None else ["", said.format(**again)]
 
 
 def typed_files(found: dict[str, Any]) -> list[str]:
@@ -157,7 +147,6 @@ def typed_files(found: dict[str, Any]) -> list[str]:
         "",
         *table(["outcome", "files"], rows),
         *_listed(found["broken"]),
-        *_again(found),
     ]
 
 
@@ -185,6 +174,27 @@ def rows_of_others(found: dict[str, Any]) -> list[str]:
         "Each row is kept by tests of its smallest forms.",
         "",
         *table(["row", "tests", "passed"], rows),
+    ]
+
+
+def third_generator(found: dict[str, Any]) -> list[str]:
+    """What a generator found that went down the public contract."""
+    rows = [
+        [r["seed"], r["cases"], r["compared"], r["finds"], f"{1000 * r['finds'] / r['cases']:.1f}", r["when"]]
+        for r in found["runs"]
+    ]
+    return [
+        "",
+        "## A third generator",
+        "",
+        f"Written from the contract alone, line by line, without a look at the soaks below, and not kept: {found['lines']} lines that draw {found['draws']}. "
+        f"What a case may do: {found['rules']}. A find is a case with at least one break, those of the generator itself left in. Its smallest forms are `tests/reliability/test_third_generator.py`.",
+        "",
+        *table(["seed from", "cases", "answers compared", "finds", "per 1,000", "source"], rows),
+        "",
+        "Causes, mended unless it says otherwise:",
+        "",
+        *(f"- {cause}" for cause in found["causes"]),
     ]
 
 
@@ -250,7 +260,11 @@ def mutants(found: dict[str, Any]) -> list[str]:
         "",
         f"`python -m benchmarks.mutation_score`: one operator, comparison or number changed at a time in `gramian/latent` and `gramian/evidence` (a sample, seed {found['seed']}); "
         f"the tests of the room and the identities noticed {found['noticed']} of {found['tried']}.",
-        *(["", "Not noticed:", "", *(f"- `{line}`" for line in found["survived"])] if found["survived"] else []),
+        *(
+            ["", f"Not noticed{found.get('since', '')}:", "", *(f"- `{line}`" for line in found["survived"])]
+            if found["survived"]
+            else []
+        ),
     ]
 
 
@@ -397,6 +411,7 @@ NAMES = {
 }
 SECTIONS = {
     "rows of others": rows_of_others,
+    "third generator": third_generator,
     "faults": faults,
     "soak": soak,
     "model files": model_files,

@@ -425,7 +425,9 @@ def check_weights(sample_weight: Weights, X: Any) -> Array:
     if (weights < 0).any():
         raise ValueError(f"sample_weight has negative values (smallest {weights.min():g}). Weights must be >= 0.")
     if not 0 < weights.sum() < np.inf:
-        raise ValueError(f"sample_weight sums to {weights.sum():g}. Weights must be finite, with one at least above zero.")
+        raise ValueError(
+            f"sample_weight sums to {weights.sum():g}. Weights must be finite, with one at least above zero."
+        )
     return weights
 
 
@@ -497,7 +499,11 @@ def check_scale(spread: float, name: str = "X") -> None:
 
 def check_labels(y: Any) -> None:
     """Refuse a target that is no class label, in scikit-learn's words, but without its guess that many classes are a regression."""
-    check_classification_targets(np.repeat(y, 2, axis=0))
+    try:
+        check_classification_targets(np.repeat(y, 2, axis=0))
+    except TypeError as error:  # labels that have no order
+        kinds = ", ".join(sorted({type(label).__name__ for label in np.ravel(y)}))
+        raise TypeError(f"y mixes labels of several types: {kinds}. Give labels of one type.") from error
 
 
 def finite_answers(method: Method) -> Method:

@@ -59,14 +59,16 @@ def test_the_maximum_is_that_of_dense_gaussians(per_column):
 def test_the_noises_of_two_components_are_where_the_likelihood_is_level():
     rng = np.random.default_rng(3)
     std = rng.uniform(0, 0.5, (80, 5))
-    X = rng.standard_normal((80, 2)) @ rng.standard_normal((2, 5)) + (rng.uniform(0.4, 1, 5) + std) * rng.standard_normal((80, 5))
+    X = rng.standard_normal((80, 2)) @ rng.standard_normal((2, 5)) + (
+        rng.uniform(0.4, 1, 5) + std
+    ) * rng.standard_normal((80, 5))
     start = fit_missing(X, 2, blocks=np.arange(5))
-    found = fit_noisy(
-        X, Known(std), start, as_rows(X).fold(column_sums), weights=np.ones(80), tol=1e-12, max_iter=5000
-    )
+    found = fit_noisy(X, Known(std), start, as_rows(X).fold(column_sums), weights=np.ones(80), tol=1e-12, max_iter=5000)
     for j in range(5):
         high, low = (
-            log_likelihood(found.mean, found.loadings, found.noise_variance * np.exp(step * (np.arange(5) == j)), X, std)
+            log_likelihood(
+                found.mean, found.loadings, found.noise_variance * np.exp(step * (np.arange(5) == j)), X, std
+            )
             for step in (1e-4, -1e-4)
         )
         assert (high - low) / 2e-4 == pytest.approx(0.0, abs=1e-2)  # of a curvature of about 40

@@ -482,7 +482,8 @@ class PPCA(PrimalStream):
         """The first components as a model of their own, without a new fit [2].
 
         On complete data this is what a fit with ``n_components`` finds; with holes the axes are kept, and the variance of the others is
-        averaged into the noise. A fixed noise stays.
+        averaged into the noise. A fixed noise stays. What a fit to few rows learns of SPE from held-out rows is not kept: its p-values are then those
+        of the model alone.
 
         Parameters
         ----------

@@ -33,7 +33,9 @@ class WovenLaws(FillingChoice, FilledCategories, DrawnTables):
 
     def _columns_given(self, X: Any) -> Any:
         """The columns of a frame, codes of missing as missing."""
-        return self._without_codes(as_table(X)) if self._coding is None else self._table(X)
+        return (
+            self._table(X) if self._coding is not None else replace(as_table(X), columns=list(self._checked_rows(X).T))
+        )
 
     def _told(self, X: Any, X_std: Any = None) -> ShownRows:
         told = super()._told(X, X_std)

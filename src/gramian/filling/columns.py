@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Annotated, Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class FilledColumns(TakesFrames):
     _shown_columns: Annotated[Array | None, "# d"] = None  # positions of the columns with a value, where some have none
     _bounds: Bounds | None = None
     _limits: Limits | None = None
-    _numbers: tuple[str, ...] = ()  # the columns of numbers of a frame, where some have limits
+    _numbers: tuple[str, ...] = ()  # the columns of numbers of a frame, in whose order codes and limits are kept
     _margins: Margins | None = None
     _seer: CellSeer | None = None  # where wild cells are not believed
     _indicated: Annotated[Array | None, "# *"] = None
@@ -154,17 +155,15 @@ class FilledColumns(TakesFrames):
         return without_codes(columns, self.codes_)
 
     def _without_codes(self, table: Any, reset: bool = False) -> Any:
-        numbers = [j for j, column in enumerate(table.columns) if column.dtype.kind == "f"]
+        numbers = {name: column for name, column in zip(table.names, table.columns) if column.dtype.kind == "f"}
         if reset:
-            self._numbers = tuple(table.names[j] for j in numbers)
-        if not numbers:
+            self._numbers = tuple(numbers)
+        if not self._numbers:
             return table
-        found = self._seen(
-            np.column_stack([table.columns[j] for j in numbers]), [table.names[j] for j in numbers], reset
-        )
-        columns = list(table.columns)
-        for j, column in zip(numbers, found.T):
-            columns[j] = column
+        nothing = np.full(table.n_rows, np.nan)
+        fitted = np.column_stack([numbers.get(name, nothing) for name in self._numbers])
+        found = dict(zip(self._numbers, self._seen(fitted, self._numbers, reset).T))
+        columns = [found[n] if n in found and n in numbers else c for n, c in zip(table.names, table.columns)]
         return replace(table, columns=columns)
 
     def _checked_rows(self, X: Any) -> Array:
@@ -273,20 +272,20 @@ class FilledColumns(TakesFrames):
                 full[at[:, j], j] = self._bounds.held(j, full[at[:, j], j], rounded)  # type: ignore[union-attr]
             if X is None or frame_of(X) is None:
                 return self._with_empty(full)
-            frame = self._without_codes(as_table(X))
+            frame, columns = as_table(X), {}
             kept = range(len(frame.names)) if self._shown_columns is None else self._shown_columns
-            columns = {frame.names[j]: full[:, k] for k, j in enumerate(kept)}
+            for k, j in enumerate(kept):
+                frame.columns[j], columns[frame.names[j]] = table[:, k], full[:, k]
         else:
             frame, columns = self._table(X), self._columns_of(features, texts, rounded)
         empty = self._empty_columns(frame.names)
         for name in without_words(X, empty) if self.keep_empty_features else ():
             columns[name] = np.zeros(frame.n_rows)
         out = filled_like(X, frame, columns, without=() if self.keep_empty_features else empty)
-        return (
-            out
-            if self.keep_empty_features or not empty
-            else chosen_columns(out, [n for n in frame.names if n not in empty])
-        )
+        if self.keep_empty_features or not empty:
+            return out
+        shown = [name not in empty for name in frame.names]
+        return out[:, shown] if frame_of(out) is None else chosen_columns(out, list(compress(frame.names, shown)))
 
     def _spread_like(self, X: Any, std: Array) -> Any:
         """Standard deviations in the container of X, 0 where nothing was missing; a category's is the largest of its indicators."""

@@ -41,7 +41,9 @@ def join_sides(left: Side | None, right: Side | None, prior: tuple[float, float]
     rounding = np.finfo(float).eps
     sure_f, sure_b = s_f <= rounding, s_b <= rounding  # the other would add what is below rounding
     p_f, p_b = 1.0 / np.maximum(s_f, rounding) ** 2, 1.0 / np.maximum(s_b, rounding) ** 2
-    mu, p = (0.0, 0.0) if prior is None else (prior[0] / unit, 1.0 / np.maximum(np.sqrt(prior[1]) / unit, rounding) ** 2)
+    mu, p = (
+        (0.0, 0.0) if prior is None else (prior[0] / unit, 1.0 / np.maximum(np.sqrt(prior[1]) / unit, rounding) ** 2)
+    )
     p = np.minimum(p, 0.999 * np.minimum(p_f, p_b))  # neither side knows less than nothing
     precision = p_f + p_b - p
     exact = sure_f | sure_b
@@ -83,4 +85,6 @@ def _side(paths: ForecastPaths, history: Array, length: int, rng: Any, column: i
     n_inputs = paths.members[0].n_inputs
     unknown = np.full((length, n_inputs), np.nan) if n_inputs else None
     middle, drawn = paths.middle_and_paths(length, unknown, history, WIDTH_PATHS, rng)
-    return middle[:, column], drawn[..., column].std(axis=0)
+    futures = drawn[..., column]
+    size = np.abs(futures).max(initial=np.finfo(float).tiny)  # squares of futures may leave float64
+    return middle[:, column], size * (futures / size).std(axis=0)

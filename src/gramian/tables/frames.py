@@ -225,6 +225,8 @@ def with_cells(X: Any, cells: Mapping[str, tuple[Array, Sequence[Any]]]) -> Any:
         given = [cast(value) for value in values]
         if hasattr(X, "iloc"):
             column = out[found[name]].copy()
+            if str(column.dtype) == "null[pyarrow]":
+                column = column.astype("double[pyarrow]")
             categories = getattr(column.dtype, "categories", None)
             if categories is not None:
                 column = column.cat.add_categories([value for value in dict.fromkeys(given) if value not in categories])
@@ -272,8 +274,22 @@ def other_columns(X: Any, filled: Any) -> Any:
         for name in filled.columns:
             out[name] = filled[name]
         return out
-    frame, other = frame_of(X), frame_of(filled)
-    return frame.with_columns(*(other[name] for name in other.columns)).to_native()
+    if not hasattr(X, "set_column"):  # polars
+        return X.with_columns(filled.get_columns())
+    for field in filled.schema:
+        X = X.set_column(X.schema.get_field_index(field.name), field, filled.column(field.name))
+    return X
+
+
+def with_whole_numbers(X: Any, filled: Any) -> Any:
+    """A filled frame with the columns of whole numbers of X that miss nothing as they were: floats would round beyond 2**53."""
+    frame = frame_of(X)
+    kept = (
+        []
+        if frame is None
+        else [n for n, kind in frame.schema.items() if kind.is_integer() and not frame[n].null_count()]
+    )
+    return other_columns(filled, chosen_columns(X, kept)) if kept else filled
 
 
 def with_columns(X: Any, columns: Mapping[str, Array]) -> Any:
@@ -351,7 +367,9 @@ def moment_words(seconds: Array, alike: Array) -> Array:
     >>> moment_words(np.array([90000.0]), np.array([60.0])).tolist()
     ['1970-01-02 01:00:00']
     """
-    return np.array([_cell(_moment(float(value), whole=of_whole_days(alike), day=False, zone=None)) for value in seconds])
+    return np.array(
+        [_cell(_moment(float(value), whole=of_whole_days(alike), day=False, zone=None)) for value in seconds]
+    )
 
 
 def frame_like(X: Any, names: Sequence[str], columns: Sequence[Array]) -> Any:

@@ -10,7 +10,17 @@ import numpy as np
 from gramian._arrays import Array
 from gramian.exceptions import DataWarning, warn
 from gramian.tables.clocks import Clock
-from gramian.tables.frames import as_table, dates_with_holes, frame_of, holds_only_numbers, like, of_whole_days, orders_of, with_cells
+from gramian.tables.frames import (
+    as_table,
+    dates_with_holes,
+    frame_of,
+    holds_only_numbers,
+    like,
+    of_whole_days,
+    orders_of,
+    with_cells,
+    with_whole_numbers,
+)
 from gramian.tables.preprocessing import Preprocessing, Roles
 from gramian.tables.table import Table
 
@@ -59,14 +69,14 @@ class TakesFrames:
     def _table(self, X: Any) -> Table:
         """New rows as a table; an array has the columns of the fit in their order."""
         assert self._coding is not None
-        table = self._without_codes(as_table(X, self._coding.moments))
+        table = as_table(X, self._coding.moments)
         if frame_of(X) is None and not isinstance(X, dict | Table):
             if len(table.names) != self.n_features_in_:
                 raise ValueError(
                     f"X has {len(table.names)} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
                 )
             table.names = [str(name) for name in self.feature_names_in_]
-        return table
+        return self._without_codes(table)
 
     @property
     def _feature_names(self) -> Any:
@@ -92,7 +102,7 @@ class TakesFrames:
     def _with_filled(self, X: Any, features: Array) -> Any:
         """X in its container with the holes of its columns filled from complete features."""
         if self._coding is None:
-            return like(X, features)
+            return with_whole_numbers(X, like(X, features))
         columns = self._filled_columns(features)
         unknown = {self._coding.names[j] for j in self._coding.owner[np.isnan(features).any(axis=0)]}
         return filled_like(X, self._table(X), {name: columns[name] for name in columns if name not in unknown})

@@ -14,6 +14,7 @@ from gramian._checks import (
     check_n_components,
     check_scale,
     check_table,
+    finite_answers,
     is_auto,
     is_real,
     refuse_dask,
@@ -366,6 +367,7 @@ class TargetEstimator(InputHoles, FoldsMixin, TakesFrames, BaseEstimator):
         found = self._expected_answers(X, lambda rows: answer(self._inputs(rows)))
         return tuple(part.astype(float_dtype(X), copy=False) for part in found)
 
+    @finite_answers
     def latents(self, X: Table) -> Array:
         """The posterior mean E[z | x] of the latents that inputs and target share [8].
 

@@ -128,10 +128,9 @@ def row_posteriors(chunks: Sequence[Chunk], parameters: Parameters) -> list[RowP
     q = parameters.n_components
     alone = [parameters[k : k + 1] for k in range(len(chunks))]
     systems = np.concatenate([_systems(chunk, one) for chunk, one in zip(chunks, alone)], axis=2)
-    together = max(SIZES.tile // 2, SIZES.tile**2 // len(systems))
-    levels = [eliminate(systems[..., some], q, least=1.0) for some in row_chunks(systems.shape[2], together)]
+    levels = eliminate(systems, q, least=1.0)  # whole: a part of the rows is not in one piece, and takes twice as long
     ends = np.cumsum([len(chunk.counts) for chunk in chunks])[:-1]
-    parts = zip(chunks, alone, np.split(systems, ends, axis=2), np.split(np.concatenate(levels, axis=1), ends, axis=1))
+    parts = zip(chunks, alone, np.split(systems, ends, axis=2), np.split(levels, ends, axis=1))
     return [_posterior_of(*part) for part in parts]
 
 

@@ -31,8 +31,8 @@ from gramian.mixtures.holes import posterior_groups
 from gramian.mixtures.kernel_component import CONSTANT_FREE, DualRows
 from gramian.mixtures.mixture import MixtureFit, log_terms, responsibilities_of
 from gramian.mixtures.ppca_fit import fit_mixture
-from gramian.mixtures.rows import MixtureTable
-from gramian.mixtures.start import Draw
+from gramian.mixtures.rows import MixtureTable, shares_of_block
+from gramian.mixtures.start import Draw, Given
 from gramian.policy import JURY, LOOK, MIXTURES
 from gramian.solvers.eigh import Eigh
 
@@ -174,19 +174,23 @@ def _by_hidden_cells(X: Array, weights: Array, n_clusters: int, shared: bool, rn
     tables = hidden_draws(X)
     if not tables:
         return without_evidence(0, "q = 0: too few cells are observed to hide any")
-    prepared = [MixtureTable.of(draw.table, weights) for draw in tables]
-    starts: list[Any] = [Draw.of(table, n_clusters).kmeans(n_clusters, 0, rng) for table in prepared]
+    prepared = []
+    for draw in tables:
+        table = MixtureTable.of(draw.table, weights)
+        start = Draw.of(table, n_clusters).kmeans(n_clusters, 0, rng)
+        shares = np.concatenate(table.rows.map(shares_of_block, start))  # once, for every q
+        prepared.append(MixtureTable.of(draw.table, weights, shares))
     tried: list[int] = []
     scores: list[list[float]] = []
     best = 0
     for q in ladder(0, min(X.shape[1] - 1, len(X) - 1), 0.5):
         row: list[float] = []
-        for table, start, draw in zip(prepared, starts, tables):
+        for table, draw in zip(prepared, tables):
             checkpoint(f"{n_clusters} clusters, cells hidden")
             found = fit_mixture(
                 table,
                 [q] * n_clusters,
-                start,
+                Given(),
                 shared=shared,
                 rng=rng,
                 tol=10 * LOOSE_TOL,

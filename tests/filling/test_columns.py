@@ -176,6 +176,17 @@ def test_useless_probabilities_are_the_shares():
     assert_allclose(held(rng.standard_normal((5, 1)), left[:5]), np.tile(shares, (5, 1)))
 
 
+def test_noise_is_seldom_taken_for_evidence():
+    taken = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        codes = rng.permutation(60) % 2
+        found = Chances.of(np.r_[rng.standard_normal((60, 1)), [[0.0]]], np.r_[np.full(60, 0.2), 0.4], codes, 2)
+        evidence = found.evidence(rng.standard_normal((60, 1)), np.full(60, 0.2))
+        taken += found.held_to(evidence, codes).weight < 1
+    assert taken <= 5  # two standard errors are passed by chance once in forty
+
+
 def test_a_category_between_two_others_is_told():
     rng = np.random.default_rng(0)
     size = rng.uniform(0, 3, 300)

@@ -5,6 +5,8 @@ import pytest
 
 import gramian
 from gramian import PPCA, LatentImputer
+from gramian.evidence.margins import MarginTrial
+from gramian.policy import LOOK
 
 pd = pytest.importorskip("pandas")
 
@@ -40,6 +42,13 @@ def test_normal_columns_keep_the_line():
     holed = np.where(rng.random(X.shape) < 0.1, np.nan, X)
     own, plain = (LatentImputer(margins=margins).fit(holed) for margins in ("auto", None))
     np.testing.assert_array_equal(own.transform(holed), plain.transform(holed))
+
+
+def test_laws_that_could_not_be_taken_are_not_tried(monkeypatch):
+    """Too few hidden cells to judge a column by: nothing is fitted for it."""
+    _, holed = skewed(n=LOOK.fewest + 5)
+    monkeypatch.setattr(MarginTrial, "_losses", lambda *_: pytest.fail("a law was tried"))
+    assert LatentImputer(margins="auto").fit(holed)._margins is None
 
 
 def test_the_mean_of_a_filled_cell_is_the_mean_of_its_draws_and_draws_are_possible():

@@ -8,7 +8,9 @@ from scipy.special import ndtr
 import gramian
 from gramian import LatentImputer
 from gramian.estimators.imputer import feature_filler
+from gramian.evidence.robustness import find_seer
 from gramian.evidence.selection import clear_errors
+from gramian.filling import choice
 from gramian.filling.aside import Filled, columns_aside, hidden_tables
 from gramian.policy import JURY
 from gramian.reporting.columns_apart import columns_apart
@@ -134,6 +136,50 @@ def test_a_frame_with_such_a_column_is_filled_as_without_it(tmp_path):
     assert chances[5].max() < 1  # it was missing
     fixed = LatentImputer(gramian.PPCA(2)).fit(frame)  # whoever names the model has decided
     assert fixed.aside_ == []
+
+
+def test_a_complete_column_aside_asks_for_no_model_of_all_columns(monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    table = made(telling=False)
+    columns = dict(zip(table.names, table.columns)) | {"word": np.where(table["word"] == None, "w00", table["word"])}  # noqa: E711
+    frame = pandas.DataFrame(columns)
+    whole = LatentImputer().fit(frame)
+    assert whole.aside_ == ["word"]
+    alone = {name: columns[name] for name in "abcd"}
+    expected = gramian.fill(alone), gramian.fill(frame[[*"abcd"]])
+    monkeypatch.setattr(LatentImputer, "_settle_others", lambda *given: _no_others(*given))
+    full, of_dict = gramian.fill(frame), gramian.fill(columns)
+    assert list(full.columns) == list(frame.columns)
+    assert full["word"].tolist() == of_dict["word"].tolist() == frame["word"].tolist()
+    for name in "abcd":
+        assert_allclose(full[name], expected[1][name])
+        assert_allclose(of_dict[name], expected[0][name])
+
+
+def _no_others(model, whole, known, sample_weight, aside):
+    assert not aside
+
+
+def test_wild_cells_are_asked_once_for_all_parts_of_the_features(monkeypatch):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((100, 1)) @ np.ones((1, 5)) + 0.3 * rng.standard_normal((100, 5))
+    X[3, 1] += 40.0
+    table = Table([*"abcde"], list(X.T))
+    prepare = Preprocessing.fit([table])
+    draws = [np.where(rng.random(X.shape) < 0.1, np.nan, prepare.matrix(table)) for _ in range(2)]
+    for draw in draws:
+        draw[3] = prepare.matrix(table)[3]
+    asked = []
+    monkeypatch.setattr(choice, "find_seer", lambda *given: asked.append(given) or find_seer(*given))
+    filler, part = feature_filler(prepare), np.arange(5) < 4
+    first, others = filler(draws, np.ones(5, dtype=bool)), filler(draws, part)
+    assert len(asked) == 1
+    assert filler.seer.robust_ == "cells"
+    assert first[0] is not None
+    shown = filler.seer._without_wild_cells(draws[0])
+    assert np.isnan(shown[3, 1])
+    expected = LatentImputer(standardize=False, robust=False).fit(shown[:, part]).impute(shown[:, part])
+    assert_allclose(others[0].full, expected)
 
 
 def test_a_column_aside_is_judged_as_it_is_filled_by_the_model_of_all():

@@ -18,6 +18,10 @@ from gramian.tables.preprocessing import Preprocessing, Roles
 from gramian.tables.table import Table
 
 LEVEL, REACH = 0.9, 1.6448536269514722
+Moments = tuple[Array, Array | None]
+"""Features without holes, and their deviations where there are any."""
+Filler = Callable[[Preprocessing, Array], tuple[Moments, dict[str, Array]]]
+"""Features with holes -> the same without, and the chances of categories by name."""
 
 
 def compare_imputers(X: Any, n_draws: int = 3, random_state: int = 0) -> Any:
@@ -64,9 +68,9 @@ def compare_imputers(X: Any, n_draws: int = 3, random_state: int = 0) -> Any:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what each has to say of itself is not the question
                 start = time.process_time()
-                filled, std, chances = fill(coding, shown)
+                told, chances = fill(coding, shown)
                 seconds = time.process_time() - start
-            found[name].append(_judge(coding, features, filled, std, chances, hidden, seconds))
+            found[name].append(_judge(coding, features, told, chances, hidden, seconds))
     rows_of = {name: _summary(parts) for name, parts in found.items()}
     order = sorted(rows_of, key=lambda name: (np.nan_to_num(rows_of[name][0], nan=np.inf), rows_of[name][2]))
     columns = [np.array(order, dtype=object), *(np.array([rows_of[name][k] for name in order]) for k in range(4))]
@@ -93,24 +97,18 @@ def _hide(features: Array, owner: Array, rng: np.random.Generator) -> Array:
 
 
 def _judge(
-    coding: Preprocessing,
-    features: Array,
-    filled: Array,
-    std: Array | None,
-    told: dict[str, Array],
-    hidden: Array,
-    seconds: float,
+    coding: Preprocessing, features: Array, told: Moments, chances: dict[str, Array], hidden: Array, seconds: float
 ) -> tuple[Array, Array, Array, float, float]:
     """Errors of hidden numbers, their columns, their promised deviations (NaN: none), the share of wrong categories, seconds."""
     numbers = np.array([not coding.categories[j] for j in coding.owner])
-    at = hidden & numbers
+    at, (filled, std) = hidden & numbers, told
     promised = np.full(at.sum(), np.nan) if std is None else std[at]
     wrong: list[Array] = []
     known = coding.probabilities(np.nan_to_num(features))
     for j, name in enumerate(coding.names):
         if name in known:
             rows = np.flatnonzero(hidden[:, coding.owner == j][:, 0])
-            wrong.append(known[name][rows].argmax(axis=1) != told[name][rows].argmax(axis=1))
+            wrong.append(known[name][rows].argmax(axis=1) != chances[name][rows].argmax(axis=1))
     share = float(np.concatenate(wrong).mean()) if wrong and sum(map(len, wrong)) else np.nan
     return (features - filled)[at], at.nonzero()[1], promised, share, seconds
 
@@ -139,14 +137,10 @@ def _own_deviation(errors: Array, columns: Array, draws: Array, column: int, dra
     return float(np.sqrt(np.square(errors[mine]).mean()))
 
 
-Told = tuple[Array, Array | None, dict[str, Array]]
-"""Features without holes, their deviations where there are any, and the chances of categories by name."""
-
-
-def _scikit(make: Callable[[], Any]) -> Callable[[Preprocessing, Array], Told]:
-    def fill(coding: Preprocessing, shown: Array) -> Told:
+def _scikit(make: Callable[[], Any]) -> Filler:
+    def fill(coding: Preprocessing, shown: Array) -> tuple[Moments, dict[str, Array]]:
         filled = make().fit_transform(shown)
-        return filled, None, coding.probabilities(filled)
+        return (filled, None), coding.probabilities(filled)
 
     return fill
 
@@ -176,13 +170,13 @@ def _forests() -> Any:
     return _iterative(RandomForestRegressor(n_estimators=30, min_samples_leaf=3, random_state=0), 3)
 
 
-def _latent(coding: Preprocessing, shown: Array) -> Told:
+def _latent(coding: Preprocessing, shown: Array) -> tuple[Moments, dict[str, Array]]:
     model = LatentImputer(standardize=False, bounds=None).fit(shown)
     filled, std = model.impute(shown, return_std=True)
-    return filled, std, model._chances_in(coding, shown, filled, std)
+    return (filled, std), model._chances_in(coding, shown, filled, std)
 
 
-_IMPUTERS: dict[str, Callable[[Preprocessing, Array], Told]] = {
+_IMPUTERS: dict[str, Filler] = {
     "mean": _scikit(lambda: _simple("mean")),
     "median": _scikit(lambda: _simple("median")),
     "nearest rows": _scikit(_neighbours),

@@ -60,27 +60,24 @@ class MarginTrial:
         hidden = hidden_draws(rows, self.n_draws)
         if len(hidden) < 2:
             return lines
-        cells = np.sum([draw.hidden.sum(axis=0) for draw in hidden], axis=0)
+        judged = np.sum([draw.hidden.sum(axis=0) for draw in hidden], axis=0) >= LOOK.fewest
         maps = {
             (j, kind): self._margin(self.table[:, j], j, kind)
             for j, allowed in enumerate(self.kinds)
             for kind in ("identity", *allowed)
-            if kind == "identity" or cells[j] >= LOOK.fewest
         }
-        open_ = {
-            key for key, margin in maps.items() if margin is not IDENTITY
-        }  # of other columns nothing could be taken
-        tried = [("identity",) * d] + [
-            tuple(kind if (j, kind) in open_ else "identity" for j in range(d))
-            for kind in KINDS[1:]
-            if any(of == kind for _, of in open_)
-        ]
-        if len(tried) == 1:
+        made = {kind for (_, kind), margin in maps.items() if margin is not IDENTITY}
+        if not made or not judged.any():
             return lines
+        tried = [("identity",) * d] + [
+            tuple(kind if kind in allowed else "identity" for allowed in self.kinds)
+            for kind in KINDS[1:]
+            if kind in made
+        ]
         found = [self._losses(rows, weights, hidden, kinds) for kinds in tried]
         best = ["identity"] * d
         for j in range(d):
-            own = [k for k, kinds in enumerate(tried) if k == 0 or kinds[j] != "identity"]
+            own = [k for k, kinds in enumerate(tried) if k == 0 or (judged[j] and kinds[j] != "identity")]
             best[j] = best_kind(j, [tried[k][j] for k in own], [found[k] for k in own])
         if tuple(best) != tried[0] and tuple(best) not in tried:
             found.append(self._losses(rows, weights, hidden, tuple(best)))

@@ -59,7 +59,8 @@ class FilledCategories(FilledColumns):
             return Chances.of(*places, codes[j][rows], len(coding.categories[j]))
 
         for draw in range(LOOK.draws):
-            hidden = hidden_cells(scaled[:, first], draw, hashes)  # the features of a category are missing together
+            # the features of a category are missing together; as no number is hidden beside them, a fifth may be
+            hidden = hidden_cells(scaled[:, first], draw, hashes, 1 / LOOK.folds)
             hidden[:, [j for j, values in enumerate(coding.categories) if not values]] = False
             table = np.where(hidden[:, owner], np.nan, scaled)
             if not hidden.any() or np.isnan(table).all(axis=0).any():

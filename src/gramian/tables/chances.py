@@ -9,6 +9,7 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._precision import SEEN, TINY
+from gramian.policy import JURY
 
 TEMPERATURES = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)
 WEIGHTS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7)
@@ -69,7 +70,7 @@ class Chances:
         return cls(shares, middle, centers, np.linalg.pinv(spread, rcond=SEEN, hermitian=True), variance, told)
 
     def held_to(self, evidence: Array, codes: Array) -> Chances:
-        """With the temperature and the weight of the least log-loss on hidden cells; the shares alone, unless that is better by one standard error.
+        """With the temperature and the weight of the least log-loss on hidden cells; the shares alone, unless that is better by two standard errors.
 
         Parameters
         ----------
@@ -98,5 +99,5 @@ class Chances:
         losses = [-np.log(each._mixed(evidence)[rows, codes]) for each in tried]
         best = int(np.argmin([loss.mean() for loss in losses]))
         gain = before - losses[best]
-        worth = gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain))
+        worth = gain.mean() > JURY.clear * gain.std(ddof=1) / np.sqrt(len(gain))
         return tried[best] if worth else plain

@@ -28,7 +28,7 @@ from benchmarks.promises import EXCEPTIONS, NEVER, Endless, within
 from benchmarks.soak_model_files import Pieces, data, models
 from gramian import ModelFileError, kernels, load, save
 from gramian.io.declarations import ATOMS, own_attributes
-from gramian.io.encoding import encode
+from gramian.io.encoder import encode
 from gramian.latent.anomaly import Anomaly
 
 SECONDS = 20.0

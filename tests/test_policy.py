@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.mutations import MUTATIONS
 from numpy.testing import assert_allclose
 
 import gramian
@@ -123,3 +124,8 @@ def test_every_number_tuned_on_data_has_its_sensitivity_on_the_page():
     assert [name for name in tuned if f"| {name} |" not in page] == [], (
         "run python -m experiments.sensitivity NAME --write"
     )
+
+
+def test_every_rule_that_is_broken_on_purpose_stands_in_the_source():
+    source = ROOT / "src" / "gramian"
+    assert [it.says for it in MUTATIONS if (source / it.file).read_text().count(it.before) != 1] == []

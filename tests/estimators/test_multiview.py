@@ -473,26 +473,6 @@ def test_the_model_keeps_its_own_copy_of_the_data(views):
 # ---------------------------------------------------------------- defaults
 
 
-def test_the_defaults_are_those_of_the_contract():
-    given = {
-        "n_components": "auto",
-        "kernel": "linear",
-        "views": None,
-        "space": "auto",
-        "solver": "auto",
-        "rotate": True,
-        "noise_variance": "per-view",
-        "view_weights": None,
-        "n_folds": 5,
-        "tol": 1e-6,
-        "max_iter": 1000,
-        "random_state": None,
-        "verbose": 0,
-    }
-    params = MultiViewRKM().get_params()
-    assert given == {name: params[name] for name in given}
-
-
 @pytest.mark.parametrize("noise", [0.0, "ml", "per-view"])
 def test_auto_finds_the_factors_and_keeps_its_evidence(views, noise):
     model = MultiViewRKM(noise_variance=noise).fit(views)

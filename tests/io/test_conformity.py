@@ -163,7 +163,8 @@ def test_parameters_that_a_file_does_not_know_get_their_defaults(tmp_path):
     model = gramian.PPCA(3)
     del model.__dict__["tol"]
     assert "'tol' is missing" in problem_of(model)
-    from gramian.io.encoding import decode, encode
+    from gramian.io.decoder import decode
+    from gramian.io.encoder import encode
 
     again = decode(*encode(model))
     assert again.tol == gramian.PPCA().tol
@@ -192,7 +193,8 @@ def test_values_fit_annotations(value, hint, expected):
 
 def test_what_is_made_anew_on_first_need_is_not_read_from_a_file():
     from gramian._arrays import Kept
-    from gramian.io.encoding import decode, encode
+    from gramian.io.decoder import decode
+    from gramian.io.encoder import encode
 
     kept = Kept()
     kept.get("gram", lambda: np.eye(2))

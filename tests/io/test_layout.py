@@ -74,7 +74,7 @@ def test_a_nameless_column_is_called_by_its_place_and_written_nameless(tmp_path)
     (tmp_path / "t.csv").write_text(",a\n0,1.5\n1,2.5\n2,3.5\n")
     reader = open_table(tmp_path / "t.csv")
     assert reader.names == ["column 1", "a"]
-    assert reader.written_names == ["", "a"]
+    assert reader.unnamed == [True, False]
 
 
 def test_a_word_in_the_first_row_is_an_error_and_not_a_unit(tmp_path):

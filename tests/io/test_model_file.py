@@ -22,7 +22,8 @@ from scipy import sparse
 import gramian
 from gramian import ModelFileError, load, save
 from gramian.io import model_file
-from gramian.io.encoding import decode, encode
+from gramian.io.decoder import decode
+from gramian.io.encoder import encode
 from gramian.io.tensors import places, read
 from gramian.solvers.eigh import Eigh
 

@@ -35,6 +35,7 @@ from gramian.exceptions import NumericalWarning, warn
 from gramian.features import approximations
 from gramian.kernels import is_precomputed
 from gramian.kernels.gram_checks import warn_without_structure
+from gramian.kernels.units import check_standardize, standardizes
 from gramian.latent.model import warn_if_indefinite
 from gramian.latent.units import Units
 from gramian.mixtures.kernel_component import DualRows
@@ -42,7 +43,6 @@ from gramian.policy import CLASSES, DEFAULTS, KERNELS, LOOK
 from gramian.single.answers import FoldsMixin, atomic, forget
 from gramian.single.input_holes import label_losses
 from gramian.single.kernel_fit import distinct_rows, resolved_kernel
-from gramian.single.standardizing import check_standardize, standardizes
 
 SHARED = 0.5
 """A warning where more than this share of the weight lies on rows that more than one class has."""

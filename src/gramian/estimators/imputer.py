@@ -37,12 +37,12 @@ from gramian.filling.choice import FilledFit, fit_above_noise
 from gramian.filling.columns import ShownRows
 from gramian.filling.draws import digest
 from gramian.filling.feature_filler import FeatureFiller
+from gramian.kernels.units import check_standardize
 from gramian.latent.known_errors import Known
 from gramian.policy import LOOK
 from gramian.rows import BatchRows, Rows, as_rows, is_dask, lazily
 from gramian.rows.draws import rows_if_few
 from gramian.single.answers import BaseEstimator, atomic, forget, keep_columns
-from gramian.single.standardizing import check_standardize
 from gramian.tables.clocks import Clock
 from gramian.tables.frames import frame_of
 from gramian.tables.front_door import clock_of

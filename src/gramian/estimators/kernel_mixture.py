@@ -27,6 +27,7 @@ from gramian.exceptions import NumericalWarning, warn
 from gramian.features import approximations
 from gramian.kernels import RBF, is_precomputed
 from gramian.kernels.gram_checks import warn_of_offset, warn_without_structure
+from gramian.kernels.units import standardizes
 from gramian.latent.feature_moments import draw_rows
 from gramian.latent.model import warn_if_indefinite
 from gramian.latent.units import Units
@@ -44,7 +45,6 @@ from gramian.rows import BatchRows, Block, Rows, as_rows, is_dask
 from gramian.rows.converted import rows_in_units
 from gramian.single.answers import atomic, forget, keep_columns
 from gramian.single.kernel_fit import distinct_rows, resolved_kernel, stored_gram
-from gramian.single.standardizing import standardizes
 from gramian.solvers import as_solver
 
 INITS = ("kernel_kmeans", "kmeans", "random")

@@ -31,12 +31,12 @@ from gramian.evidence.robustness import Robust, believe_cells, check_robust
 from gramian.evidence.selection import Selection, votes
 from gramian.evidence.tables import choose_for_detector
 from gramian.exceptions import NumericalWarning
+from gramian.kernels.units import check_standardize, standardizes
 from gramian.latent.missing import MissingFit
 from gramian.latent.units import Units
 from gramian.policy import DEFAULTS, DETECTOR, LOOK
 from gramian.single.answers import BaseEstimator, atomic, forget, settle
 from gramian.single.hole_fit import takes_holes
-from gramian.single.standardizing import check_standardize, standardizes
 from gramian.single.usual_rows import UsualRows
 from gramian.tables.front_door import TakesFrames
 

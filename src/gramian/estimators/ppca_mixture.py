@@ -26,6 +26,7 @@ from gramian._progress import Progress
 from gramian._types import Batches, RandomState, Table, Weights
 from gramian.evidence.robustness import check_robust
 from gramian.exceptions import NumericalWarning, warn
+from gramian.kernels.units import standardizes
 from gramian.latent.masked_table import column_sums
 from gramian.latent.subspace import PrimalSubspace
 from gramian.latent.units import Units
@@ -42,7 +43,6 @@ from gramian.rows import BatchRows, Rows, as_rows, is_dask
 from gramian.rows.converted import rows_in_units
 from gramian.rows.draws import smallest_rows
 from gramian.single.answers import atomic, forget, keep_columns
-from gramian.single.standardizing import standardizes
 
 PRIVATE = ("_components", "_units")
 

@@ -107,9 +107,7 @@ def effective_size(weights: Array) -> float:
     return float(weights.sum() ** 2 / np.square(weights).sum())
 
 
-def likeness(
-    hidden: Array, hidden_columns: Array, missing: Array, missing_columns: Array, n_bins: int = FILLING.bins
-) -> Array:
+def likeness(hidden: Array, hidden_columns: Array, missing: Array, missing_columns: Array) -> Array:
     """How much more often than hidden cells the missing ones of a column have a mean like that of each hidden cell.
 
     Where holes follow what was seen (missing at random, but not anywhere), missing cells lie where few hidden ones do, and the errors of those
@@ -120,7 +118,7 @@ def likeness(
     >>> likeness(means, np.zeros(100, int), means[80:], np.zeros(20, int))[[0, 50, 99]].round(1)
     array([0.2, 0.2, 4.2])
     """
-    found = np.ones(len(hidden))
+    found, n_bins = np.ones(len(hidden)), FILLING.bins
     for j in np.unique(missing_columns):
         mine = np.flatnonzero(hidden_columns == j)
         if len(mine) < 2 * n_bins:

@@ -77,7 +77,7 @@ class MarginTrial:
         found = [self._losses(rows, weights, hidden, kinds) for kinds in tried]
         best = ["identity"] * d
         for j in range(d):
-            own = [k for k, kinds in enumerate(tried) if k == 0 or (judged[j] and kinds[j] != "identity")]
+            own = [k for k, kinds in enumerate(tried) if k == 0 or kinds[j] != "identity"]
             best[j] = best_kind(j, [tried[k][j] for k in own], [found[k] for k in own])
         if tuple(best) != tried[0] and tuple(best) not in tried:
             found.append(self._losses(rows, weights, hidden, tuple(best)))

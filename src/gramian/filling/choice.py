@@ -21,6 +21,7 @@ from gramian.evidence.robustness import find_seer
 from gramian.exceptions import NumericalWarning
 from gramian.filling.columns import FilledColumns
 from gramian.filling.told_rows import ToldRows
+from gramian.kernels.units import standardizes
 from gramian.latent.gaussian import NoiseAboveError
 from gramian.latent.known_errors import Known
 from gramian.latent.missing import MissingFit
@@ -32,7 +33,6 @@ from gramian.rows.array import ArrayRows
 from gramian.rows.draws import smallest_rows
 from gramian.single.hole_fit import takes_holes
 from gramian.single.robust_fit import RobustFit
-from gramian.single.standardizing import standardizes
 from gramian.tables.margins import Margins
 
 

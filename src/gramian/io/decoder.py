@@ -17,6 +17,16 @@ from gramian.io.registry import class_of
 from gramian.policy import FILES
 
 
+def decode(tree: Any, tensors: Mapping[str, Array]) -> Any:
+    """The value that `encode` made ``tree`` and ``tensors`` of; anything malformed is a ``ModelFileError``."""
+    try:
+        return Decoder(tensors).decode(tree, 0)
+    except ModelFileError:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
+        raise ModelFileError(f"the model file's manifest is malformed ({type(error).__name__}: {error}).") from error
+
+
 class Decoder:
     """Builds values from a tree; memory beside the tensors is bounded."""
 

@@ -1,4 +1,13 @@
-"""From values to JSON and tensors."""
+"""Fitted state as data: objects built of arrays, numbers, text, containers and registered classes, as JSON and tensors.
+
+The JSON has lists for lists, scalars for scalars, and one-word tags for everything else::
+
+    {"tuple": [...]}  {"dict": [[key, value], ...]}  {"array": "t0"}  {"object": "PPCA", "number": 0, "state": {...}}
+
+Objects and arrays that are met twice are stored once and shared again after loading. Decoding never calls anything
+that the file names: an object is ``object.__new__(cls)`` of a class in the registry, and its attributes are put in
+place.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +20,25 @@ from scipy import sparse
 
 from gramian._arrays import Array
 from gramian.io.data_limits import PLAIN_KINDS, text_memory
-from gramian.io.refusals import refusal
 from gramian.io.registry import name_of
 from gramian.policy import FILES
+
+
+def encode(value: Any) -> tuple[Any, dict[str, Array]]:
+    """``value`` as a JSON-able tree and the tensors that it refers to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian.io.decoder import decode
+    >>> tree, tensors = encode({"a": np.arange(3), "b": (1, None)})
+    >>> tree
+    {'dict': [['a', {'array': 't0'}], ['b', {'tuple': [1, None]}]]}
+    >>> decode(tree, tensors)["b"]
+    (1, None)
+    """
+    encoder = Encoder()
+    return encoder.encode(value, "model", 0), encoder.tensors
 
 
 class Encoder:
@@ -174,3 +199,40 @@ def _state(value: Any) -> dict[str, Any]:
             if slot not in ("__dict__", "__weakref__") and hasattr(value, slot):
                 state[slot] = getattr(value, slot)
     return state
+
+
+def refusal(value: Any, path: str) -> str:
+    """The message about a value of no class that model files hold; ``path`` says where it was met."""
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    if isinstance(value, np.random.Generator | np.random.RandomState | np.random.BitGenerator):
+        return (
+            f"{path} is a random generator, which cannot be saved: call set_params(random_state=None), or an "
+            "integer seed, first."
+        )
+    if any(base.__module__.startswith("torch.nn") for base in type(value).__mro__):
+        return (
+            f"{path} is the torch module {type(value).__name__}, which cannot be saved: a model file holds data, never code. "
+            "Use a net from a spec (gramian.deep.nets.MLP, nets.Conv), or keep the module's state_dict() yourself and fit again "
+            "with max_epochs=0."
+        )
+    if callable(value) and not hasattr(value, "get_params"):
+        name = getattr(value, "__qualname__", kind)
+        return (
+            f"{path} is the callable {name!r}, which cannot be saved: a model file holds data, never code. "
+            "Use a kernel of gramian.kernels (sums and products included), or fit on the Gram matrix with "
+            "kernel='precomputed'."
+        )
+    if hasattr(value, "best_estimator_"):
+        return (
+            f"{path} is a {type(value).__name__}, which cannot be saved in a model file. Save its best_estimator_, which is "
+            "all that predicting needs."
+        )
+    if kind.startswith("sklearn.pipeline"):
+        return (
+            f"{path} is a {type(value).__name__}, which cannot be saved in a model file. Save its gramian step, "
+            "or the whole with skops.io.dump."
+        )
+    return (
+        f"{path} is a {kind}, which cannot be saved: model files hold gramian's own estimators, kernels, feature maps, "
+        "solvers and pre-images only. For other scikit-learn objects use skops.io.dump."
+    )

@@ -3,7 +3,7 @@
 Layout: 8 bytes with the header's length, the JSON header, the tensors. The header's ``__metadata__`` has one entry,
 ``gramian``: the manifest, itself JSON, with the format's name, a SHA-256 over the whole file (taken with the digits of
 the checksum as zeros), the format's version, the versions of what wrote it, and the state of the model
-(:mod:`gramian.io.encoding`).
+(:mod:`gramian.io.encoder`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from gramian._arrays import Array
 from gramian.exceptions import ModelFileError
 from gramian.io.atomic import atomic_path
 from gramian.io.conformity import problem_of
-from gramian.io.encoding import decode, encode
+from gramian.io.decoder import decode
+from gramian.io.encoder import encode
 from gramian.io.registry import check_whole
 from gramian.io.strict_json import marks, parse
 from gramian.io.tensors import places, read

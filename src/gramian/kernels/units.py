@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian._checks import is_real
+from gramian._checks import check_flag, is_real
 from gramian.kernels import CallableKernel, GaussianProcessKernel, Kernel, Precomputed, as_kernel
 
 SCALES = ("length_scale", "period")
@@ -48,3 +48,19 @@ def _is_number(value: Any) -> bool:
 
 def _holds_kernel(value: Any) -> bool:
     return isinstance(value, Kernel) or hasattr(value, "get_params")
+
+
+def check_standardize(standardize: Any) -> Any:
+    """``standardize`` if it is True, False or "auto"."""
+    if isinstance(standardize, str):
+        if standardize != "auto":
+            raise ValueError(f"standardize={standardize!r} must be True, False or 'auto'.")
+        return standardize
+    return check_flag("standardize", standardize)
+
+
+def standardizes(standardize: Any, spec: Any = None) -> bool:
+    """Whether columns are brought to unit variance; "auto": unless the kernel (or the model that holds one) has parameters in units of the data."""
+    if isinstance(check_standardize(standardize), str):
+        return spec is None or not in_data_units(spec)
+    return bool(standardize)

@@ -27,11 +27,11 @@ from gramian.evidence.selection import Selection
 from gramian.features import approximation_of, approximations
 from gramian.features.base import DRAWN_ROWS
 from gramian.kernels import Kernel, Linear, Precomputed, as_kernel
+from gramian.kernels.units import standardizes
 from gramian.policy import KERNELS, LOOK
 from gramian.rows import ArrayRows, BatchRows, Rows, as_rows
 from gramian.single.answers import BaseEstimator, FoldsMixin, chosen_solver
 from gramian.single.input_holes import InputHoles
-from gramian.single.standardizing import standardizes
 from gramian.solvers.auto import Auto
 from gramian.tables.front_door import TakesFrames
 from gramian.targets.fit import fit_target

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from gramian._arrays import Array, all_eigenpairs
+from gramian._arrays import Array
 from gramian._precision import EPS, HALF_DIGITS, TINY
 from gramian.solvers.turned import Reflected
 
@@ -46,7 +46,7 @@ class Shafts:
         near = rows.shape[1] - len(self.tail)
         gathered = np.hstack([rows[:, :near], rows[:, near:] @ self.tail])
         beyond = np.zeros((len(self.parts.values) - self.poles, len(rows)))
-        return self.parts.turned(np.vstack([gathered.T, beyond]))[: self.count].T
+        return self.parts.turned(np.vstack([gathered.T, beyond]), self.count).T
 
 
 def arrowhead_pairs(
@@ -112,18 +112,16 @@ def _pairs(poles: Array, border: Array, corner: Array, count: int, vectors: bool
     matrix = np.zeros((k + m, k + m))
     matrix[np.arange(k), np.arange(k)] = poles
     matrix[:k, k:], matrix[k:, :k], matrix[k:, k:] = border, border.T, corner
-    if 3 * count >= k + m and not (vectors and formed):
-        parts = Reflected.of(matrix)
-        tips = parts.turned(np.eye(k + m, m, -k))[:count].T
-        return ArrowheadPairs(
-            parts.values[:count], tips, Shafts(parts, k, count, np.empty((0, 0))) if vectors else None
-        )
     if 3 * count < k + m:
         values, axes = linalg.eigh(matrix, subset_by_index=(k + m - count, k + m - 1), check_finite=False)
-    else:
-        values, axes = all_eigenpairs(matrix)
-    values, axes = values[::-1][:count], axes[:, ::-1][:, :count]
-    return ArrowheadPairs(values, axes[k:], axes[:k] if vectors else None)
+        values, axes = values[::-1], axes[:, ::-1]
+        return ArrowheadPairs(values, axes[k:], axes[:k] if vectors else None)
+    parts = Reflected.of(matrix)
+    if vectors and formed:
+        axes = parts.leading(count)
+        return ArrowheadPairs(parts.values[:count], axes[k:], axes[:k])
+    tips = parts.turned(np.eye(k + m, m, -k), count).T
+    return ArrowheadPairs(parts.values[:count], tips, Shafts(parts, k, count, np.empty((0, 0))) if vectors else None)
 
 
 def _secular(poles: Array, border: Array, corner: float, count: int, vectors: bool) -> ArrowheadPairs:

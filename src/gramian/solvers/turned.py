@@ -60,9 +60,10 @@ class Reflected:
         values, axes = _tridiagonal_pairs(diagonal, beside)
         return cls(values[::-1], axes, np.asfortranarray(reduced[1:, :-1]), scales)
 
-    def turned(self, block: Array) -> Array:
-        """VᵀB = Zᵀ(QᵀB), rows in the order of the values."""
-        return np.asarray((self.axes.T @ self._reflected(block, "T"))[::-1])
+    def turned(self, block: Array, count: int | None = None) -> Array:
+        """VᵀB = Zᵀ(QᵀB), rows in the order of the values; the first ``count`` alone cost less."""
+        axes = self.axes if count is None else self.axes[:, len(self.axes) - count :]
+        return np.asarray((axes.T @ self._reflected(block, "T"))[::-1])
 
     def __matmul__(self, block: Array) -> Array:
         """VB = Q(ZB), for a block with one row for each of the largest eigenvalues, as many as it has."""

@@ -101,6 +101,6 @@ def _fill(
         systems = precision[holes[:, :, None], holes[:, None, :]]
         at = rows[:, None], holes
         means[at] = middle[holes] - np.linalg.solve(systems, pulls[at][:, :, None])[:, :, 0]
-        upper = np.linalg.cholesky(systems).transpose(0, 2, 1)
+        upper = lower_factor(systems).transpose(0, 2, 1)
         drawn[at] = means[at] + np.linalg.solve(upper, rng.standard_normal((*holes.shape, 1)))[:, :, 0]
     return FilledDraw(drawn[:, :d], means[:, :d])

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramian._arrays import Array, row_chunks
+from gramian.latent.masked_em import lower_factor
 
 LEAST = 1e-9
 """Of the mean variance: what an exact column keeps of its own, so that precisions can be computed."""

@@ -406,6 +406,7 @@ def _listed(broken: list[str]) -> list[str]:
 NAMES = {
     "rows of others": "what other eyes found",
     "model files": "model files changed in bytes",
+    "third generator": "a third generator",
     "typed files": "the second mutator of model files",
     "tables": "real tables",
 }

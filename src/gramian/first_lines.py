@@ -12,7 +12,9 @@ import numpy as np
 
 from gramian._arrays import Array
 from gramian._checks import check_flag, check_number
+from gramian.exceptions import DataWarning, warn
 from gramian.tables.bounds import Bounds
+from gramian.tables.codes import codes_as_missing
 from gramian.tables.frames import (
     as_table,
     chosen_columns,
@@ -76,7 +78,10 @@ def fill(X: Any, *, return_quality: bool = False) -> Any:
     from gramian.reporting.fill_quality import quality_along, unhelped_columns
 
     check_flag("return_quality", return_quality)
-    table, prepare = _prepare(X)
+    table, _ = codes_as_missing(as_table(X), how="LatentImputer(keep_codes=[{}])")
+    for note in table.notes if isinstance(X, dict) else ():  # of all others the imputer tells
+        warn(note, DataWarning)
+    prepare = Preprocessing.fit([table], Roles(orders=orders_of(X)))
     empty = [name for name in table.names if _holes(table[name]).all()]
     if (
         empty and len(empty) < len(table.names) and not isinstance(X, dict | Table)
@@ -283,7 +288,8 @@ def report(data_or_model: Any, *, title: str | None = None) -> Page:
         given = _read(given)
     if isinstance(given, TableModel | BaseEstimator):
         return Page(*model_page(as_table_model(given), title=name))
-    table, prepare = (given, Preprocessing.fit([given])) if isinstance(given, Table) else _prepare(given)
+    table = as_table(given)  # a Table as it is
+    prepare = Preprocessing.fit([table], Roles(orders=orders_of(given)))
     return Page(*table_page(table, prepare, title=name))
 
 
@@ -296,11 +302,6 @@ def _read(path: str | os.PathLike[str]) -> Any:
     from gramian.io.tables import read_table
 
     return load(path) if is_model(path) else read_table(path)
-
-
-def _prepare(X: Any) -> tuple[Table, Preprocessing]:
-    table = as_table(X)
-    return table, Preprocessing.fit([table], Roles(orders=orders_of(X)))
 
 
 def _as_frame(table: Table) -> Any:

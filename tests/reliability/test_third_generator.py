@@ -255,3 +255,25 @@ def test_codes_of_missing_are_found_in_their_column_wherever_it_stands():
     filled = model.impute(new)
     assert filled.loc[0, "a"] == -999.0
     assert filled.loc[0, "code"] > -100
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, dict, lambda c: np.column_stack(list(c.values()))])
+def test_a_mean_that_fills_a_column_has_no_codes_of_missing_in_it(kind):
+    rng = RNG(0)
+    code = rng.integers(0, 9, 60).astype(float)
+    code[::5], code[1::11] = -999.0, np.nan
+    with pytest.warns(UserWarning, match="-999"):
+        filled = fill(kind({"code": code, "other": rng.normal(size=60)}))
+    values = np.asarray(filled[:, 0] if isinstance(filled, np.ndarray) else filled["code"], dtype=float)
+    seen = code >= 0
+    assert np.array_equal(values[seen], code[seen])
+    assert set(values[~seen]) <= set(np.arange(9.0))
+
+
+def test_draws_of_a_table_of_exact_lines_are_finite():
+    X = np.add.outer(np.arange(20.0), np.arange(4.0))
+    X[7] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = LatentImputer().fit(X).draws(X, 2, random_state=0)
+    assert np.isfinite(found).all()

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramian._arrays import Array, row_chunks
+from gramian.latent.masked_em import lower_factor
 
 LEAST = 1e-9
 """Of the mean variance: what an exact column keeps of its own, so that precisions can be computed."""
@@ -101,6 +102,6 @@ def _fill(
         systems = precision[holes[:, :, None], holes[:, None, :]]
         at = rows[:, None], holes
         means[at] = middle[holes] - np.linalg.solve(systems, pulls[at][:, :, None])[:, :, 0]
-        upper = np.linalg.cholesky(systems).transpose(0, 2, 1)
+        upper = lower_factor(systems).transpose(0, 2, 1)
         drawn[at] = means[at] + np.linalg.solve(upper, rng.standard_normal((*holes.shape, 1)))[:, :, 0]
     return FilledDraw(drawn[:, :d], means[:, :d])

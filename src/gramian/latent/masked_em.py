@@ -313,7 +313,7 @@ def expand(statistics: Statistics, parameters: Parameters, center: bool = True) 
     if center:
         spread = spread - average[:, :, None] * average[:, None, :]
         mean = mean + np.einsum("kdq,kq->kd", loadings, average)
-    return Parameters(mean, loadings @ _lower_factor(spread), parameters.noise_variance, parameters.blocks)
+    return Parameters(mean, loadings @ lower_factor(spread), parameters.noise_variance, parameters.blocks)
 
 
 def noise_per_block(statistics: Statistics, loadings: Array, mean: Array, parameters: Parameters) -> Array:
@@ -375,7 +375,7 @@ def _solve(matrices: Array, right: Array) -> Array:
         return np.einsum("...ij,...j->...i", np.linalg.pinv(matrices, rcond=1e-14, hermitian=True), right)
 
 
-def _lower_factor(matrices: Array) -> Array:
+def lower_factor(matrices: Array) -> Array:
     """The lower Cholesky factor, with the little that rounding may lack on the diagonal."""
     try:
         return np.asarray(np.linalg.cholesky(matrices))

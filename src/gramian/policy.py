@@ -109,7 +109,7 @@ class Kernels:
 
 @dataclass(frozen=True)
 class Suggest:
-    """What `suggest` looks at: eight models, in about a second."""
+    """What `suggest` looks at: eight models, in about two seconds."""
 
     components: int = number(60, "components", "The most that are tried.")
 

@@ -16,7 +16,7 @@ from gramian._types import Table
 from gramian.evidence.held_out import HeldOut, ladder
 from gramian.evidence.selection import Selection, choose
 from gramian.policy import LOOK, SUGGEST
-from gramian.tuning.fast import Distances, KernelEvaluation
+from gramian.tuning.fast import KernelEvaluation
 from gramian.tuning.objectives import denoising
 
 WIDTHS = 2.0 ** np.arange(3.0, -4.0, -1.0)
@@ -132,7 +132,7 @@ def _choose_kernel(table: Array, reasons: list[str]) -> Selection:
     if not held_out:
         raise ValueError("no model could be fitted to X: too few distinct rows to hold any out.")
     folds = [(part.kept, part.held) for part in held_out]
-    asked = KernelEvaluation(None, denoising, table, None, folds, {}, None, distances=Distances.of(table))
+    asked = KernelEvaluation(None, denoising, table, None, folds, {}, None)
     most, middle = min(SUGGEST.components, min(len(kept) for kept, _ in folds) - 1), usual_distance(table)
     few = ladder(1, max(1, min(most, table.shape[1] - 1)))
     models: list[tuple[dict[str, Any], Any, list[int]]] = [
@@ -149,11 +149,7 @@ def _choose_kernel(table: Array, reasons: list[str]) -> Selection:
         asked_of = replace(asked, estimator=model, counts=counts)
         with warnings.catch_warnings(), single_blas_thread():
             warnings.simplefilter("ignore")  # widths and q that deserve a warning are looked at on purpose
-            fitted = asked_of.fold_models({})
-            found = {
-                q: np.array([asked_of.fold_score(fold, q) if q <= fold.limit else np.nan for fold in fitted])
-                for q in counts
-            }
+            found = asked_of.scores({})
         finite = [q for q in counts if np.isfinite(found[q]).all()]
         if not finite:
             continue

@@ -277,3 +277,19 @@ def test_draws_of_a_table_of_exact_lines_are_finite():
         warnings.simplefilter("ignore")
         found = LatentImputer().fit(X).draws(X, 2, random_state=0)
     assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_ends_of_intervals_and_draws_stay_within_what_a_type_of_whole_numbers_holds(library):
+    rng = RNG(0)
+    small = [None if i % 5 == 0 else int(v) for i, v in enumerate(rng.choice([0, 1, 250, 255], 40))]
+    size, word = rng.normal(size=40), ["u", "v"] * 20
+    frame = {
+        "pandas": lambda: pd.DataFrame({"small": pd.array(small, dtype="UInt8"), "size": size, "word": word}),
+        "polars": lambda: pl.DataFrame({"small": pl.Series(small, dtype=pl.UInt8), "size": size, "word": word}),
+        "pyarrow": lambda: pa.table({"small": pa.array(small, pa.uint8()), "size": size, "word": word}),
+    }[library]()
+    model = LatentImputer(bounds=None).fit(frame)
+    for found in (*model.interval(frame, 0.999), *model.draws(frame, 3, random_state=0)):
+        values = np.asarray(found["small"], dtype=float)
+        assert ((values >= 0) & (values <= 255)).all()

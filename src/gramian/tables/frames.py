@@ -310,8 +310,11 @@ def with_columns(X: Any, columns: Mapping[str, Array]) -> Any:
 def _caster(series: Any) -> Any:
     """From a number or text of a :class:`Table` to what the cells of a column are."""
     dtype = series.dtype
-    if dtype.is_integer():
+    if dtype.is_integer() and str(dtype).endswith("128"):
         return round
+    if dtype.is_integer():  # draws and ends of intervals may lie beyond what a type holds
+        held = np.iinfo(str(dtype).lower())
+        return lambda value: min(max(round(value), held.min), held.max)
     if dtype.is_float():
         return float
     kind = str(dtype)

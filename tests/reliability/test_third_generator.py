@@ -14,10 +14,12 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from gramian import (
     PPCA,
+    BayesSearch,
     KernelPPCA,
     KernelPPCAClassifier,
     LatentImputer,
     MultiViewRKM,
+    PPCAMixture,
     RKMClassifier,
     RKMForecaster,
     RKMRegressor,
@@ -293,3 +295,95 @@ def test_ends_of_intervals_and_draws_stay_within_what_a_type_of_whole_numbers_ho
     for found in (*model.interval(frame, 0.999), *model.draws(frame, 3, random_state=0)):
         values = np.asarray(found["small"], dtype=float)
         assert ((values >= 0) & (values <= 255)).all()
+
+
+# ------------------------------------------------------------------ rows against squares
+
+
+def line_with_little_noise():
+    """Rows about a line, whose squared distances to it are the last five digits of their squares."""
+    return 1e5 * RNG(0).normal(size=(30, 1)) @ np.array([[3.0, 1.0, -2.0, 1.0, 5.0]]) + RNG(1).normal(size=(30, 5))
+
+
+@pytest.mark.parametrize("hole", [False, True])
+def test_distances_of_rows_near_the_subspace_are_those_of_the_rows(hole):
+    X = line_with_little_noise()
+    model = PPCA(1).fit(X)
+    if hole:
+        X[0, 1] = np.nan
+    U, seen = model.components_, ~np.isnan(X[0])
+    centred = (X[0] - model.mean_)[seen]
+    left = centred - U[:, seen].T @ np.linalg.lstsq(U[:, seen].T, centred, rcond=None)[0]
+    assert model.residual(X[:1])[0] == pytest.approx(left @ left, rel=1e-9)
+    loadings = model.loadings_.reshape(5, -1)[seen]
+    latent = np.linalg.lstsq(
+        np.vstack([loadings / np.sqrt(model.noise_variance_), np.eye(1)]),
+        np.append(centred / np.sqrt(model.noise_variance_), 0.0),
+        rcond=None,
+    )[0]
+    away = centred - loadings @ latent
+    expected = away @ away / model.noise_variance_ + latent @ latent
+    assert model.mahalanobis(X[:1])[0] == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.parametrize("hole", [False, True])
+@pytest.mark.parametrize("method", ["residual", "mahalanobis", "score_samples"])
+def test_views_of_next_to_no_noise_answer_one_row_as_among_others(method, hole):
+    X = line_with_little_noise()
+    ask = getattr(MultiViewRKM(1, n_folds=None).fit([X[:, :2], X[:, 2:]]), method)
+    if hole:
+        X[3, 4] = np.nan
+    views = [X[:, :2], X[:, 2:]]
+    among, alone = ask(views), np.concatenate([ask([view[i : i + 1] for view in views]) for i in range(len(X))])
+    assert np.allclose(alone, among, rtol=1e-9, atol=1e-9 * np.abs(among).max())
+
+
+@pytest.mark.filterwarnings("ignore::gramian.exceptions.NumericalWarning")
+def test_a_row_within_the_subspace_has_no_residual():
+    X = RNG(0).normal(size=(20, 1)) @ np.array([[1.0, 3.0, 7.0]])
+    assert (PPCA(1).fit(X).residual(1e7 * X[:4]) == 0).all()
+
+
+# ------------------------------------------------------------------ order, folds, sizes, types
+
+
+@pytest.mark.filterwarnings(
+    "ignore::gramian.exceptions.NumericalWarning", "ignore::sklearn.exceptions.ConvergenceWarning"
+)
+def test_a_mixture_that_has_not_settled_is_the_same_in_any_order_of_rows():
+    X, turn = np.outer(RNG(3).normal(size=20), [1.0, 2.0, 3.0]), RNG(4).permutation(20)
+    one, other = (PPCAMixture(2, n_components=1, max_iter=5, random_state=0).fit(rows) for rows in (X, X[turn]))
+    assert not one.converged_
+    assert np.array_equal(one.score_samples(X), other.score_samples(X))
+
+
+def test_no_more_cells_are_hidden_than_there_are_rows():
+    X = RNG(0).normal(size=(12, 3)) + RNG(1).normal(size=(12, 1))
+    X[0, 0] = np.nan
+    many, rows = (LatentImputer(n_folds=k).fit(X).impute(X) for k in (10**9, 12))
+    assert np.array_equal(many, rows)
+
+
+class Ruler(PPCA):
+    def score(self, X, y=None):
+        return 1e200 * self.n_components
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_search_takes_scores_of_any_size():
+    search = BayesSearch(Ruler(), {"n_components": (1, 4)}, scoring=lambda m, X, y=None: m.score(X), n_trials=4, cv=2)
+    search.set_params(random_state=0).fit(RNG(0).normal(size=(20, 6)))
+    assert search.best_params_ == {"n_components": 4}
+    assert sum(search.importance().values()) == pytest.approx(1.0, abs=0.5)
+
+
+@pytest.mark.parametrize("kind", [pa.table, pd.DataFrame, pl.DataFrame])
+def test_flags_and_decimals_without_holes_are_not_touched_by_models_of_numbers(kind):
+    x = [None, *RNG(0).normal(size=19).tolist()]
+    cells = {"flag": [True, False] * 10, "price": [Decimal(k) / 4 for k in range(20)]}
+    frame = kind({**cells, "x": x})
+    filled = PPCA(1).fit(frame).impute(frame)
+    for name, told in cells.items():
+        found = filled[name].to_pylist() if kind is pa.table else list(filled[name])
+        assert found == told
+        assert all(isinstance(cell, Decimal if name == "price" else bool | np.bool_) for cell in found)

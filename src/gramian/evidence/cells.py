@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gramian._arrays import Array
-from gramian._content import Folds, SmallestRows, cell_uniforms, row_hashes
+from gramian._content import Folds, SmallestRows, cell_uniforms, row_hashes, smallest_distinct
 from gramian._precision import ROUNDING
 from gramian.latent.hole_em import covariance_of, filled_cells
 from gramian.latent.masked_em import Parameters, predicted_cells, row_posterior
@@ -65,7 +65,7 @@ class HiddenDraw:
 
 
 def hidden_draws(X: Array, n_draws: int | Folds = LOOK.draws, hashes: Array | None = None) -> list[HiddenDraw]:
-    """Draws that hide cells; those that can hide none are left out. Of folds that were handed in, each draw hides cells of one.
+    """Draws that hide cells, no more than there are distinct rows; those that can hide none are left out. Of folds that were handed in, each draw hides cells of one.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).standard_normal((50, 4))
@@ -78,7 +78,7 @@ def hidden_draws(X: Array, n_draws: int | Folds = LOOK.draws, hashes: Array | No
         draws = range(n_draws.n_folds)
         hides = [(k, hidden_cells(X, k, hashes, share) & (fold == k)[:, None]) for k in draws]
     else:
-        hides = [(k, hidden_cells(X, k, hashes)) for k in range(n_draws)]
+        hides = [(k, hidden_cells(X, k, hashes)) for k in range(len(smallest_distinct(hashes, n_draws)))]
     return [HiddenDraw(number, np.where(hidden, np.nan, X), hidden) for number, hidden in hides if hidden.any()]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from gramian._answers import Answer, Shown
 from gramian._arrays import Array, lower_triangle, symmetric_part
 from gramian._checks import check_count, check_random_state
-from gramian._precision import EPS, ROUNDING, SEEN, TINY
+from gramian._precision import EPS, LEAST_NOISE, ROUNDING, SEEN, TINY
 from gramian._types import RandomState
 from gramian.exceptions import NumericalWarning, warn
 from gramian.policy import PAGE
@@ -25,7 +25,8 @@ class Projection:
 
     ``overlap`` is None when everything was seen (G = I), (q, q) when all points miss the same part, else (n, q, q);
     ``dim`` is a number, or one per point. ``log_volume`` is the logarithm of the unit in which what was seen is measured (a product over
-    its columns), 0 where that is the unit of the data.
+    its columns), 0 where that is the unit of the data. ``sources`` are the rows themselves where features are explicit: parts of φ, each with
+    its share of squares and the function of (rows, s) that gives its (φ - μ - Us)ₒ.
     """
 
     scores: Annotated[Array, "n q"]
@@ -34,6 +35,7 @@ class Projection:
     overlap: Annotated[Array | None, "..."] = None
     log_volume: Any = 0.0
     patterns: tuple[Array, Array] | None = None  # the distinct overlaps, and which of them each point has
+    sources: tuple[tuple[Callable[[Any, Array], Array], Any, float], ...] = ()
 
     def __getitem__(self, rows: Any) -> Projection:
         """The same for some of the points."""
@@ -43,7 +45,21 @@ class Projection:
         patterns = None if self.patterns is None else (self.patterns[0], self.patterns[1][rows])
         if patterns is not None and np.size(patterns[1]) <= len(patterns[0]):
             patterns = None
-        return Projection(self.scores[rows], self.squared_norm[rows], dim, overlap, volume, patterns)
+        sources = tuple((gaps, X[rows], share) for gaps, X, share in self.sources)
+        return Projection(self.scores[rows], self.squared_norm[rows], dim, overlap, volume, patterns, sources)
+
+    def distances(self, scores: Array, left: Array) -> Array:
+        """|(φ - μ - Us)ₒ|², which is ``left`` by squared norms: by the rows themselves where that is a difference of nearly equal squares.
+
+        So it is to the last digits of φ, not of |φ|², and does not hang on the rounding of scores. What those digits do not tell is 0.
+        """
+        lost = np.flatnonzero(left < LEAST_NOISE * self.squared_norm) if self.sources else ()
+        if len(lost):
+            sources = self[lost].sources
+            found = sum(share * np.square(gaps(X, scores[lost])).sum(axis=1) for gaps, X, share in sources)
+            unseen = np.square(8 * EPS * max(X.shape[1] for _, X, _ in sources)) * self.squared_norm[lost]
+            left[lost] = np.where(found > unseen, found, 0.0)
+        return np.maximum(left, 0.0)
 
     def of_overlaps(self, function: Callable[[Array], Any]) -> Any:
         """A function of stacked overlaps, or a tuple of such, asked once for each distinct one."""
@@ -309,7 +325,9 @@ class LatentGaussian:
         overlap = None if seen.overlap is None else seen.overlap[..., :-1, :-1]
         last = float(self.eigenvalues[-1])
         patterns = None if seen.patterns is None else (seen.patterns[0][..., :-1, :-1], seen.patterns[1])
-        part = Projection(seen.scores[:, :-1], seen.squared_norm, seen.dim, overlap, seen.log_volume, patterns)
+        part = Projection(
+            seen.scores[:, :-1], seen.squared_norm, seen.dim, overlap, seen.log_volume, patterns, seen.sources
+        )
         return LatentGaussian(self.eigenvalues[:-1], last, self.dim), part
 
     # ------------------------------------------------------------ latents
@@ -351,7 +369,8 @@ class LatentGaussian:
         latent = _apply(inverse, targets)
         signal = _apply(seen.overlap * np.outer(self.gains, self.gains), latent)
         left = seen.squared_norm + np.einsum("ni,ni->n", latent, signal - 2.0 * targets)
-        return np.maximum(left, 0.0) / self.noise_variance + np.einsum("ni,ni->n", latent, latent)
+        left = seen.distances(self.decode(latent), left)
+        return left / self.noise_variance + np.einsum("ni,ni->n", latent, latent)
 
     def log_density(self, seen: Projection) -> Array:
         """log p of what was seen, with q x q systems only [2]."""
@@ -380,12 +399,10 @@ class LatentGaussian:
 
     def residual(self, seen: Projection) -> Array:
         """Squared distance of what was seen to the principal subspace: g - tᵀG⁺t ([ZH] eq. 13) [2]."""
-        if seen.overlap is None:
-            explained = np.einsum("ni,ni->n", seen.scores, seen.scores)
-        else:
-            inverse = seen.of_overlaps(lambda G: np.linalg.pinv(G, rcond=SEEN, hermitian=True))
-            explained = np.einsum("ni,ni->n", seen.scores, _apply(inverse, seen.scores))
-        return np.maximum(seen.squared_norm - explained, 0.0)
+        nearest = seen.scores
+        if seen.overlap is not None:
+            nearest = _apply(seen.of_overlaps(lambda G: np.linalg.pinv(G, rcond=SEEN, hermitian=True)), seen.scores)
+        return seen.distances(nearest, seen.squared_norm - np.einsum("ni,ni->n", seen.scores, nearest))
 
     def t_squared(self, seen: Projection) -> Array:
         """T² = Σ t²/l; over a part, E[z]ᵀ Cov(E[z])⁻¹ E[z] with Cov(E[z]) = I - σ²Mₒ⁻¹: chi² of the seen rank [2]."""

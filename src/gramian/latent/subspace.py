@@ -173,22 +173,31 @@ class PrimalSubspace:
             squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
             norms = squares - 2 * np.asarray(X @ self.mean) + self.mean @ self.mean
             return Projection(scores, np.maximum(norms, 0.0), d)
-        centred = np.asarray(X, dtype=np.float64) - self.mean
-        volume: Any = 0.0
-        if self.scale is not None:
-            centred /= self.scale
-            volume = ~np.isnan(centred) @ np.log(self.scale)
+        centred = self.centred(X)
+        volume: Any = 0.0 if self.scale is None else ~np.isnan(centred) @ np.log(self.scale)
+        sources = ((self.gaps, X, 1.0),)
         if not np.isnan(centred.sum()):
-            return Projection(
-                centred @ self.components.T, np.einsum("nj,nj->n", centred, centred), d, log_volume=volume
-            )
+            norms = np.einsum("nj,nj->n", centred, centred)
+            return Projection(centred @ self.components.T, norms, d, log_volume=volume, sources=sources)
         seen = ~np.isnan(centred)
         centred = np.where(seen, centred, 0.0)
         first, codes = equal_rows(seen)
         patterns = (overlaps(seen[first], self.components.T), codes) if 2 * len(first) <= len(seen) else None
         overlap = overlaps(seen, self.components.T) if patterns is None else patterns[0][codes]
         norms = np.einsum("nj,nj->n", centred, centred)
-        return Projection(centred @ self.components.T, norms, seen.sum(axis=1), overlap, volume, patterns)
+        return Projection(centred @ self.components.T, norms, seen.sum(axis=1), overlap, volume, patterns, sources)
+
+    def centred(self, X: Points) -> Array:
+        """x - μ, in units of ``scale``."""
+        centred: Array = np.asarray(X, dtype=np.float64) - self.mean
+        if self.scale is not None:
+            centred /= self.scale
+        return centred
+
+    def gaps(self, X: Points, scores: Array) -> Array:
+        """(x - μ - U t)ₒ, 0 where an entry was not seen; of fewer scores than axes, by the first axes."""
+        gaps = self.centred(X) - scores @ self.components[: scores.shape[1]]
+        return np.where(np.isnan(gaps), 0.0, gaps)
 
     def embed(self, scores: Array) -> Array:
         """μ + U t, in the units of the data."""

@@ -281,14 +281,11 @@ def other_columns(X: Any, filled: Any) -> Any:
     return X
 
 
-def with_whole_numbers(X: Any, filled: Any) -> Any:
-    """A filled frame with the columns of whole numbers of X that miss nothing as they were: floats would round beyond 2**53."""
+def with_types_of(X: Any, filled: Any) -> Any:
+    """A filled frame with the columns of X that are no floats and miss nothing as they were: flags, decimals, whole numbers beyond 2**53."""
     frame = frame_of(X)
-    kept = (
-        []
-        if frame is None
-        else [n for n, kind in frame.schema.items() if kind.is_integer() and not frame[n].null_count()]
-    )
+    schema = {} if frame is None else frame.schema
+    kept = [n for n, kind in schema.items() if not (kind.is_float() or frame[n].null_count())]
     return other_columns(filled, chosen_columns(X, kept)) if kept else filled
 
 

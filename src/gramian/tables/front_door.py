@@ -19,7 +19,7 @@ from gramian.tables.frames import (
     of_whole_days,
     orders_of,
     with_cells,
-    with_whole_numbers,
+    with_types_of,
 )
 from gramian.tables.preprocessing import Preprocessing, Roles
 from gramian.tables.table import Table
@@ -102,7 +102,7 @@ class TakesFrames:
     def _with_filled(self, X: Any, features: Array) -> Any:
         """X in its container with the holes of its columns filled from complete features."""
         if self._coding is None:
-            return with_whole_numbers(X, like(X, features))
+            return with_types_of(X, like(X, features))
         columns = self._filled_columns(features)
         unknown = {self._coding.names[j] for j in self._coding.owner[np.isnan(features).any(axis=0)]}
         return filled_like(X, self._table(X), {name: columns[name] for name in columns if name not in unknown})

@@ -52,7 +52,7 @@ class Surrogate:
     def fit(cls, points: Array, scores: Array, seed: int = 0) -> Surrogate:
         """Condition on trials; ``nan`` scores (failed trials) count as the worst one seen, so that they are avoided."""
         scores = winsorize(np.asarray(scores, dtype=float))
-        shift, scale = float(scores.mean()), float(scores.std())
+        shift, scale = float(scores.mean()), deviation(scores)
         scale = scale if scale > 0 else 1.0
         n_coordinates = points.shape[1]
         kernel = ConstantKernel(1.0, (1e-2, 1e2)) * Matern(
@@ -95,7 +95,7 @@ class Surrogate:
         """
         rng = np.random.default_rng(seed)
         background = space.snap(rng.random((n_draws, space.width)))
-        total = float(self.predict(background)[0].var())
+        total = float(self._standard(background)[0].var())
         shares = {}
         for name, place in space.columns().items():
             levels = space.snap(rng.random((24, space.width)))[:, place]
@@ -103,9 +103,20 @@ class Surrogate:
             for level in levels:
                 moved = background.copy()
                 moved[:, place] = level
-                averages.append(self.predict(space.snap(moved))[0].mean())
+                averages.append(self._standard(space.snap(moved))[0].mean())
             shares[name] = float(np.var(averages)) / total if total > 0 else 0.0
         return shares
+
+
+def deviation(scores: Array) -> float:
+    """The standard deviation, of scores of any size: their squares are taken in units of the largest.
+
+    >>> import numpy as np
+    >>> deviation(np.array([1e200, 3e200])) == 1e200, deviation(np.zeros(2))
+    (True, 0.0)
+    """
+    largest = float(np.abs(scores).max(initial=0.0)) or 1.0
+    return largest * float(np.std(scores / largest))
 
 
 def winsorize(scores: Array) -> Array:

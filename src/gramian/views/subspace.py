@@ -57,7 +57,13 @@ class ViewPart:
             seen = self.subspace.project(X)
         dim = self.dim if seen.overlap is None else seen.dim
         overlap = self.overlap if seen.overlap is None else seen.overlap
-        return Projection(self.scale * seen.scores, self.scale * (self.scale * seen.squared_norm), dim, overlap)
+        norms = self.scale * (self.scale * seen.squared_norm)
+        sources = ((self.gaps, X, 1.0),) if seen.sources and self.invertible else ()
+        return Projection(self.scale * seen.scores, norms, dim, overlap, sources=sources)
+
+    def gaps(self, X: Points, scores: Array) -> Array:
+        """c (φ - μ)_v - U_v t over what was seen of a linear view."""
+        return self.scale * self.subspace.gaps(X, self.unscaled(scores))  # type: ignore[attr-defined]
 
     def unscaled(self, scores: Array) -> Array:
         """t / c: scores in the units of the view's own subspace; 0 where the view has no weight."""
@@ -90,7 +96,11 @@ class ViewSubspace:
             part.trust == 1.0 and seen.overlap is part.overlap for (part, _), (_, seen) in zip(shown, parts)
         )
         overlap: Any = None if whole else sum(trust * np.asarray(seen.overlap) for trust, seen in parts)
-        return Projection(np.asarray(scores), np.asarray(norms), sum(seen.dim for _, seen in parts), overlap)
+        sources = tuple((gaps, X, trust * share) for trust, seen in parts for gaps, X, share in seen.sources)
+        if not all(seen.sources for _, seen in parts):
+            sources = ()
+        dim = sum(seen.dim for _, seen in parts)
+        return Projection(np.asarray(scores), np.asarray(norms), dim, overlap, sources=sources)
 
     def patterns(self, views: Sequence[Any], seen: Array) -> Iterator[tuple[Array, Projection]]:
         """The rows that show the same views, with their projection; rows that show none see nothing at all."""
@@ -178,7 +188,9 @@ def with_trust(seen: Projection, trust: float) -> Projection:
     if trust == 1.0:
         return seen
     overlap = np.eye(seen.scores.shape[1]) if seen.overlap is None else seen.overlap
-    return replace(seen, scores=trust * seen.scores, squared_norm=trust * seen.squared_norm, overlap=trust * overlap)
+    return replace(
+        seen, scores=trust * seen.scores, squared_norm=trust * seen.squared_norm, overlap=trust * overlap, sources=()
+    )
 
 
 def ridges_up_to(largest: float) -> Array:

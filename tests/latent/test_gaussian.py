@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.stats import norm
 
 from gramian import NumericalWarning
 from gramian.latent.gaussian import (
@@ -27,6 +28,21 @@ X = TABLES["tall"]
 SPECTRUM = Spectrum(np.array([4.0, 2.0]), np.eye(5)[:, :2], 9.0)
 MEAN, W, NOISE = naive.ppca(X, 2)[:3]
 MODEL = latent_model(MEAN, W, NOISE)
+
+
+def test_one_cell_beside_next_to_no_noise_has_the_density_of_its_column():
+    loadings = np.array([[1.96, 0.31, -0.013], [0.4, -0.9, 0.02], [-0.7, 0.2, 0.1], [0.3, 0.4, 0.09]])
+    noise = 3e-12
+    model = latent_model(np.zeros(4), loadings, noise)
+    rows = np.full((4, 4), np.nan)
+    np.fill_diagonal(rows, [-0.95, 2.0, 0.3, -1.1])
+    seen = model.subspace.project(rows)
+    variances = np.square(loadings).sum(axis=1) + noise
+    cells = np.diag(rows)
+    assert_allclose(model.gaussian.mahalanobis(seen), cells**2 / variances, rtol=1e-4)
+    assert_allclose(model.gaussian.log_density(seen), norm.logpdf(cells, scale=np.sqrt(variances)), rtol=1e-3)
+    told = model.gaussian.posterior(seen).mean @ model.subspace.loadings(model.gaussian.gains).T
+    assert_allclose(np.diag(told), cells, rtol=1e-9)
 
 
 @pytest.mark.parametrize("rows", [X, with_holes(X, 0.3)], ids=["whole", "in part"])

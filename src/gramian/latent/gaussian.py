@@ -342,8 +342,17 @@ class LatentGaussian:
             safe = np.where(keep, self.eigenvalues, 1.0)
             return Posterior(seen.scores * (self.gains / safe), np.diag(np.minimum(self.noise_variance / safe, 1.0)))
         inverse, covariance = seen.of_overlaps(self._inverse) if solved is None else solved
+        return Posterior(self._latent(seen, inverse), covariance)
+
+    def _latent(self, seen: Projection, inverse: Array) -> Array:
+        """E[z | o] by Mₒ⁻¹, refined by what it leaves: an inverse has the rounding of its largest entries, 1 / σ², in all directions."""
         targets = seen.scores * self.gains
-        return Posterior(_apply(inverse, targets), covariance)
+        latent = _apply(inverse, targets)
+        return latent + _apply(inverse, targets - self._signal(seen, latent) - self.noise_variance * latent)
+
+    def _signal(self, seen: Projection, latent: Array) -> Array:
+        """ΔGΔ z."""
+        return _apply(seen.overlap, latent * self.gains) * self.gains
 
     def decode(self, latent: Array) -> Array:
         """The scores of W z: from latents to coordinates along the principal axes."""
@@ -364,11 +373,9 @@ class LatentGaussian:
         self, seen = self.with_noise(seen)
         if seen.overlap is None:
             return self.t_squared(seen) + self.residual(seen) / self.noise_variance
-        targets = seen.scores * self.gains
-        inverse, _ = seen.of_overlaps(self._inverse)
-        latent = _apply(inverse, targets)
-        signal = _apply(seen.overlap * np.outer(self.gains, self.gains), latent)
-        left = seen.squared_norm + np.einsum("ni,ni->n", latent, signal - 2.0 * targets)
+        latent = self._latent(seen, seen.of_overlaps(self._inverse)[0])
+        toward = self._signal(seen, latent) - 2.0 * seen.scores * self.gains
+        left = seen.squared_norm + np.einsum("ni,ni->n", latent, toward)
         left = seen.distances(self.decode(latent), left)
         return left / self.noise_variance + np.einsum("ni,ni->n", latent, latent)
 

@@ -256,7 +256,8 @@ def choose_by(evidence: Evidence, n_errors: float = 1.0) -> Selection:
         as_good[c] = c == best or (mean <= n_errors * errors[c] and bool((gap <= 0).any()))
     chosen = int(as_good.argmax())
     if chosen == best:
-        reason = f"{what} = {_words(candidates[best])}: the best {score} of {len(candidates)} candidates"
+        among = f"best {score} of {len(candidates)} candidates" if len(candidates) > 1 else "only candidate"
+        reason = f"{what} = {_words(candidates[best])}: the {among}"
     else:
         errors_of = "one standard error" if n_errors == 1 else f"{n_errors:g} standard errors"
         reason = f"{what} = {_words(candidates[chosen])}: {score} within {errors_of} of the best ({_words(candidates[best])})"

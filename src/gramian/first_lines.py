@@ -125,7 +125,7 @@ def fill(X: Any, *, return_quality: bool = False) -> Any:
 def odd_rows(X: Any, level: float = 0.99) -> Any:
     """The rows that lie beyond what a share ``level`` of ordinary rows would reach, oddest first, each with its reasons.
 
-    `LatentOutlierDetector` finds them, with ``contamination = 1 - level``.
+    `LatentOutlierDetector` finds them, with ``contamination = 1 - level``; codes such as -999 are taken as missing, with a warning.
 
     Parameters
     ----------

@@ -76,9 +76,7 @@ def compare_imputers(X: Any, n_draws: int = 3, random_state: int = 0) -> Any:
                 told, chances = fill(coding, shown)
                 seconds = time.process_time() - start
             found[name].append(_judge(coding, features, told, chances, hidden, seconds))
-    if not any(len(part[0]) for parts in found.values() for part in parts) and all(
-        np.isnan(part[3]) for part in found["mean"]
-    ):
+    if not any(len(part[0]) or not np.isnan(part[3]) for part in found["mean"]):
         warn("too few cells are known to hide any of them: nothing was judged", DataWarning)
     rows_of = {name: _summary(parts) for name, parts in found.items()}
     order = sorted(rows_of, key=lambda name: (np.nan_to_num(rows_of[name][0], nan=np.inf), rows_of[name][2]))

@@ -258,7 +258,8 @@ Tables are CSV and TSV (packed with gzip or zstd too), Excel and .ods (read only
 content; outputs by their suffix. Delimiter, decimal comma, header, banner lines and encoding marks are found out;
 `--delimiter`, `--decimal`, `--header/--no-header`, `--skip`, `--encoding` say otherwise, `--sheet` names a sheet (else
 the first that holds a table is read). Empty cells, `NA`, `NaN`, `null`, `?` and the like are missing; so is `none` among
-numbers, while among words it is one of them; `--missing -999` adds to them (a sentinel is never guessed). Columns are
+numbers, while among words it is one of them; `--missing TOKEN` adds to them. Codes such as -999, far
+from all other numbers of a table, are missing too, which is said (`--keep -999` keeps them). Columns are
 named by name or position: `--drop age,3,7-9`. `--id` names columns that are carried along, not
 modelled; text with many different values is treated so by itself. Large files pass by in pieces: `transform`, `score`,
 `predict` and `impute -m` always; `impute`, and `fit` of ppca, mixture, kernel, kernel-mixture, regressor and views, when the file

@@ -149,7 +149,7 @@ def test_files_of_a_suffix_of_their_own_are_read(package, tmp_path, gramian_comm
     assert table.names == ["a", "b", "c"]
     assert np.isnan(table["b"][7])
     ran = gramian_command("impute", str(file), "-o", str(tmp_path / "full.csv"))
-    assert "1 missing cells filled" in ran.output, ran.output
+    assert "1 missing cell filled" in ran.output, ran.output
     assert len((tmp_path / "full.csv").read_text().splitlines()) == 61
 
 

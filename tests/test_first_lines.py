@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 import gramian
 from gramian import LatentImputer, LatentOutlierDetector
 from gramian.cli import main as command
+from gramian.exceptions import DataWarning
 from gramian.reporting import fill_quality
 
 pandas = pytest.importorskip("pandas")
@@ -236,3 +237,24 @@ def test_an_anomaly_names_columns(frame):
     assert "beyond the 99 % limits" in repr(
         model.anomaly(numbers.to_numpy() @ numbers.to_numpy().T, diagonal=(numbers.to_numpy() ** 2).sum(axis=1))
     )
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars", "pyarrow", "dict", "array"])
+def test_odd_rows_take_codes_as_missing(container):
+    """The same rows are odd, with the same scores, as where the cells of codes are empty; of whole numbers too."""
+    rng = np.random.default_rng(0)
+    size = rng.normal(50, 10, 200)
+    frame = pandas.DataFrame({"size": size, "weight": 2 * size + rng.normal(size=200), "n": (size / 5).astype(int)})
+    frame.loc[7, "weight"] = 10.0
+    frame.loc[::20, "n"] = -999
+    if container == "polars":
+        given = pytest.importorskip("polars").from_pandas(frame)
+    elif container == "pyarrow":
+        given = pytest.importorskip("pyarrow").Table.from_pandas(frame)
+    else:
+        given = {"pandas": frame, "dict": frame.to_dict("list"), "array": frame.to_numpy()}[container]
+    with pytest.warns(DataWarning, match="-999 stands 10 times in 1 column"):
+        found = gramian.odd_rows(given)
+    empty = gramian.odd_rows(frame.where(frame != -999))
+    assert np.asarray(found["row"]).tolist() == empty["row"].tolist()
+    assert_allclose(np.asarray(found["score"]), empty["score"], rtol=1e-12)

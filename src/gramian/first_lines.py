@@ -25,6 +25,7 @@ from gramian.tables.frames import (
     orders_of,
     other_columns,
     with_cells,
+    without_cells,
 )
 from gramian.tables.preprocessing import Preprocessing, Roles
 from gramian.tables.table import Table
@@ -124,7 +125,7 @@ def fill(X: Any, *, return_quality: bool = False) -> Any:
 def odd_rows(X: Any, level: float = 0.99) -> Any:
     """The rows that lie beyond what a share ``level`` of ordinary rows would reach, oddest first, each with its reasons.
 
-    `LatentOutlierDetector` finds them, with ``contamination = 1 - level``.
+    `LatentOutlierDetector` finds them, with ``contamination = 1 - level``; codes such as -999 are taken as missing, with a warning.
 
     Parameters
     ----------
@@ -158,8 +159,10 @@ def odd_rows(X: Any, level: float = 0.99) -> Any:
     from gramian.estimators.outliers import LatentOutlierDetector
 
     check_number("level", level, 0.5, 1.0, open_low=True, open_high=True)
-    table = as_table(X)
-    given = _as_frame(table) if isinstance(X, dict) else X
+    table, codes = codes_as_missing(as_table(X), how="LatentOutlierDetector")
+    for note in table.notes if codes and not isinstance(X, Table) else ():
+        warn(note, DataWarning)
+    given = _as_frame(table) if isinstance(X, dict) else without_cells(X, codes)
     detector = LatentOutlierDetector(contamination=1 - level).fit(given)
     scores = detector.score_samples(given)
     odd = np.flatnonzero(scores < detector.offset_)

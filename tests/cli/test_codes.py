@@ -1,5 +1,7 @@
 """Codes of missing on the command line: named on the raw table, kept where asked, remembered by a model."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -54,3 +56,32 @@ def test_the_report_names_it_too(gramian, coded):
     assert NOTE in ran.err
     with open("page.html", encoding="utf-8") as page:
         assert "-999 stands 5 times in 2 columns" in page.read()
+
+
+def test_predict_holds_no_code_against_a_model(gramian, coded):
+    """Codes of the target are no true values: the rows that have a value are compared."""
+    assert gramian("fit", "coded.csv", "-m", "b.model", "--model", "regressor", "--target", "b").code == 0
+    columns = list(coded.T)
+    columns[1] = np.where(np.isin(np.arange(len(coded)), [3, 17, 40]), np.nan, columns[1])
+    columns[2] = np.where(np.isin(np.arange(len(coded)), [5, 9]), np.nan, columns[2])
+    write_table("empty.csv", list("abcde"), columns)
+    both = [
+        json.loads(gramian("predict", "b.model", f"{n}.csv", "-o", f"b_{n}.csv", "--json").out)
+        for n in ("coded", "empty")
+    ]
+    assert both[0]["compared"] == pytest.approx(both[1]["compared"])
+
+
+def test_compare_takes_codes_as_missing(gramian, coded):
+    ran = gramian("compare", "coded.csv", "--json")
+    assert "-999 stands 5 times in 2 columns" in ran.err
+    told = {row["imputer"]: row["error"] for row in json.loads(ran.out)["imputers"]}
+    assert 0.7 < told["mean"] < 1.3  # deviations of the values, not of the codes
+
+
+def test_a_regressor_of_classes_is_refused_in_words(gramian, coded, tmp_path):
+    (tmp_path / "classes.csv").write_text("a,k\n" + "".join(f"{i},{'no' if i % 3 else 'yes'}\n" for i in range(30)))
+    ran = gramian("fit", "classes.csv", "-m", "k.model", "--model", "regressor", "--target", "k")
+    assert ran.code == 1
+    assert "--target k: the column holds classes" in ran.err
+    assert "--model classifier" in ran.err

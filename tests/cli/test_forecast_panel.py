@@ -51,6 +51,7 @@ def test_nothing_more_need_be_said(tmp_path):
     one = run(str(tmp_path / "sales.csv"), "--target", "sold")
     assert one.exit_code == 0, one.output
     assert "sold_lower" in one.stdout
+    assert "gramian forecast --id store --time day" in one.stderr
 
 
 def test_a_table_without_ids_is_refused(tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gramian import compare_imputers
+from gramian.exceptions import DataWarning
 
 pd = pytest.importorskip("pandas")
 
@@ -15,6 +16,12 @@ def frame(seed=0, noise=0.2):
     X = rng.standard_normal((120, 2)) @ rng.standard_normal((2, 5)) + noise * rng.standard_normal((120, 5))
     found = pd.DataFrame(X, columns=list("abcde")).assign(kind=np.where(X[:, 0] > 0, "u", "v"))
     return found.mask(rng.random(found.shape) < 0.05)
+
+
+def test_a_table_of_three_rows_is_not_judged():
+    with pytest.warns(DataWarning, match="nothing was judged"):
+        found = compare_imputers({"a": [1.0, 2.0, 3.5], "b": [2.1, np.nan, 7.0]})
+    assert np.isnan(found["error"]).all()
 
 
 def test_a_low_rank_table_is_filled_better_than_by_means_and_the_best_stands_first():

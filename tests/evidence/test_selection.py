@@ -70,3 +70,7 @@ def test_a_fold_of_many_rows_outvotes_several_of_few():
     scores = np.array([[-1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
     assert choose(["simple", "rich"], scores, [100.0, 1.0, 1.0]).chosen == "rich"
     assert choose(["simple", "rich"], scores, [1.0, 1.0, 1.0]).chosen == "simple"
+
+
+def test_a_lone_candidate_is_told_as_the_only_one():
+    assert choose([3], np.ones((3, 1))).reason.endswith("3: the only candidate")

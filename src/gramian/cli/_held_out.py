@@ -166,12 +166,12 @@ def _views(estimator: Any, X: Array, _: Any, prepare: Preprocessing) -> Facts:
 
 
 def _stretches(estimator: Any, X: Array, _: Any, __: Any) -> Facts:
-    """The error as a share of the naive one, as the fit found it, and the coverage of the last stretches."""
+    """The error as a share of the better naive one, as the fit found it, and the coverage of the last stretches."""
     skill = getattr(estimator, "skill_", None) or {}
     facts: Facts = {}
     naive = min((skill[name] for name in ("naive", "seasonal naive") if skill.get(name)), default=0.0)
     if naive > 0:
-        facts["share of the naive error"] = skill["error"] / naive
+        facts["share of the best naive error"] = skill["error"] / naive
     ahead = max(1, min(12, len(X) // 10))
     settled = {name: getattr(estimator, f"{name}_", None) for name in ("lags", "season", "difference", "transform")}
     if not settled["lags"] or any(isinstance(value, list | tuple) for value in settled.values()):

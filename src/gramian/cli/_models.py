@@ -86,6 +86,10 @@ def estimator_for(kind: str, options: Mapping[str, Any], prepare: Preprocessing,
     """The unfitted estimator: what was asked for, as far as it takes it; the library's defaults for the rest."""
     import gramian
 
+    if kind == "regressor" and prepare.target_is_class:
+        raise ValueError(
+            f"--target {prepare.target}: the column holds classes, and a regressor predicts numbers. Use --model classifier."
+        )
     made = getattr(gramian, name_of_word(kind))
     takes = signature(made).parameters
     asked = {

@@ -46,7 +46,7 @@ class Predictor:
     def truth(self, table: Table) -> Array | None:
         """The target, where the table has it."""
         target = self.prepare.target
-        return np.asarray(table[target]) if target is not None and target in table else None
+        return np.asarray(self.prepare.seen(table)[target]) if target is not None and target in table else None
 
 
 def predictor(model: TableModel, view: str | None, level: float | None = None) -> Predictor:

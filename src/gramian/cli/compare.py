@@ -23,10 +23,12 @@ def compare(table: str, output: str | None, force: bool, as_json: bool, quiet: b
     from gramian.cli._session import Session, check_output, place
     from gramian.estimators.comparison import compare_imputers
     from gramian.io.tables import read_table
+    from gramian.tables.codes import codes_as_missing
 
     check_output(output, force, table=False)
     session = Session(as_json=as_json, quiet=quiet, outputs=[output])
-    whole = read_table(table)
+    whole, _ = codes_as_missing(read_table(table), how="write it as another number")
+    session.note(*whole.notes)
     found = compare_imputers(dict(zip(whole.names, whole.columns)))
     rows = [{name: _plain(found[name][k]) for name in found} for k in range(len(found["imputer"]))]
     lines = [f"{'imputer':18}{'error':>8}{'interval':>10}{'wrong':>8}{'CPU s':>8}"]

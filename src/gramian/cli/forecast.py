@@ -203,14 +203,21 @@ def _model_of(session: Any, path: str, target: str | None, last: int, options: A
 
 def _about_dates(whole: Any, skip: set[str]) -> list[str]:
     """A remark where a column of dates cannot be the clock."""
+    from shlex import quote as quoted
+
     from gramian.tables.column_summary import summaries
 
-    dates = [summary.name for summary in summaries([whole])[0] if summary.kind == "date" and summary.name not in skip]
-    return [
-        f"the dates of column {name!r} do not go on at even steps: each row is taken as the step after the one before, and the "
-        "forecast has no dates"
-        for name in dates[:1]
-    ]
+    found = [summary for summary in summaries([whole])[0] if summary.name not in skip]
+    words = [summary.name for summary in found if summary.kind == "category"]
+    remarks = []
+    for name in [summary.name for summary in found if summary.kind == "date"][:1]:
+        said = f"the dates of column {name!r} do not go on at even steps: each row is taken as the step after the one before, and the forecast has no dates"
+        times = [str(cell) for cell in whole[name]]
+        keys = [word for word in words if len({*zip(times, map(str, whole[word]))}) == len(times)]
+        if keys and len({*times}) < len(times):
+            said += f"; if these are several series, one below the other: gramian forecast --id {quoted(keys[0])} --time {quoted(name)}"
+        remarks.append(said)
+    return remarks
 
 
 def prepared_series(
@@ -239,7 +246,7 @@ def prepared_series(
         session.note(clock.words)
         options = {**options, "usual_seasons": clock.seasons}
     if clock is None:
-        session.note(*_about_dates(whole, {*drop, *wanted}))
+        session.note(*_about_dates(whole, {*opened.roles.drop, *wanted}))
     calendar = [name for name in calendar_columns(whole, clock) if name not in (*wanted, *drop, *ids)]
     if calendar and len(calendar) < len(whole.names) - len({*drop, *ids}):
         session.note(f"calendar columns are not forecast: {', '.join(calendar[:5])}")

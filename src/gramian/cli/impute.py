@@ -106,7 +106,7 @@ def impute(
     facts = {"output": output, "std": std_file, "imputed": total, "by column": filled, **model.facts}
     if along is not None:
         facts |= {"clock": along.clock.name, "filled along the clock": sorted(timed), "ways": along.ways}
-    lines = [f"{total} missing cells filled -> {place(output)}"]
+    lines = [f"{total} missing cell{'s' * (total != 1)} filled -> {place(output)}"]
     busiest = sorted(filled.items(), key=lambda item: -item[1])[:8]
     lines += [f"  {name}: {count}" for name, count in busiest if count]
     if len([count for count in filled.values() if count]) > len(busiest):

@@ -12,7 +12,9 @@ import numpy as np
 from gramian._arrays import Array
 from gramian._checks import check_count
 from gramian.estimators.imputer import LatentImputer
+from gramian.exceptions import DataWarning, warn
 from gramian.policy import LOOK
+from gramian.tables.codes import codes_as_missing
 from gramian.tables.frames import as_table, frame_like, orders_of
 from gramian.tables.preprocessing import Preprocessing, Roles
 from gramian.tables.table import Table
@@ -53,7 +55,10 @@ def compare_imputers(X: Any, n_draws: int = 3, random_state: int = 0) -> Any:
     >>> bool(found["error"][list(found["imputer"]).index("LatentImputer")] < 0.5)
     True
     """
-    table = as_table(X)
+    given = as_table(X)
+    table, _ = codes_as_missing(given, how="write it as another number")
+    for note in table.notes[len(given.notes) :]:
+        warn(note, DataWarning)
     rng = np.random.default_rng(check_count("random_state", random_state, 0))
     if table.n_rows > LOOK.rows:
         rows = np.sort(rng.choice(table.n_rows, LOOK.rows, replace=False))
@@ -71,6 +76,8 @@ def compare_imputers(X: Any, n_draws: int = 3, random_state: int = 0) -> Any:
                 told, chances = fill(coding, shown)
                 seconds = time.process_time() - start
             found[name].append(_judge(coding, features, told, chances, hidden, seconds))
+    if not any(len(part[0]) or not np.isnan(part[3]) for part in found["mean"]):
+        warn("too few cells are known to hide any of them: nothing was judged", DataWarning)
     rows_of = {name: _summary(parts) for name, parts in found.items()}
     order = sorted(rows_of, key=lambda name: (np.nan_to_num(rows_of[name][0], nan=np.inf), rows_of[name][2]))
     columns = [np.array(order, dtype=object), *(np.array([rows_of[name][k] for name in order]) for k in range(4))]

@@ -6,6 +6,7 @@ wild rows would own the mean. The simplest candidate within one standard error o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
@@ -256,7 +257,8 @@ def choose_by(evidence: Evidence, n_errors: float = 1.0) -> Selection:
         as_good[c] = c == best or (mean <= n_errors * errors[c] and bool((gap <= 0).any()))
     chosen = int(as_good.argmax())
     if chosen == best:
-        reason = f"{what} = {_words(candidates[best])}: the best {score} of {len(candidates)} candidates"
+        among = f"best {score} of {len(candidates)} candidates" if len(candidates) > 1 else "only candidate"
+        reason = f"{what} = {_words(candidates[best])}: the {among}"
     else:
         errors_of = "one standard error" if n_errors == 1 else f"{n_errors:g} standard errors"
         reason = f"{what} = {_words(candidates[chosen])}: {score} within {errors_of} of the best ({_words(candidates[best])})"
@@ -273,8 +275,12 @@ def clear_errors(n_asked: int) -> float:
 
 
 def _words(candidate: Any) -> str:
+    """
+    >>> _words({"kernel": "RBF(length_scale=3.0246473863443333)", "n_components": 26})
+    'kernel RBF(length_scale=3.02465), n_components 26'
+    """
+    words = str(candidate)
     if isinstance(candidate, dict):
-        if len(candidate) == 1:
-            return str(next(iter(candidate.values())))
-        return ", ".join(f"{name} {value}" for name, value in candidate.items())
-    return str(candidate)
+        single = len(candidate) == 1
+        words = ", ".join(str(value) if single else f"{name} {value}" for name, value in candidate.items())
+    return re.sub(r"\d+\.\d{7,}(?:e-?\d+)?", lambda digits: f"{float(digits[0]):.6g}", words)

@@ -94,7 +94,7 @@ def _odd(analysis: Analysis) -> Card:
         return Card("Odd rows", "none", "No row lies beyond what one ordinary row in a hundred would reach.")
     chance = np.minimum(analysis.anomaly.p_t2, analysis.anomaly.p_spe)
     oddest = flagged[np.argsort(chance[flagged], kind="stable")][:3]
-    names = ", ".join(shorten(analysis.row_name(int(i)), 24) for i in oddest)
+    names = "; ".join(shorten(analysis.row_name(int(i)), 24) for i in oddest)
     usual = len(analysis.X) / 100
     words = f"of {count(len(analysis.X))} (about {about(usual)} would be by chance). Oddest: {names}."
     return Card("Odd rows", count(len(flagged)), words, link="odd-rows")

@@ -252,6 +252,25 @@ def with_cells(X: Any, cells: Mapping[str, tuple[Array, Sequence[Any]]]) -> Any:
     return out
 
 
+def without_cells(X: Any, values: Mapping[str, Sequence[float]]) -> Any:
+    """A table without the cells that hold some numbers, by column: they are missing, in a type that can say so."""
+    if not values:
+        return X
+    frame = frame_of(X)
+    if frame is None:
+        table = as_table(X)
+        return np.column_stack(
+            [np.where(np.isin(c, values.get(n, ())), np.nan, c) for n, c in zip(table.names, table.columns)]
+        )
+    import narwhals.stable.v2 as nw
+
+    kept = [
+        nw.when(~nw.col(name).cast(nw.Float64).is_in(list(found))).then(nw.col(name)) for name, found in values.items()
+    ]
+    out = frame.with_columns(*kept).to_native()
+    return wrap(X, out) if is_narwhals(X) else out
+
+
 def without_words(X: Any, names: Sequence[str]) -> list[str]:
     """Of the columns of a frame those that may hold a number: neither texts nor categories."""
     schema = {} if (frame := frame_of(X)) is None else frame.schema

@@ -352,7 +352,7 @@ class LatentGaussian:
 
     def _signal(self, seen: Projection, latent: Array) -> Array:
         """ΔGΔ z."""
-        return _apply(seen.overlap, latent * self.gains) * self.gains
+        return _apply(np.asarray(seen.overlap), latent * self.gains) * self.gains
 
     def decode(self, latent: Array) -> Array:
         """The scores of W z: from latents to coordinates along the principal axes."""

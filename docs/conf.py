@@ -34,7 +34,6 @@ suppress_warnings = ["config.cache"]  # functions in the settings below cannot b
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 
-autosummary_generate = True
 autosummary_context = {"own_methods": own_methods}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False  # the template of a class lists its methods
@@ -89,7 +88,10 @@ def list_other_pages(app: Any, name: str, source: list[str]) -> None:
 
 def setup(app: Any) -> None:
     """Write the lists of the reference before Sphinx looks for pages; make plain docstrings safe for it."""
-    write_pages(FOLDER / "reference")
+    reference = FOLDER / "reference"
+    write_pages(reference)
+    # all of them, and not those of the last build: what an extra brings has pages of its own
+    app.config.autosummary_generate = sorted(f"reference/{page.name}" for page in reference.glob("*.rst"))
     app.connect("source-read", list_other_pages)
     app.connect("doctree-read", label_sections)
     app.connect("autodoc-process-docstring", complete, priority=400)  # before numpydoc

@@ -91,7 +91,7 @@ MUTATIONS = [
     Mutation("density without log|M|", "ZH eq. 16", "log_det = np.log(self.eigenvalues).sum()", "log_det = 0.0"),
     Mutation("distance: what the subspace leaves, not divided by the noise", "ZH eq. 12", "return self.t_squared(seen) + self.residual(seen) / self.noise_variance", "return self.t_squared(seen) + self.residual(seen)"),
     Mutation("distance: scores not divided by the eigenvalues", "ZH eq. 12", 'return np.einsum("ni,ni,i->n", seen.scores, seen.scores, 1.0 / safe)', 'return np.einsum("ni,ni,i->n", seen.scores, seen.scores, 1.0 + 0.0 * safe)'),
-    Mutation("limiting distance: nothing taken off", "ZH eq. 13", 'explained = np.einsum("ni,ni->n", seen.scores, seen.scores)\n', 'explained = 0.0 * np.einsum("ni,ni->n", seen.scores, seen.scores)\n'),
+    Mutation("limiting distance: nothing taken off", "ZH eq. 13", 'return seen.distances(nearest, seen.squared_norm - np.einsum("ni,ni->n", seen.scores, nearest))', "return seen.squared_norm"),
     Mutation("C^-1 by Woodbury with the wrong sign", "ZH eq. 10", "precision = -(components.T * self.shrinkage) @ components / noise", "precision = (components.T * self.shrinkage) @ components / noise"),
     Mutation("draws with sigma2 for sigma", "DP eq. 1", "rows + np.sqrt(noise_variance) * rng.standard_normal(rows.shape)", "rows + noise_variance * rng.standard_normal(rows.shape)"),
     # ------------------------------------------------------------ what was seen in part

@@ -19,7 +19,6 @@ from gramian import (
     KernelPPCAClassifier,
     LatentImputer,
     MultiViewRKM,
-    PPCAMixture,
     RKMClassifier,
     RKMForecaster,
     RKMRegressor,
@@ -345,16 +344,6 @@ def test_a_row_within_the_subspace_has_no_residual():
 
 
 # ------------------------------------------------------------------ order, folds, sizes, types
-
-
-@pytest.mark.filterwarnings(
-    "ignore::gramian.exceptions.NumericalWarning", "ignore::sklearn.exceptions.ConvergenceWarning"
-)
-def test_a_mixture_that_has_not_settled_is_the_same_in_any_order_of_rows():
-    X, turn = np.outer(RNG(3).normal(size=20), [1.0, 2.0, 3.0]), RNG(4).permutation(20)
-    one, other = (PPCAMixture(2, n_components=1, max_iter=5, random_state=0).fit(rows) for rows in (X, X[turn]))
-    assert not one.converged_
-    assert np.array_equal(one.score_samples(X), other.score_samples(X))
 
 
 def test_no_more_cells_are_hidden_than_there_are_rows():

@@ -221,7 +221,8 @@ class PPCAMixture(PrimalMixture):
         weights = check_weights(sample_weight, table)
         kept = np.flatnonzero(weights > 0)
         holes = np.isnan(table)
-        kept = kept[content_order(table[kept], weights[kept])[0]]  # where EM ends hangs on the last digit of its sums
+        if holes.any():  # where EM ends hangs on the last digit of its sums
+            kept = kept[content_order(table[kept], weights[kept])[0]]
         rows, weights, holes = table.take(kept, axis=0), weights[kept], holes[kept]  # in C order, whatever the memory's
         check_seen(~holes.all(axis=0), self._feature_names)
         n_empty = int(holes.all(axis=1).sum())

@@ -15,9 +15,12 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from gramian import (
     PPCA,
     BayesSearch,
+    DynamicPPCA,
     KernelPPCA,
     KernelPPCAClassifier,
+    KernelPPCAMixture,
     LatentImputer,
+    LatentOutlierDetector,
     MultiViewRKM,
     RKMClassifier,
     RKMForecaster,
@@ -341,6 +344,31 @@ def test_views_of_next_to_no_noise_answer_one_row_as_among_others(method, hole):
 def test_a_row_within_the_subspace_has_no_residual():
     X = RNG(0).normal(size=(20, 1)) @ np.array([[1.0, 3.0, 7.0]])
     assert (PPCA(1).fit(X).residual(1e7 * X[:4]) == 0).all()
+
+
+# ------------------------------------------------------------------ numbers near the ends of what floats hold
+
+
+def test_neighbours_whose_distances_are_small_numbers_make_a_graph():
+    X = 1e-140 * RNG(0).normal(size=(48, 3)) * [1.0, 1e-4, 1e-6]
+    labels = KernelPPCAMixture(2, kernel="linear", random_state=0).fit(X).predict(X)
+    assert np.array_equal(
+        labels, KernelPPCAMixture(2, kernel="linear", random_state=0).fit(2.0**460 * X).predict(2.0**460 * X)
+    )
+
+
+def test_the_level_of_a_tiny_series_moves_by_the_logarithm_of_its_unit():
+    Y = np.cumsum(RNG(0).normal(size=(43, 3)), axis=0) * [1.0, 1e-2, 1e-10]
+    small = 2.0**-484
+    one, other = (DynamicPPCA(1, random_state=0).fit(rows).score(rows) for rows in (Y, small * Y))
+    assert abs(other - one - Y.size * 484 * np.log(2.0)) < 1e-9 * abs(other)
+
+
+def test_a_detector_of_numbers_whose_squares_overflow_says_so():
+    X = 1e150 * RNG(0).normal(size=(57, 3))
+    X[0, 0] = 1e168
+    with pytest.raises(ValueError, match="rescale"):
+        LatentOutlierDetector(standardize=False).fit(X)
 
 
 # ------------------------------------------------------------------ order, folds, sizes, types

@@ -35,6 +35,7 @@ def choose_for_table(sample: TableSample, weights: Array) -> Selection | None:
 
 def choose_for_detector(X: Array, n_folds: int | Folds, hashes: Array) -> Selection | None:
     """q of complete rows of which some may not belong, 0 included; the noise never falls below its floor. None where nothing can be held out."""
+    check_scale(float(np.ptp(X, axis=0).max(initial=0.0)))
     weights = np.ones(len(X))
     if X.shape[1] > min(len(X), LOOK.rows):
         return _choose_for_wide(

@@ -85,7 +85,7 @@ def kalman_filter(model: DynamicModel, rows: Array) -> Filtered:
     products = np.einsum("di,dj->dij", scaled, model.loadings).reshape(len(scaled), -1)
     overlaps = (seen @ products).reshape(T, q, q)  # C of each row
     scores = left @ scaled
-    sizes = np.square(left) @ (1.0 / model.noise)
+    sizes = np.square(left / np.sqrt(model.noise)).sum(axis=1)
     constants = seen @ np.log(2.0 * np.pi * model.noise)
     ahead_means, aheads = np.empty((T, k)), np.empty((T, k, k))
     means, covariances = np.empty((T, k)), np.empty((T, k, k))

@@ -109,8 +109,8 @@ class Neighbours:
         """Edges to the ``count`` nearest, weighted by exp(-d²/(σ σ')) with σ² the squared distance to the last of them."""
         near, squares = self.near[:, :count], self.squares[:, :count]
         # rows with that many copies have no scale of their own: a small one keeps the copies together
-        scale = np.maximum(squares[:, -1], 1e-12 * float(squares.max()) or 1.0)
-        return self._symmetric(near, np.exp(-squares / np.sqrt(scale[:, None] * scale[near])))
+        scale = np.sqrt(np.maximum(squares[:, -1], 1e-12 * float(squares.max()) or 1.0))
+        return self._symmetric(near, np.exp(-squares / (scale[:, None] * scale[near])))
 
     def graph_of_one_width(self, sharpness: float) -> sparse.csr_array:
         """Edges weighted by exp(-c d²/w²), c the sharpness, w² the median squared distance to the tenth neighbour: the same for all rows.

@@ -371,6 +371,18 @@ def test_a_detector_of_numbers_whose_squares_overflow_says_so():
         LatentOutlierDetector(standardize=False).fit(X)
 
 
+@pytest.mark.parametrize("method", ["interval", "draws"])
+def test_cells_beside_the_largest_number_are_filled_or_refused(method):
+    column = 1e11 + 1e3 * np.array([1.2574, -2.2873, -0.0495, -0.0793, -0.0448, 0.9223, -0.0402, 0.255])
+    model = LatentImputer(KernelPPCA(1, random_state=0), standardize=True).fit(np.column_stack([column, 100 * column]))
+    try:
+        answer = getattr(model, method)(np.full((1, 2), np.finfo(float).max))
+    except ValueError as refused:
+        assert "finite" in str(refused) or "rescale" in str(refused) or "large" in str(refused)
+    else:
+        assert all(np.isfinite(part).all() for part in answer)
+
+
 # ------------------------------------------------------------------ order, folds, sizes, types
 
 

@@ -19,6 +19,7 @@ from gramian._checks import (
     check_random_state,
     check_table,
     check_weights,
+    finite_answers,
     is_auto,
     positive_rows,
     shown_rows,
@@ -477,6 +478,7 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
         filled, std = self._moments(told)
         return told, filled.astype(dtype, copy=False), std.astype(dtype)
 
+    @finite_answers
     def interval(self, X: Table, level: float = 0.9) -> tuple[Any, Any]:
         """Lower and upper ends of what missing cells may be: possible values, calibrated on hidden cells; observed cells are their own ends [12, 15].
 
@@ -516,6 +518,7 @@ class LatentImputer(WovenLaws, TransformerMixin, BaseEstimator):
         lower = self._completed(X, told.table, below, texts)
         return lower, self._completed(X, told.table, above, texts)
 
+    @finite_answers
     def draws(self, X: Table, m: int = 20, *, random_state: RandomState = None) -> list[Any]:
         """m completed tables, each from parameters of its own: for estimates that are to carry the uncertainty of the holes [16].
 

@@ -95,10 +95,9 @@ def fill(X: Any, *, return_quality: bool = False) -> Any:
     along = time_filling_of(X, table, prepare, apart.columns) if np.isnan(features).any() else None
     found = apart.quality | quality_along(along)
     holes = {name: _holes(table[name]) for name in table.names}
-    away = (
-        [] if any(holes[name].any() for name in apart.columns) else apart.columns
-    )  # nothing is asked of them, nor by them
-    aside = [] if away else apart.columns
+    aside, away = apart.columns, []
+    if not any(holes[name].any() for name in aside):  # nothing is asked of them, nor by them
+        aside, away = [], aside
     if isinstance(X, dict):
         told = prepare.only([name for name in prepare.names if name not in away])
         filled = _filled_columns(table, told, holes, aside, along)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -325,9 +325,7 @@ class LatentGaussian:
         overlap = None if seen.overlap is None else seen.overlap[..., :-1, :-1]
         last = float(self.eigenvalues[-1])
         patterns = None if seen.patterns is None else (seen.patterns[0][..., :-1, :-1], seen.patterns[1])
-        part = Projection(
-            seen.scores[:, :-1], seen.squared_norm, seen.dim, overlap, seen.log_volume, patterns, seen.sources
-        )
+        part = replace(seen, scores=seen.scores[:, :-1], overlap=overlap, patterns=patterns)
         return LatentGaussian(self.eigenvalues[:-1], last, self.dim), part
 
     # ------------------------------------------------------------ latents

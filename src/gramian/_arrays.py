@@ -117,3 +117,13 @@ class Kept:
 
     def __reduce__(self) -> Any:
         return Kept, ()
+
+
+def deviation(values: Array, axis: int | None = None) -> Any:
+    """The standard deviation, of numbers of any size: their squares are taken in units of the largest.
+
+    >>> float(round(deviation(np.array([1e200, 3e200])) / 1e200, 9)), float(deviation(np.zeros(2)))
+    (1.0, 0.0)
+    """
+    largest = float(np.abs(values).max(initial=0.0)) or 1.0
+    return largest * np.std(values / largest, axis=axis)

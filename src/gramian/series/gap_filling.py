@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian._arrays import Array
+from gramian._arrays import Array, deviation
 from gramian.series.paths import WIDTH_PATHS, ForecastPaths
 from gramian.series.transform import bridge_gaps
 
@@ -85,6 +85,4 @@ def _side(paths: ForecastPaths, history: Array, length: int, rng: Any, column: i
     n_inputs = paths.members[0].n_inputs
     unknown = np.full((length, n_inputs), np.nan) if n_inputs else None
     middle, drawn = paths.middle_and_paths(length, unknown, history, WIDTH_PATHS, rng)
-    futures = drawn[..., column]
-    size = np.abs(futures).max(initial=np.finfo(float).tiny)  # squares of futures may leave float64
-    return middle[:, column], size * (futures / size).std(axis=0)
+    return middle[:, column], deviation(drawn[..., column], axis=0)

@@ -12,7 +12,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.validation import check_is_fitted
 
-from gramian._arrays import Array
+from gramian._arrays import Array, deviation
 from gramian._checks import check_choice, check_count, check_flag, check_number, check_random_state, is_count
 from gramian._progress import Progress
 from gramian._types import RandomState, Table
@@ -23,7 +23,7 @@ from gramian.tuning.evaluation import Evaluation, Outcome, is_views, with_seeds
 from gramian.tuning.objectives import OBJECTIVES
 from gramian.tuning.plan import SearchPlan, make_folds, shape_of
 from gramian.tuning.space import Space, build_space, with_params
-from gramian.tuning.surrogate import Surrogate, deviation
+from gramian.tuning.surrogate import Surrogate
 from gramian.tuning.trials import (
     Trial,
     best_index,
@@ -358,7 +358,7 @@ def _trial(number: int, point: Array, params: dict[str, Any], outcome: Outcome) 
         point=tuple(float(value) for value in point),
         params={**params, **outcome.settled},
         score=float(scores.mean()) if fine else float("nan"),
-        std=deviation(scores) if fine else float("nan"),
+        std=float(deviation(scores)) if fine else float("nan"),
         status="complete" if fine else "failed",
         seconds=outcome.seconds,
         settled=outcome.settled,

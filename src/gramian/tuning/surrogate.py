@@ -13,7 +13,7 @@ from scipy.special import erfcx, ndtr
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-from gramian._arrays import Array
+from gramian._arrays import Array, deviation
 from gramian._threads import single_blas_thread
 from gramian.tuning.space import Space
 
@@ -52,7 +52,7 @@ class Surrogate:
     def fit(cls, points: Array, scores: Array, seed: int = 0) -> Surrogate:
         """Condition on trials; ``nan`` scores (failed trials) count as the worst one seen, so that they are avoided."""
         scores = winsorize(np.asarray(scores, dtype=float))
-        shift, scale = float(scores.mean()), deviation(scores)
+        shift, scale = float(scores.mean()), float(deviation(scores))
         scale = scale if scale > 0 else 1.0
         n_coordinates = points.shape[1]
         kernel = ConstantKernel(1.0, (1e-2, 1e2)) * Matern(
@@ -106,17 +106,6 @@ class Surrogate:
                 averages.append(self._standard(space.snap(moved))[0].mean())
             shares[name] = float(np.var(averages)) / total if total > 0 else 0.0
         return shares
-
-
-def deviation(scores: Array) -> float:
-    """The standard deviation, of scores of any size: their squares are taken in units of the largest.
-
-    >>> import numpy as np
-    >>> round(deviation(np.array([1e200, 3e200])) / 1e200, 9), deviation(np.zeros(2))
-    (1.0, 0.0)
-    """
-    largest = float(np.abs(scores).max(initial=0.0)) or 1.0
-    return largest * float(np.std(scores / largest))
 
 
 def winsorize(scores: Array) -> Array:
